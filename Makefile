@@ -1,0 +1,48 @@
+# make demo   the main job, on a photograph
+# make test   everything that must hold before a change is merged
+#
+# Both create .venv when it is missing or older than pyproject.toml and constraints.txt.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# The first interpreter that is 3.11 or newer and can make virtual environments.
+FIND_PYTHON = for python in python3.11 python3.12 python3.13 python3 python3.14 python; do \
+	if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo $$python; break; fi; done
+
+.PHONY: demo test lint types imports unit clean
+
+demo: $(STAMP)
+	$(BIN)/python -m apps.demo
+
+test: lint types imports unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+imports: $(STAMP)
+	$(BIN)/lint-imports
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest
+
+$(STAMP): pyproject.toml constraints.txt
+	@if [ ! -x $(BIN)/python ]; then \
+		python=$$($(FIND_PYTHON)); \
+		if [ -z "$$python" ]; then \
+			echo "No Python 3.11 or newer with the venv module was found on PATH; please install one." >&2; \
+			exit 1; \
+		fi; \
+		$$python -m venv $(VENV); \
+	fi
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

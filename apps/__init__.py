@@ -1,0 +1,1 @@
+"""Pipelines of the literature, their hand-written schedules, and the command line."""

@@ -1,0 +1,1 @@
+"""Devices and their limits, the rules of legality, and their solver encoding."""

@@ -1,0 +1,1 @@
+"""Features of loop nests, and cost models over batches of them."""

@@ -1,0 +1,1 @@
+"""Spaces of schedules: iteration, counting, sampling, and search strategies."""
