@@ -27,7 +27,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 imports: $(STAMP)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest
