@@ -1,0 +1,183 @@
+"""Devices: what one kind of GPU, or the CPU of this machine, can hold.
+
+A device is data. The GPUs are read from ``gpu_devices.toml``, which names its source; the CPU is
+asked about itself.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TypeAlias
+
+import llvmlite.binding
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class GpuDevice:
+    """The limits of one compute capability; SM is a streaming multiprocessor.
+
+    Every number is the largest that is still allowed, or the size of a unit of allocation.
+    """
+
+    name: str
+    compute_capability: tuple[int, int] = field(converter=tuple)
+    #: The product whose number of multiprocessors ``sm_count`` is.
+    product: str
+    sm_count: int
+
+    warp_threads: int
+    max_threads_per_sm: int
+    max_blocks_per_sm: int
+
+    max_threads_per_block: int
+    max_block_threads_x: int
+    max_block_threads_y: int
+    max_block_threads_z: int
+    max_grid_blocks_x: int
+    max_grid_blocks_y: int
+    max_grid_blocks_z: int
+
+    registers_per_sm: int
+    registers_per_block: int
+    max_registers_per_thread: int
+    #: Registers are handed to warps in multiples of this many.
+    register_allocation_unit_per_warp: int
+    #: Each sub-partition owns an equal share of the registers; a warp lives in one of them.
+    sub_partitions_per_sm: int
+
+    shared_bytes_per_sm: int
+    #: What a kernel may ask for when it opts in (dynamic shared memory), without the reserve.
+    max_shared_bytes_per_block: int
+    #: What a kernel may declare in its text; the compiler refuses more.
+    static_shared_bytes_per_block: int
+    #: Taken by the driver from every resident block, on top of what the kernel asks for.
+    reserved_shared_bytes_per_block: int
+    #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
+    shared_allocation_unit_bytes: int
+
+    @property
+    def max_warps_per_sm(self) -> int:
+        """Warps that one multiprocessor can hold: the 100% of occupancy."""
+        return self.max_threads_per_sm // self.warp_threads
+
+
+@frozen(kw_only=True)
+class CpuDevice:
+    """One CPU: cores, the caches that one core sees, and the width of its vectors.
+
+    A cache size of 0 means that the CPU has no cache of that level.
+    """
+
+    name: str
+    #: The processor as LLVM calls it, such as ``znver4``.
+    model: str
+    #: Logical processors on which this process may run.
+    cores: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    cache_line_bytes: int
+    vector_bits: int
+
+
+Device: TypeAlias = GpuDevice | CpuDevice
+
+_CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+
+# Where the system does not describe its caches: modest sizes for a core of the last decade, since
+# a working set that is sized too small costs less than one that overflows.
+_FALLBACK_CACHE_BYTES = {1: 32 << 10, 2: 256 << 10, 3: 4 << 20}
+_FALLBACK_CACHE_LINE_BYTES = 64
+
+# Widest first. 256-bit integer arithmetic came with AVX2, not with AVX.
+_VECTOR_BITS = (("avx512f", 512), ("avx2", 256), ("sse2", 128), ("neon", 128))
+_FALLBACK_VECTOR_BITS = 128
+
+
+def device(name: str) -> Device:
+    """The device called ``name``: ``"sm_70"`` to ``"sm_120"``, or ``"cpu"`` for this machine.
+
+    Raises:
+        ValueError: if no device has that name; the message lists those there are.
+    """
+    if name == "cpu":
+        return _this_cpu()
+    try:
+        return _gpus()[name]
+    except KeyError:
+        raise ValueError(
+            f"No device is called '{name}'; the devices are {', '.join(device_names())}."
+        ) from None
+
+
+def device_names() -> tuple[str, ...]:
+    """The names that `device` knows, the GPUs by compute capability and then the CPU."""
+    return (*_gpus(), "cpu")
+
+
+def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:
+    """Describe the CPU on which this process runs.
+
+    Args:
+        cache_folder: where the kernel describes the caches of one core, as Linux does. Where it
+            is missing, 32 KiB, 256 KiB and 4 MiB with lines of 64 bytes are assumed.
+    """
+    cache_bytes, cache_line_bytes = _read_caches(cache_folder)
+    features = llvmlite.binding.get_host_cpu_features()
+    widths = (bits for feature, bits in _VECTOR_BITS if features.get(feature))
+    return CpuDevice(
+        name="cpu",
+        model=llvmlite.binding.get_host_cpu_name(),
+        cores=_allowed_cores(),
+        l1_bytes=cache_bytes.get(1, 0),
+        l2_bytes=cache_bytes.get(2, 0),
+        l3_bytes=cache_bytes.get(3, 0),
+        cache_line_bytes=cache_line_bytes,
+        vector_bits=next(widths, _FALLBACK_VECTOR_BITS),
+    )
+
+
+@cache
+def _this_cpu() -> CpuDevice:
+    return host_cpu()
+
+
+@cache
+def _gpus() -> dict[str, GpuDevice]:
+    text = resources.files("spaces.constraints").joinpath("gpu_devices.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    common = table.pop("common")
+    return {name: GpuDevice(name=name, **common, **limits) for name, limits in table.items()}
+
+
+def _allowed_cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _read_caches(folder: Path) -> tuple[dict[int, int], int]:
+    """The bytes of each level of data cache, and of a cache line."""
+    cache_bytes: dict[int, int] = {}
+    line_bytes = _FALLBACK_CACHE_LINE_BYTES
+    for index in sorted(folder.glob("index*")):
+        try:
+            kind = (index / "type").read_text().strip()
+            level = int((index / "level").read_text())
+            size = _parse_size((index / "size").read_text().strip())
+            line = int((index / "coherency_line_size").read_text())
+        except (OSError, ValueError):  # virtual machines may leave single files out
+            continue
+        if kind in ("Data", "Unified"):
+            cache_bytes[level] = size
+            line_bytes = line
+    return cache_bytes or dict(_FALLBACK_CACHE_BYTES), line_bytes
+
+
+def _parse_size(text: str) -> int:
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)
