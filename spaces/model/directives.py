@@ -1,0 +1,271 @@
+"""Halide's scheduling directives, each a function from a schedule to a new schedule.
+
+``schedule(pipeline)`` starts from the default schedule::
+
+    s = schedule(p).func("blur_y").tile("x", "y", "xi", "yi", 256, 32).parallel("y")
+    s = s.func("blur_x").compute_at("blur_y", "x").vectorize("x", 8)
+    s.schedule  # the Schedule record
+
+Directives record what was written, unknown names included; ``verify`` says what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import attrs
+from attrs import frozen
+
+from spaces.model.expr import Variable
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import (
+    INLINE,
+    ROOT,
+    DomainOrder,
+    Factor,
+    Fold,
+    FuncSchedule,
+    Fuse,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Schedule,
+    Split,
+    Tail,
+)
+
+Name = str | Variable
+"""A loop: its name, or the Var it is named after."""
+
+
+def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
+    """Directives on ``base``, or on the default schedule; the last output is selected first."""
+    return Directives(base or Schedule.default(pipeline), pipeline.outputs[-1])
+
+
+def _name(loop: Name) -> str:
+    return loop if isinstance(loop, str) else loop.name
+
+
+@frozen
+class Directives:
+    """A schedule with one stage of one Func selected, on which directives act."""
+
+    schedule: Schedule
+    selected: str
+    stage: int = 0
+
+    def func(self, name: str) -> Self:
+        """Select the pure stage of another Func.
+
+        Raises:
+            KeyError: the pipeline has no such Func.
+        """
+        self.schedule.of(name)
+        return attrs.evolve(self, selected=name, stage=0)
+
+    def update(self, index: int = 0) -> Self:
+        """Select an update stage of the same Func, counted from 0.
+
+        Raises:
+            IndexError: the Func has no such update stage.
+        """
+        updates = len(self._func.stages) - 1
+        if not 0 <= index < updates:
+            raise IndexError(
+                f"Func {self.selected} has {updates} update stages; there is no update({index})."
+            )
+        return attrs.evolve(self, stage=index + 1)
+
+    @property
+    def _func(self) -> FuncSchedule:
+        return self.schedule.of(self.selected)
+
+    @property
+    def _order(self) -> DomainOrder:
+        return self._func.stages[self.stage]
+
+    def _with_order(self, order: DomainOrder) -> Self:
+        changed = self.schedule.with_stage(self.selected, self.stage, order)
+        return attrs.evolve(self, schedule=changed)
+
+    def _with_func(self, func: FuncSchedule) -> Self:
+        return attrs.evolve(self, schedule=self.schedule.replace(func))
+
+    def split(
+        self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Split loop ``old``: ``inner`` runs over ``factor`` iterations, ``outer`` over the rest."""
+        record = Split(_name(old), _name(outer), _name(inner), factor, Tail(tail))
+        kind = self._order.kind(record.old)
+        parts = (Loop(record.outer, kind), Loop(record.inner, kind))
+        return self._with_order(
+            DomainOrder(
+                (*self._order.splits, record), _replaced(self._order.loops, record.old, parts)
+            )
+        )
+
+    def fuse(self, inner: Name, outer: Name, fused: Name) -> Self:
+        """Make one loop of two; it stands where ``outer`` stood."""
+        record = Fuse(_name(inner), _name(outer), _name(fused))
+        loops = tuple(loop for loop in self._order.loops if loop.name != record.inner)
+        kind = self._order.kind(record.outer)
+        return self._with_order(
+            DomainOrder(
+                (*self._order.splits, record),
+                _replaced(loops, record.outer, (Loop(record.fused, kind),)),
+            )
+        )
+
+    def reorder(self, *loops: Name) -> Self:
+        """Put the named loops into this order, innermost first, in the places they hold."""
+        names = [_name(loop) for loop in loops]
+        current = list(self._order.loops)
+        for name in names:
+            if all(loop.name != name for loop in current):
+                current.insert(0, Loop(name))
+        places = [i for i, loop in enumerate(current) if loop.name in names]
+        found = {loop.name: loop for loop in current}
+        wanted = [found[name] for name in reversed(names)]
+        # A name given twice leaves more loops than places; they all stay, for `verify` to name.
+        reordered = list(current)
+        for place, loop in zip(places, wanted, strict=False):
+            reordered[place] = loop
+        reordered[len(reordered) :] = wanted[len(places) :]
+        return self._with_order(attrs.evolve(self._order, loops=tuple(reordered)))
+
+    def tile(self, x: Name, y: Name, *rest: Name | Factor | Tail) -> Self:
+        """``tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`` or, reusing the names of ``x`` and
+        ``y`` for the outer loops, ``tile(x, y, xi, yi, xfactor, yfactor)``; a tail may follow.
+
+        Raises:
+            TypeError: neither form.
+        """
+        xo, yo, xi, yi, xfactor, yfactor, tail = _tile_arguments(x, y, rest)
+        parts = self.split(x, xo, xi, xfactor, tail).split(y, yo, yi, yfactor, tail)
+        return parts.reorder(xi, yi, xo, yo)
+
+    def _kind(self, loop: Name, kind: LoopKind) -> Self:
+        name = _name(loop)
+        loops = self._order.loops
+        if all(known.name != name for known in loops):
+            loops = (Loop(name), *loops)
+        changed = tuple(Loop(name, kind) if known.name == name else known for known in loops)
+        return self._with_order(attrs.evolve(self._order, loops=changed))
+
+    def _split_then(
+        self, loop: Name, factor: Factor | None, suffix: str, kind: LoopKind, tail: Tail | str
+    ) -> Self:
+        if factor is None:
+            return self._kind(loop, kind)
+        inner = f"{_name(loop)}_{suffix}"
+        return self.split(loop, loop, inner, factor, tail)._kind(inner, kind)
+
+    def serial(self, loop: Name) -> Self:
+        """Execute the iterations in order."""
+        return self._kind(loop, LoopKind.SERIAL)
+
+    def parallel(
+        self, loop: Name, task_size: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Execute the iterations on the thread pool; with ``task_size``, that many a task."""
+        if task_size is None:
+            return self._kind(loop, LoopKind.PARALLEL)
+        inner = f"{_name(loop)}_p"
+        return self.split(loop, loop, inner, task_size, tail)._kind(loop, LoopKind.PARALLEL)
+
+    def vectorize(
+        self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Execute the iterations as vector lanes; with ``factor``, of a split by it."""
+        return self._split_then(loop, factor, "v", LoopKind.VECTORIZED, tail)
+
+    def unroll(
+        self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Write the iterations out; with ``factor``, those of a split by it."""
+        return self._split_then(loop, factor, "u", LoopKind.UNROLLED, tail)
+
+    def gpu_blocks(self, *loops: Name) -> Self:
+        """Map loops to the GPU grid, innermost first."""
+        result = self
+        for loop in loops:
+            result = result._kind(loop, LoopKind.GPU_BLOCK)
+        return result
+
+    def gpu_threads(self, *loops: Name) -> Self:
+        """Map loops to the threads of a block, innermost first."""
+        result = self
+        for loop in loops:
+            result = result._kind(loop, LoopKind.GPU_THREAD)
+        return result
+
+    def gpu_tile(self, x: Name, y: Name, *rest: Name | Factor | Tail) -> Self:
+        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads."""
+        xo, yo, xi, yi, *_ = _tile_arguments(x, y, rest)
+        return self.tile(x, y, *rest).gpu_blocks(xo, yo).gpu_threads(xi, yi)
+
+    def compute_inline(self) -> Self:
+        """Substitute the Func into its consumers."""
+        return self._with_func(attrs.evolve(self._func, compute=INLINE, store=INLINE))
+
+    def compute_root(self) -> Self:
+        """Compute all of the Func before any consumer runs."""
+        return self._with_func(attrs.evolve(self._func, compute=ROOT, store=ROOT))
+
+    def compute_at(self, func: str, loop: Name) -> Self:
+        """Compute what one iteration of that loop needs, at its start.
+
+        Storage follows unless ``store_at`` or ``store_root`` has put it elsewhere.
+        """
+        level = LoopLevel(func, _name(loop))
+        follows = self._func.store == self._func.compute
+        store = level if follows else self._func.store
+        return self._with_func(attrs.evolve(self._func, compute=level, store=store))
+
+    def store_at(self, func: str, loop: Name) -> Self:
+        """Allocate the storage at that loop, at or outside the compute level."""
+        return self._with_func(attrs.evolve(self._func, store=LoopLevel(func, _name(loop))))
+
+    def store_root(self) -> Self:
+        """Allocate the storage outside all loops."""
+        return self._with_func(attrs.evolve(self._func, store=ROOT))
+
+    def store_in(self, memory: Memory | str) -> Self:
+        """Choose the kind of memory."""
+        return self._with_func(attrs.evolve(self._func, memory=Memory(memory)))
+
+    def fold_storage(self, dimension: Name, factor: Factor) -> Self:
+        """Keep only ``factor`` values along a dimension, reused in a circle."""
+        fold = Fold(_name(dimension), factor)
+        others = tuple(f for f in self._func.folds if f.dimension != fold.dimension)
+        return self._with_func(attrs.evolve(self._func, folds=(*others, fold)))
+
+
+def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """``loops`` with ``old`` replaced in place; innermost where there is no such loop."""
+    for i, loop in enumerate(loops):
+        if loop.name == old:
+            return (*loops[:i], *new, *loops[i + 1 :])
+    return (*loops, *new)
+
+
+def _tile_arguments(
+    x: Name, y: Name, rest: tuple[Name | Factor | Tail, ...]
+) -> tuple[str, str, str, str, Factor, Factor, Tail]:
+    """The eight-argument form of ``tile``, without x and y, from either form."""
+    tail = Tail.AUTO
+    args = list(rest)
+    if args and isinstance(args[-1], Tail):
+        tail = Tail(args.pop())
+    if len(args) == 4:
+        args = [x, y, *args]
+    loops = [_name(a) for a in args[:4] if not isinstance(a, int)]
+    factors = [a if isinstance(a, int) else _name(a) for a in args[4:]]
+    if len(loops) != 4 or len(factors) != 2:
+        raise TypeError(
+            "tile takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "
+            f"it was given ({', '.join(map(str, (x, y, *rest)))})."
+        )
+    return loops[0], loops[1], loops[2], loops[3], factors[0], factors[1], tail

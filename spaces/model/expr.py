@@ -1,0 +1,378 @@
+"""Expressions: the one small language of algorithms, loop bounds, formulas and rules.
+
+Every node is immutable and *interned*: building the same expression twice gives the same object,
+so equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize
+on the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in
+Python (as needed by sets, dicts and record equality) is whether the two are the same expression.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+import attrs
+from attrs import field, frozen
+
+from spaces.model.types import Bool, Float32, Int32, Type, promote, type_of
+
+ExprLike: TypeAlias = "Arithmetic | int | float | bool"
+
+_table: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
+_lock = threading.RLock()
+
+
+class _Interned(type):
+    """Metaclass whose calls return the one node that has these fields."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        node = super().__call__(*args, **kwargs)
+        key = (cls, node._key())
+        with _lock:
+            return _table.setdefault(key, node)
+
+
+class Arithmetic:
+    """Halide's operators, for everything that :func:`as_expr` accepts as an expression."""
+
+    __slots__ = ()
+
+    def as_expr(self) -> Expr:
+        """The expression that this object stands for."""
+        raise TypeError(f"{self!r} is not an expression.")
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("div", other, self)
+
+    __floordiv__ = __truediv__
+    __rfloordiv__ = __rtruediv__
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("mod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("mod", other, self)
+
+    def __neg__(self) -> Expr:
+        return binary("sub", 0, self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return compare("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return compare("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return compare("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return compare("ge", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, Arithmetic | int | float):
+            return NotImplemented
+        return compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, Arithmetic | int | float):
+            return NotImplemented
+        return compare("ne", self, other)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return logical("and", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return logical("and", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return logical("or", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return logical("or", other, self)
+
+    def __invert__(self) -> Expr:
+        return logical("not", self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Expr(Arithmetic, metaclass=_Interned):
+    """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
+
+    type: Type
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, a.name) for a in attrs.fields(type(self)))
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The direct subexpressions, in order."""
+        return ()
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        """The same node over other subexpressions (of the same types)."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._key()
+
+    def as_expr(self) -> Expr:
+        """The expression itself."""
+        return self
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __copy__(self) -> Expr:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Expr:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"`{self}` has no truth value while the pipeline is being built; "
+            "use select(condition, a, b), and & | ~ in place of and, or, not."
+        )
+
+    def __str__(self) -> str:
+        return _format(self, 0)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Const(Expr):
+    """A literal of any type; integers are stored wrapped, floats rounded to their type."""
+
+    value: int | float = field()
+
+    def _key(self) -> tuple[Any, ...]:
+        value = float(self.value).hex() if self.type.is_float else int(self.value)
+        return (self.type, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Const, (self.type, self.value)
+
+    def __bool__(self) -> bool:
+        if self.type.is_bool:
+            return bool(self.value)
+        return Expr.__bool__(self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Variable(Expr):
+    """A named scalar: a coordinate, a loop variable, a size or a parameter."""
+
+    name: str = field()
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Op(Expr):
+    """An operator of :data:`OPERATORS` applied to operands."""
+
+    name: str = field()
+    args: tuple[Expr, ...] = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Op(self.type, self.name, children)
+
+    def __bool__(self) -> bool:
+        if self.name == "eq":
+            return self.args[0] is self.args[1]
+        if self.name == "ne":
+            return self.args[0] is not self.args[1]
+        return Expr.__bool__(self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Cast(Expr):
+    """Conversion to ``type``: integers wrap, floats truncate toward zero."""
+
+    value: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Cast(self.type, children[0])
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Call(Expr):
+    """The value of a Func or an input image, by name, at integer coordinates."""
+
+    target: str = field()
+    args: tuple[Expr, ...] = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Call(self.type, self.target, children)
+
+
+ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+LOGIC = ("and", "or", "not")
+MATH = ("sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow")
+OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, "abs", "select")
+"""Names an :class:`Op` may have. ``div`` rounds so that ``mod`` is never negative, and both give
+0 for a zero divisor, as in Halide; ``select`` evaluates ``(condition, if_true, if_false)``."""
+
+
+_INFIX = {
+    "or": ("|", 1), "and": ("&", 2), "eq": ("==", 3), "ne": ("!=", 3), "lt": ("<", 4),
+    "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "add": ("+", 5), "sub": ("-", 5),
+    "mul": ("*", 6), "div": ("/", 6), "mod": ("%", 6),
+}  # fmt: skip
+
+
+def _format(node: Expr, outer: int) -> str:
+    """Infix text with the fewest parentheses; ``outer`` is the precedence it stands in."""
+    match node:
+        case Const(value=value):
+            if node.type.is_bool:
+                return "true" if value else "false"
+            return f"({value})" if value < 0 and outer > 5 else str(value)
+        case Variable(name=name):
+            return name
+        case Cast(type=to, value=value):
+            return f"{to}({_format(value, 0)})"
+        case Call(target=name, args=args):
+            return f"{name}({', '.join(_format(a, 0) for a in args)})"
+        case Op(name=name, args=args) if name in _INFIX:
+            symbol, level = _INFIX[name]
+            text = f"{_format(args[0], level)} {symbol} {_format(args[1], level + 1)}"
+            return f"({text})" if level < outer else text
+        case Op(name="not", args=args):
+            return f"!{_format(args[0], 9)}"
+        case Op(name=name, args=args):
+            return f"{name}({', '.join(_format(a, 0) for a in args)})"
+    raise TypeError(f"{type(node).__name__} is not a node of the expression language.")
+
+
+def constant(value: int | float, type: Type) -> Const:
+    """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float32."""
+    if type.is_float:
+        return Const(type, float(type.dtype.type(value)))
+    return Const(type, type.wrap(int(value)))
+
+
+def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
+    """``value`` as an expression; Python numbers take the type ``like`` where it can hold them.
+
+    Raises:
+        TypeError: ``value`` is no expression and no number.
+        OverflowError: an integer literal does not fit the type it meets.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Arithmetic):
+        return value.as_expr()
+    if isinstance(value, bool):
+        return constant(value, Bool)
+    if isinstance(value, int):
+        target = like if like is not None and not like.is_bool else Int32
+        if not target.holds(value):
+            raise OverflowError(
+                f"The literal {value} does not fit {target}, the type it is combined with; "
+                "cast one side to a wider type first."
+            )
+        return constant(value, target)
+    if isinstance(value, float):
+        return constant(value, like if like is not None and like.is_float else Float32)
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not an expression or a number.")
+
+
+def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both operands in their common type (Halide's ``match_types``)."""
+    left = as_expr(a, getattr(b, "type", None))
+    right = as_expr(b, getattr(a, "type", None))
+    common = promote(left.type, right.type)
+    return cast(common, left), cast(common, right)
+
+
+def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """An arithmetic operator over matched operands."""
+    left, right = match(a, b)
+    return Op(left.type, name, (left, right))
+
+
+def compare(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """A comparison over matched operands; its type is Bool."""
+    left, right = match(a, b)
+    if left is right and a is not b:
+        # Different expressions that promotion made alike must not test as the same expression.
+        right = Cast(right.type, right)
+    return Op(Bool, name, (left, right))
+
+
+def logical(name: str, *operands: ExprLike) -> Expr:
+    """``and``, ``or``, ``not`` over Bool operands.
+
+    Raises:
+        TypeError: an operand is not a condition.
+    """
+    args = tuple(as_expr(o) for o in operands)
+    for arg in args:
+        if not arg.type.is_bool:
+            raise TypeError(f"`{arg}` is {arg.type}, but `{name}` combines conditions only.")
+    return Op(Bool, name, args)
+
+
+def cast(to: Type | str, value: ExprLike) -> Expr:
+    """``value`` converted to the element type ``to``; no node is made where nothing changes."""
+    target = type_of(to)
+    expr = as_expr(value)
+    if expr.type == target:
+        return expr
+    if isinstance(expr, Const):
+        if target.is_float:
+            return constant(expr.value, target)
+        if not expr.type.is_float:
+            return constant(bool(expr.value) if target.is_bool else expr.value, target)
+    return Cast(target, expr)
+
+
+def walk(*roots: Expr) -> Iterator[Expr]:
+    """Every distinct node below ``roots``, children before parents."""
+    seen: set[int] = set()
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((c, False) for c in reversed(node.children))

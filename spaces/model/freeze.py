@@ -1,0 +1,191 @@
+"""From the definition language to a frozen Pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.func import (
+    Definition,
+    DefinitionError,
+    Func,
+    ImageParam,
+    Param,
+    Reference,
+    RVar,
+    ScalarVariable,
+)
+from spaces.model.pipeline import (
+    Estimate,
+    Function,
+    Image,
+    Pipeline,
+    ReductionVar,
+    Scalar,
+    Stage,
+)
+from spaces.model.rewrite import rewrite
+
+Estimates = Mapping[Func | ImageParam | str, Sequence[int | tuple[int, int]]]
+
+
+def pipeline(
+    outputs: Func | Sequence[Func],
+    name: str | None = None,
+    estimates: Estimates | None = None,
+) -> Pipeline:
+    """Freeze everything that ``outputs`` depend on.
+
+    Args:
+        outputs: the Func, or Funcs, whose values are wanted.
+        name: name of the pipeline; that of the first output if not given.
+        estimates: for outputs and images, the extent (or the (min, extent)) of each dimension,
+            innermost first, that schedules are chosen for.
+
+    Raises:
+        DefinitionError: a Func is undefined, or two different Funcs, images or parameters share
+            a name.
+    """
+    wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
+    if not wanted:
+        raise DefinitionError("A pipeline needs at least one output Func.")
+    found = _Collected()
+    for func in wanted:
+        found.visit_func(func)
+    names = found.unique_names()
+    sizes = {
+        (key if isinstance(key, str) else key.name): _ranges(key, extents)
+        for key, extents in (estimates or {}).items()
+    }
+    return Pipeline(
+        name=name or names[id(wanted[0])],
+        functions=tuple(_freeze_func(f, names) for f in found.funcs),
+        images=tuple(Image(i.name, i.type, i.dimensions) for i in found.images),
+        scalars=tuple(Scalar(p.name, p.type, p.default) for p in found.params),
+        outputs=tuple(names[id(f)] for f in wanted),
+        estimates=tuple(Estimate(buffer, ranges) for buffer, ranges in sizes.items()),
+    )
+
+
+class _Collected:
+    """Funcs (producers first), images and parameters that the outputs reach."""
+
+    def __init__(self) -> None:
+        self.funcs: list[Func] = []
+        self.images: list[ImageParam] = []
+        self.params: list[Param] = []
+        self._state: dict[int, str] = {}
+
+    def visit_func(self, root: Func) -> None:
+        """Depth first with an explicit stack, so that deep pipelines need no deep recursion."""
+        stack: list[tuple[Func, bool]] = [(root, False)]
+        while stack:
+            func, ready = stack.pop()
+            if ready:
+                self._state[id(func)] = "done"
+                self.funcs.append(func)
+                continue
+            if id(func) in self._state:
+                if self._state[id(func)] == "open":
+                    raise DefinitionError(f"Func {func.name} depends on itself through a cycle.")
+                continue
+            if not func.definitions:
+                raise DefinitionError(f"Func {func.name} is used but not defined.")
+            self._state[id(func)] = "open"
+            stack.append((func, True))
+            stack.extend((f, False) for f in reversed(self._callees(func)))
+
+    def _callees(self, func: Func) -> list[Func]:
+        callees: dict[int, Func] = {}
+        for node in walk(*_roots(func)):
+            if isinstance(node, ScalarVariable) and node.source not in self.params:
+                self.params.append(node.source)
+            if not isinstance(node, Reference):
+                continue
+            source = node.source
+            if isinstance(source, Func):
+                if source is not func and self._state.get(id(source)) != "done":
+                    callees[id(source)] = source
+            elif not any(source is i for i in self.images):
+                self.images.append(source)
+        return list(callees.values())
+
+    def unique_names(self) -> dict[int, str]:
+        """The final name of each Func; anonymous ones are numbered in order of discovery."""
+        taken: dict[str, str] = {}
+        for kind, named in (
+            ("image", self.images),
+            ("parameter", self.params),
+            ("Func", [f for f in self.funcs if "#" not in f.name]),
+        ):
+            for thing in named:
+                if thing.name in taken:
+                    raise DefinitionError(
+                        f"The name {thing.name!r} is used by two different things, "
+                        f"a {taken[thing.name]} and a {kind}; rename one."
+                    )
+                taken[thing.name] = kind
+        names = {id(f): f.name for f in self.funcs if "#" not in f.name}
+        for func in self.funcs:
+            if "#" in func.name:
+                base = func.name.split("#")[0]
+                candidates = (base if n == 0 else f"{base}_{n}" for n in range(len(taken) + 1))
+                names[id(func)] = next(c for c in candidates if c not in taken)
+                taken[names[id(func)]] = "Func"
+        return names
+
+
+def _roots(func: Func) -> list[Expr]:
+    roots: list[Expr] = []
+    for definition in func.definitions:
+        roots += [definition.value, *definition.args]
+        for rvar in _reduction_vars(definition):
+            roots += [rvar.min, rvar.extent]
+    return roots
+
+
+def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
+    for node in walk(definition.value, *definition.args):
+        if isinstance(node, RVar):
+            return node.domain.vars
+    return ()
+
+
+def _freeze_func(func: Func, names: dict[int, str]) -> Function:
+    def frozen(expr: Expr) -> Expr:
+        return rewrite(expr, lambda node: _freeze_node(node, names))
+
+    stages = tuple(
+        Stage(
+            args=tuple(frozen(a) for a in d.args),
+            value=frozen(d.value),
+            rvars=tuple(
+                ReductionVar(r.name, frozen(r.min), frozen(r.extent)) for r in _reduction_vars(d)
+            ),
+        )
+        for d in func.definitions
+    )
+    return Function(names[id(func)], func.args, func.type, stages)
+
+
+def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:
+    if isinstance(node, Reference):
+        return Call(node.type, names.get(id(node.source), node.target), node.args)
+    if isinstance(node, RVar | ScalarVariable):
+        return Variable(node.type, node.name)
+    return node
+
+
+def _ranges(
+    key: Func | ImageParam | str, extents: Sequence[int | tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    ranges = tuple(e if isinstance(e, tuple) else (0, e) for e in extents)
+    expected = key.dimensions if isinstance(key, ImageParam) else None
+    if isinstance(key, Func):
+        expected = len(key.args)
+    if expected is not None and len(ranges) != expected:
+        name = key if isinstance(key, str) else key.name
+        raise DefinitionError(
+            f"{name} has {expected} dimensions but its estimate gives {len(ranges)}."
+        )
+    return ranges

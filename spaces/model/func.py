@@ -1,0 +1,343 @@
+"""The definition language: Func, Var, RDom, ImageParam and Param, as in Halide.
+
+These objects are mutable and only serve to write an algorithm down; :func:`spaces.pipeline`
+(module ``freeze``) turns what they describe into a :class:`~spaces.model.pipeline.Pipeline`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from attrs import define, field, frozen
+
+from spaces.model.expr import (
+    Arithmetic,
+    Call,
+    Expr,
+    ExprLike,
+    Variable,
+    as_expr,
+    cast,
+    constant,
+    walk,
+)
+from spaces.model.pipeline import ReductionVar
+from spaces.model.types import Int32, Type, type_of
+
+_anonymous = itertools.count()
+
+
+class DefinitionError(ValueError):
+    """A Func is defined in a way that has no meaning; the message names Func and Var."""
+
+
+def Var(name: str) -> Variable:
+    """A coordinate of a Func's domain."""
+    return Variable(Int32, name)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class RVar(Variable):
+    """One dimension of an :class:`RDom`."""
+
+    domain: RDom = field()
+
+
+@frozen(eq=False, slots=True, repr=False)
+class ScalarVariable(Variable):
+    """The value of a :class:`Param` inside an expression."""
+
+    source: Param = field()
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Reference(Call):
+    """A call that still knows the Func or ImageParam object it names."""
+
+    source: Func | ImageParam = field()
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Reference(self.type, self.target, children, self.source)
+
+
+class RDom(Arithmetic):
+    """A reduction domain: one (min, extent) a dimension, innermost first.
+
+    ``r.x``, ``r.y``, ``r.z`` and ``r.w`` are its variables; a one-dimensional domain stands for
+    its only variable in expressions.
+    """
+
+    def __init__(self, ranges: list[tuple[ExprLike, ExprLike]], name: str = "r") -> None:
+        if not 1 <= len(ranges) <= 4:
+            raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
+        self.name = name
+        self.vars = tuple(
+            ReductionVar(f"{name}.{axis}", cast(Int32, low), cast(Int32, extent))
+            for axis, (low, extent) in zip("xyzw", ranges, strict=False)
+        )
+
+    def as_expr(self) -> Expr:
+        if len(self.vars) != 1:
+            raise DefinitionError(
+                f"RDom {self.name} has {len(self.vars)} dimensions; name one of them, "
+                f"as in {self.name}.x."
+            )
+        return self[0]
+
+    def __getitem__(self, dimension: int) -> RVar:
+        return RVar(Int32, self.vars[dimension].name, self)
+
+    def __getattr__(self, axis: str) -> RVar:
+        if axis in "xyzw" and len(axis) == 1 and "xyzw".index(axis) < len(self.vars):
+            return self["xyzw".index(axis)]
+        raise AttributeError(f"an RDom of {len(self.vars)} dimensions has no {axis!r}")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@define(eq=False)
+class Param(Arithmetic):
+    """A scalar chosen at each run."""
+
+    type: Type = field(converter=type_of)
+    name: str
+    default: int | float | None = None
+
+    def as_expr(self) -> Expr:
+        return ScalarVariable(self.type, self.name, self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@define(eq=False)
+class ImageParam:
+    """An input image of a given element type and number of dimensions."""
+
+    type: Type = field(converter=type_of)
+    dimensions: int
+    name: str
+
+    def __getitem__(self, coordinates: Any) -> Expr:
+        """The pixel at integer ``coordinates``, one a dimension, innermost first."""
+        args = _coordinates(coordinates)
+        if len(args) != self.dimensions:
+            raise DefinitionError(
+                f"Image {self.name} has {self.dimensions} dimensions but is read "
+                f"with {len(args)} coordinates."
+            )
+        return Reference(self.type, self.name, _indices(self.name, args), self)
+
+    def __call__(self, *coordinates: Any) -> Expr:
+        return self[coordinates]
+
+    def min(self, dimension: int) -> Expr:
+        """The first coordinate of a dimension."""
+        return Variable(Int32, f"{self.name}.min.{dimension}")
+
+    def extent(self, dimension: int) -> Expr:
+        """The number of elements along a dimension."""
+        return Variable(Int32, f"{self.name}.extent.{dimension}")
+
+    def width(self) -> Expr:
+        """The extent of dimension 0."""
+        return self.extent(0)
+
+    def height(self) -> Expr:
+        """The extent of dimension 1."""
+        return self.extent(1)
+
+    def channels(self) -> Expr:
+        """The extent of dimension 2."""
+        return self.extent(2)
+
+
+@define(eq=False)
+class Definition:
+    """One definition as written: left-hand coordinates and value."""
+
+    args: tuple[Expr, ...]
+    value: Expr
+
+
+class Func:
+    """A function from integer coordinates to values, given by a pure definition and updates.
+
+    ``f[x, y] = e`` defines it; a further assignment, or ``+=`` and its kin, adds an update stage.
+    """
+
+    def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
+        # A name with '#' is ours to make unique when the pipeline is frozen.
+        if name is None or anonymous:
+            name = f"{name or 'f'}#{next(_anonymous)}"
+        self.name = name
+        self.definitions: list[Definition] = []
+
+    @property
+    def type(self) -> Type:
+        """The element type, known once there is a pure definition."""
+        self._require_definition("has no element type")
+        return self.definitions[0].value.type
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """Names of the Vars of the pure definition."""
+        return tuple(a.name for a in self.definitions[0].args if isinstance(a, Variable))
+
+    def _require_definition(self, problem: str) -> None:
+        if not self.definitions:
+            raise DefinitionError(f"Func {self.name} {problem} because it is not defined yet.")
+
+    def __getitem__(self, coordinates: Any) -> FuncRef:
+        return FuncRef(self, _coordinates(coordinates))
+
+    def __call__(self, *coordinates: Any) -> FuncRef:
+        return self[coordinates]
+
+    def __setitem__(self, coordinates: Any, value: Any) -> None:
+        if isinstance(value, _Accumulated):
+            return  # `f[x] += e` has already added its definitions.
+        args = _coordinates(coordinates)
+        if self.definitions:
+            self._define_update(args, as_expr(value, self.type))
+        else:
+            self._define_pure(args, as_expr(value))
+
+    def _define_pure(self, args: tuple[Expr, ...], value: Expr) -> None:
+        names = [a.name for a in args if isinstance(a, Variable) and _is_free_var(a)]
+        if len(names) != len(args) or len(set(names)) != len(names):
+            shown = ", ".join(map(str, args))
+            raise DefinitionError(
+                f"The first definition of Func {self.name} must be at distinct Vars, "
+                f"and {self.name}[{shown}] is not."
+            )
+        nodes = list(walk(value))
+        if any(isinstance(n, Reference) and n.source is self for n in nodes):
+            raise DefinitionError(
+                f"The pure definition of Func {self.name} calls {self.name} itself; "
+                "a recurrence is written as an update definition over an RDom."
+            )
+        _check_free(self.name, nodes, set(names), "its first definition")
+        self.definitions.append(Definition(args, value))
+
+    def _define_update(self, args: tuple[Expr, ...], value: Expr) -> None:
+        self._check_arity(args)
+        if value.type != self.type:
+            raise DefinitionError(
+                f"An update of Func {self.name} has type {value.type}, but {self.name} is "
+                f"{self.type}; cast the value."
+            )
+        allowed = {a.name for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
+        domains = {n.domain.name for n in walk(value, *args) if isinstance(n, RVar)}
+        if len(domains) > 1:
+            raise DefinitionError(
+                f"An update of Func {self.name} uses several RDoms ({', '.join(sorted(domains))});"
+                " one update runs over one RDom."
+            )
+        _check_free(self.name, list(walk(value, *args)), allowed, "an update definition")
+        self.definitions.append(Definition(args, value))
+
+    def _check_arity(self, args: tuple[Expr, ...]) -> None:
+        if len(args) != len(self.args):
+            raise DefinitionError(
+                f"Func {self.name} has {len(self.args)} dimensions "
+                f"({', '.join(self.args)}) but is used with {len(args)} coordinates."
+            )
+
+
+class _Accumulated:
+    """What ``f[x] += e`` hands to the assignment that Python performs next."""
+
+
+class FuncRef(Arithmetic):
+    """A Func at coordinates, to be read or to be updated in place.
+
+    The in-place operators define an update stage instead of giving a value, which is why they
+    break with the signature of the operators they extend.
+    """
+
+    def __init__(self, func: Func, args: tuple[Expr, ...]) -> None:
+        self.func = func
+        self.args = args
+
+    @property
+    def type(self) -> Type:
+        """The element type of the Func."""
+        return self.func.type
+
+    def as_expr(self) -> Expr:
+        self.func._require_definition("is called but has no value")
+        self.func._check_arity(self.args)
+        indices = _indices(self.func.name, self.args)
+        return Reference(self.func.type, self.func.name, indices, self.func)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _accumulate(self, operation: str, identity: int, value: ExprLike) -> _Accumulated:
+        operand = as_expr(value)
+        if not self.func.definitions:
+            initial = tuple(
+                Var(f"_{d}") if not _is_free_var(a) else a for d, a in enumerate(self.args)
+            )
+            self.func[initial] = constant(identity, operand.type)
+        current = self.as_expr()
+        operand = cast(self.type, operand)
+        combined = {
+            "+": lambda: current + operand,
+            "-": lambda: current - operand,
+            "*": lambda: current * operand,
+            "/": lambda: current / operand,
+        }[operation]()
+        self.func[self.args] = combined
+        return _Accumulated()
+
+    def __iadd__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("+", 0, value)
+
+    def __isub__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("-", 0, value)
+
+    def __imul__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("*", 1, value)
+
+    def __itruediv__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("/", 1, value)
+
+
+def _coordinates(coordinates: Any) -> tuple[Expr, ...]:
+    parts = coordinates if isinstance(coordinates, tuple) else (coordinates,)
+    return tuple(as_expr(p) for p in parts)
+
+
+def _indices(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Coordinates as int32, which any integer type is converted to."""
+    for d, arg in enumerate(args):
+        if arg.type.is_float:
+            raise DefinitionError(
+                f"Coordinate {d} of {name}, `{arg}`, is {arg.type}; coordinates are integers."
+            )
+    return tuple(cast(Int32, a) for a in args)
+
+
+def _is_free_var(arg: Expr) -> bool:
+    return isinstance(arg, Variable) and not isinstance(arg, RVar | ScalarVariable)
+
+
+def _is_var(arg: Expr, name: str) -> bool:
+    return _is_free_var(arg) and isinstance(arg, Variable) and arg.name == name
+
+
+def _check_free(func: str, nodes: list[Expr], allowed: set[str], where: str) -> None:
+    """Every coordinate variable that the definition uses must be one of ``allowed``."""
+    for node in nodes:
+        if not isinstance(node, Variable) or not _is_free_var(node):
+            continue
+        is_size = ".min." in node.name or ".extent." in node.name
+        if not is_size and node.name not in allowed:
+            raise DefinitionError(
+                f"Var {node.name} is used in {where} of Func {func} but is not one of its "
+                f"coordinates ({', '.join(sorted(allowed)) or 'none'})."
+            )

@@ -1,0 +1,169 @@
+"""The algorithm as a frozen graph: Funcs with their pure and update stages, images, parameters."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from attrs import field, frozen
+
+from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.types import Int32, Type
+
+
+@frozen
+class ReductionVar:
+    """One dimension of a reduction domain: ``min <= name < min + extent``."""
+
+    name: str
+    min: Expr
+    extent: Expr
+
+
+@frozen
+class Stage:
+    """One definition of a Func: at coordinates ``args`` it takes ``value``.
+
+    For the pure stage ``args`` are the Func's own Vars. An update stage runs over the pure Vars
+    that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order).
+    """
+
+    args: tuple[Expr, ...]
+    value: Expr
+    rvars: tuple[ReductionVar, ...] = ()
+
+    @property
+    def pure_vars(self) -> tuple[str, ...]:
+        """Names of the pure Vars this stage runs over, innermost first."""
+        reduced = {r.name for r in self.rvars}
+        return tuple(a.name for a in self.args if isinstance(a, Variable) and a.name not in reduced)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The loops of the default domain order, innermost first: RVars, then pure Vars."""
+        return (*(r.name for r in self.rvars), *self.pure_vars)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
+        bounds = [e for r in self.rvars for e in (r.min, r.extent)]
+        return tuple(n for n in walk(self.value, *self.args, *bounds) if isinstance(n, Call))
+
+
+@frozen
+class Function:
+    """A Func: its Vars (innermost first), element type, and stages, the pure one first."""
+
+    name: str
+    args: tuple[str, ...]
+    type: Type
+    stages: tuple[Stage, ...]
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether there is no update stage."""
+        return len(self.stages) == 1
+
+    @cached_property
+    def callees(self) -> tuple[str, ...]:
+        """Names of the other Funcs and images that its stages read, each once."""
+        names = dict.fromkeys(c.target for stage in self.stages for c in stage.calls)
+        return tuple(n for n in names if n != self.name)
+
+
+@frozen
+class Image:
+    """An input buffer of ``dimensions`` dimensions, the innermost first."""
+
+    name: str
+    type: Type
+    dimensions: int
+
+
+@frozen
+class Scalar:
+    """A scalar parameter, set at each run; ``default`` is used where a run names no value."""
+
+    name: str
+    type: Type
+    default: int | float | None = None
+
+
+@frozen
+class Estimate:
+    """The size that a schedule is chosen for: (min, extent) of each dimension of a buffer."""
+
+    buffer: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+@frozen
+class Pipeline:
+    """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
+
+    Sizes are the variables ``B.min.D`` and ``B.extent.D`` for dimension D of an output or image B.
+    """
+
+    name: str
+    functions: tuple[Function, ...]
+    images: tuple[Image, ...]
+    scalars: tuple[Scalar, ...]
+    outputs: tuple[str, ...]
+    estimates: tuple[Estimate, ...] = field(default=())
+
+    def function(self, name: str) -> Function:
+        """The Func of that name.
+
+        Raises:
+            KeyError: there is none; the message lists those there are.
+        """
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(
+            f"Pipeline {self.name} has no Func {name!r}; it has "
+            f"{', '.join(f.name for f in self.functions)}."
+        )
+
+    def image(self, name: str) -> Image:
+        """The input image of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for image in self.images:
+            if image.name == name:
+                return image
+        raise KeyError(f"Pipeline {self.name} has no image {name!r}.")
+
+    @property
+    def is_image(self) -> dict[str, bool]:
+        """For each callable name, whether it is an input image."""
+        return {
+            **{f.name: False for f in self.functions},
+            **{i.name: True for i in self.images},
+        }
+
+    def consumers(self, name: str) -> tuple[str, ...]:
+        """Names of the Funcs that read ``name``, producers first."""
+        return tuple(f.name for f in self.functions if name in f.callees)
+
+    def estimate(self, buffer: str) -> tuple[tuple[int, int], ...] | None:
+        """The estimated (min, extent) of each dimension of ``buffer``, or None."""
+        for estimate in self.estimates:
+            if estimate.buffer == buffer:
+                return estimate.ranges
+        return None
+
+    def sizes(self) -> dict[str, int]:
+        """The size variables (``out.extent.0`` ...) at the estimates."""
+        return {
+            f"{e.buffer}.{part}.{d}": value
+            for e in self.estimates
+            for d, (low, extent) in enumerate(e.ranges)
+            for part, value in (("min", low), ("extent", extent))
+        }
+
+
+def size_variable(buffer: str, part: str, dimension: int) -> Variable:
+    """The variable for ``part`` ("min" or "extent") of one dimension of an image or output."""
+    return Variable(Int32, f"{buffer}.{part}.{dimension}")

@@ -1,0 +1,191 @@
+"""Schedules as values: for each Func a call schedule, for each of its stages a domain order.
+
+The records hold whatever was written, legal or not; what is wrong with it is said by
+:func:`spaces.verify`, all at once. Loop names may shadow: after ``split(x, x, xi, 8)`` the name
+``x`` means the outer loop.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias
+
+import attrs
+from attrs import frozen
+
+from spaces.model.pipeline import Pipeline
+
+Factor: TypeAlias = int | str
+"""A split factor: a number, or the name of a parameter of a family of schedules."""
+
+
+class LoopKind(StrEnum):
+    """How the iterations of a loop are executed."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+    GPU_BLOCK = "gpu_block"
+    GPU_THREAD = "gpu_thread"
+
+
+class Tail(StrEnum):
+    """What a split does where the factor does not divide the extent."""
+
+    AUTO = "auto"
+    ROUND_UP = "round_up"
+    GUARD_WITH_IF = "guard_with_if"
+    SHIFT_INWARDS = "shift_inwards"
+
+
+class Memory(StrEnum):
+    """Where a Func's values are stored."""
+
+    AUTO = "auto"
+    HEAP = "heap"
+    STACK = "stack"
+    REGISTER = "register"
+    GPU_SHARED = "gpu_shared"
+
+
+@frozen
+class Split:
+    """Loop ``old`` becomes ``outer`` and ``inner``: old = outer * factor + inner."""
+
+    old: str
+    outer: str
+    inner: str
+    factor: Factor
+    tail: Tail = Tail.AUTO
+
+
+@frozen
+class Fuse:
+    """Loops ``inner`` and ``outer`` become ``fused``: fused = outer * extent(inner) + inner."""
+
+    inner: str
+    outer: str
+    fused: str
+
+
+@frozen
+class Loop:
+    """One loop of a domain order."""
+
+    name: str
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@frozen
+class DomainOrder:
+    """How one stage is traversed: splits and fuses in the order given, then its final loops,
+    outermost first [RK13 3.2].
+    """
+
+    splits: tuple[Split | Fuse, ...] = ()
+    loops: tuple[Loop, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Loop names, outermost first."""
+        return tuple(loop.name for loop in self.loops)
+
+    def kind(self, name: str) -> LoopKind:
+        """The kind of a loop; serial if there is no such loop."""
+        return next((loop.kind for loop in self.loops if loop.name == name), LoopKind.SERIAL)
+
+
+@frozen
+class LoopLevel:
+    """A place in the loop nest: inline, root, or just inside loop ``loop`` of Func ``func``."""
+
+    func: str = ""
+    loop: str = ""
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the Func is substituted into its consumers."""
+        return self == INLINE
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the place is outside all loops."""
+        return self == ROOT
+
+    def __str__(self) -> str:
+        if self.is_inline or self.is_root:
+            return "inline" if self.is_inline else "root"
+        return f"{self.func}.{self.loop}"
+
+
+INLINE = LoopLevel("", "")
+ROOT = LoopLevel("", "__root")
+
+
+@frozen
+class Fold:
+    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``."""
+
+    dimension: str
+    factor: Factor
+
+
+@frozen
+class FuncSchedule:
+    """Everything scheduled about one Func."""
+
+    name: str
+    stages: tuple[DomainOrder, ...]
+    compute: LoopLevel = INLINE
+    store: LoopLevel = INLINE
+    memory: Memory = Memory.AUTO
+    folds: tuple[Fold, ...] = ()
+
+
+@frozen
+class Schedule:
+    """The schedule of a whole pipeline: one entry a Func, producers first."""
+
+    funcs: tuple[FuncSchedule, ...]
+
+    @staticmethod
+    def default(pipeline: Pipeline) -> Schedule:
+        """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs with update
+        stages, which cannot be inlined, computed at root.
+        """
+        funcs = []
+        for function in pipeline.functions:
+            stored = function.name in pipeline.outputs or not function.is_pure
+            level = ROOT if stored else INLINE
+            stages = tuple(
+                DomainOrder(loops=tuple(Loop(d) for d in reversed(stage.dimensions)))
+                for stage in function.stages
+            )
+            funcs.append(FuncSchedule(function.name, stages, level, level))
+        return Schedule(tuple(funcs))
+
+    def of(self, name: str) -> FuncSchedule:
+        """The entry of one Func.
+
+        Raises:
+            KeyError: the pipeline has no such Func.
+        """
+        for func in self.funcs:
+            if func.name == name:
+                return func
+        raise KeyError(
+            f"There is no Func {name!r} to schedule; there are "
+            f"{', '.join(f.name for f in self.funcs)}."
+        )
+
+    def replace(self, func: FuncSchedule) -> Schedule:
+        """The same schedule with the entry of that name replaced."""
+        self.of(func.name)
+        return Schedule(tuple(func if f.name == func.name else f for f in self.funcs))
+
+    def with_stage(self, name: str, stage: int, order: DomainOrder) -> Schedule:
+        """The same schedule with the domain order of one stage replaced."""
+        func = self.of(name)
+        stages = (*func.stages[:stage], order, *func.stages[stage + 1 :])
+        return self.replace(attrs.evolve(func, stages=stages))

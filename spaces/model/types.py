@@ -1,0 +1,132 @@
+"""Element types and Halide's promotion rules between them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from attrs import frozen
+
+Code = Literal["int", "uint", "float"]
+
+
+@frozen(slots=True)
+class Type:
+    """A scalar (``lanes == 1``) or vector element type; ``uint1`` is Halide's boolean."""
+
+    code: Code
+    bits: int
+    lanes: int = 1
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.code == "float"
+
+    @property
+    def is_int(self) -> bool:
+        """Whether it is a signed integer type."""
+        return self.code == "int"
+
+    @property
+    def is_uint(self) -> bool:
+        """Whether it is an unsigned integer type, the boolean included."""
+        return self.code == "uint"
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is the boolean, one bit wide."""
+        return self.code == "uint" and self.bits == 1
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one element (one lane) takes in memory; a boolean takes one."""
+        return max(1, self.bits // 8)
+
+    @property
+    def element(self) -> Type:
+        """The type of one lane."""
+        return Type(self.code, self.bits)
+
+    def with_lanes(self, lanes: int) -> Type:
+        """The same element in a vector of ``lanes``."""
+        return Type(self.code, self.bits, lanes)
+
+    @property
+    def min_value(self) -> int:
+        """Smallest integer the type holds; meaningless for floats."""
+        return -(1 << (self.bits - 1)) if self.is_int else 0
+
+    @property
+    def max_value(self) -> int:
+        """Largest integer the type holds; meaningless for floats."""
+        return (1 << (self.bits - 1)) - 1 if self.is_int else (1 << self.bits) - 1
+
+    def wrap(self, value: int) -> int:
+        """``value`` modulo 2**bits, read in this integer type."""
+        value &= (1 << self.bits) - 1
+        if self.is_int and value >> (self.bits - 1):
+            value -= 1 << self.bits
+        return value
+
+    def holds(self, value: int) -> bool:
+        """Whether the integer ``value`` is representable without wrapping."""
+        if self.is_float:
+            return abs(value) <= 1 << (24 if self.bits == 32 else 53)
+        return self.min_value <= value <= self.max_value
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[type-arg]
+        """The NumPy element type with the same memory layout."""
+        return np.dtype("bool") if self.is_bool else np.dtype(f"{self.code}{self.bits}")
+
+    def __str__(self) -> str:
+        name = "bool" if self.is_bool else f"{self.code}{self.bits}"
+        return name if self.lanes == 1 else f"{name}x{self.lanes}"
+
+
+Bool = Type("uint", 1)
+Int8, Int16, Int32, Int64 = (Type("int", b) for b in (8, 16, 32, 64))
+UInt8, UInt16, UInt32, UInt64 = (Type("uint", b) for b in (8, 16, 32, 64))
+Float32, Float64 = Type("float", 32), Type("float", 64)
+
+SCALAR_TYPES: dict[str, Type] = {
+    str(t): t
+    for t in (
+        *(Bool, Int8, Int16, Int32, Int64),
+        *(UInt8, UInt16, UInt32, UInt64),
+        *(Float32, Float64),
+    )
+}
+
+
+def type_of(dtype: object) -> Type:
+    """The :class:`Type` of a NumPy dtype, a type name such as ``"uint8"``, or a Type itself.
+
+    Raises:
+        TypeError: no element type of the library has that name.
+    """
+    if isinstance(dtype, Type):
+        return dtype
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    if name not in SCALAR_TYPES:
+        raise TypeError(
+            f"{name!r} is not an element type; choose one of {', '.join(SCALAR_TYPES)}."
+        )
+    return SCALAR_TYPES[name]
+
+
+def promote(a: Type, b: Type) -> Type:
+    """The common type of two operands, by Halide's rules.
+
+    Floats win over integers and the wider float wins; two integers of one signedness give the
+    wider; a signed and an unsigned integer give a signed one of the wider width.
+    """
+    if a.is_float or b.is_float:
+        if a.is_float and b.is_float:
+            return a if a.bits >= b.bits else b
+        return a if a.is_float else b
+    bits = max(a.bits, b.bits)
+    if a.code == b.code:
+        return Type(a.code, bits)
+    return Type("int", bits)
