@@ -96,7 +96,7 @@ class Directives:
     def split(
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
     ) -> Self:
-        """Split loop ``old``: ``inner`` runs over ``factor`` iterations, ``outer`` over the rest."""
+        """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
         record = Split(_name(old), _name(outer), _name(inner), factor, Tail(tail))
         kind = self._order.kind(record.old)
         parts = (Loop(record.outer, kind), Loop(record.inner, kind))
@@ -255,17 +255,16 @@ def _tile_arguments(
     x: Name, y: Name, rest: tuple[Name | Factor | Tail, ...]
 ) -> tuple[str, str, str, str, Factor, Factor, Tail]:
     """The eight-argument form of ``tile``, without x and y, from either form."""
-    tail = Tail.AUTO
-    args = list(rest)
-    if args and isinstance(args[-1], Tail):
-        tail = Tail(args.pop())
+    tails = [a for a in rest if isinstance(a, Tail)]
+    args = [a for a in rest if not isinstance(a, Tail)]
     if len(args) == 4:
         args = [x, y, *args]
     loops = [_name(a) for a in args[:4] if not isinstance(a, int)]
     factors = [a if isinstance(a, int) else _name(a) for a in args[4:]]
-    if len(loops) != 4 or len(factors) != 2:
+    if len(loops) != 4 or len(factors) != 2 or len(tails) > 1:
         raise TypeError(
             "tile takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "
             f"it was given ({', '.join(map(str, (x, y, *rest)))})."
         )
+    tail = tails[0] if tails else Tail.AUTO
     return loops[0], loops[1], loops[2], loops[3], factors[0], factors[1], tail

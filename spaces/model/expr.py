@@ -8,12 +8,12 @@ Python (as needed by sets, dicts and record equality) is whether the two are the
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-import attrs
 from attrs import field, frozen
 
 from spaces.model.types import Bool, Float32, Int32, Type, promote, type_of
@@ -22,6 +22,7 @@ ExprLike: TypeAlias = "Arithmetic | int | float | bool"
 
 _table: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
 _lock = threading.RLock()
+_serials = itertools.count()
 
 
 class _Interned(type):
@@ -31,7 +32,10 @@ class _Interned(type):
         node = super().__call__(*args, **kwargs)
         key = (cls, node._key())
         with _lock:
-            return _table.setdefault(key, node)
+            known = _table.setdefault(key, node)
+            if known is node:
+                object.__setattr__(node, "serial", next(_serials))
+            return known
 
 
 class Arithmetic:
@@ -122,9 +126,11 @@ class Expr(Arithmetic, metaclass=_Interned):
     """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
 
     type: Type
+    serial: int = field(init=False, default=0)
+    """Position in the order of creation; gives sums and products a stable order."""
 
     def _key(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, a.name) for a in attrs.fields(type(self)))
+        return tuple(getattr(self, name) for name in self.__match_args__)
 
     @property
     def children(self) -> tuple[Expr, ...]:

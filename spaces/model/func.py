@@ -229,7 +229,7 @@ class Func:
                 f"An update of Func {self.name} has type {value.type}, but {self.name} is "
                 f"{self.type}; cast the value."
             )
-        allowed = {a.name for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
+        allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
         domains = {n.domain.name for n in walk(value, *args) if isinstance(n, RVar)}
         if len(domains) > 1:
             raise DefinitionError(

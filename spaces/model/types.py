@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from attrs import frozen
@@ -76,7 +76,7 @@ class Type:
         return self.min_value <= value <= self.max_value
 
     @property
-    def dtype(self) -> np.dtype:  # type: ignore[type-arg]
+    def dtype(self) -> np.dtype:
         """The NumPy element type with the same memory layout."""
         return np.dtype("bool") if self.is_bool else np.dtype(f"{self.code}{self.bits}")
 
@@ -108,7 +108,7 @@ def type_of(dtype: object) -> Type:
     """
     if isinstance(dtype, Type):
         return dtype
-    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    name = dtype if isinstance(dtype, str) else np.dtype(cast(Any, dtype)).name
     if name not in SCALAR_TYPES:
         raise TypeError(
             f"{name!r} is not an element type; choose one of {', '.join(SCALAR_TYPES)}."
