@@ -1,0 +1,51 @@
+"""Around CUDA C text: what a printer hands over, and the ways to compile and run it.
+
+========================  =======================================================================
+`kernel`                  the records: a module (text and kernels) and the steps of its host program
+`program`                 the meaning of the steps, once for every executor; copies made lazily
+`nvrtc`                   text -> CUBIN, PTX and the resources of each kernel; needs no GPU
+`host_build`              text -> a library or a program for the CPU, over the headers `shim*.h`
+`emulator`                an executor on the CPU, thread orders chosen by the caller
+`sanitizers`              the same in a process of its own, under a sanitizer of g++
+`launch`                  an executor on a GPU, through pycuda
+`errors`                  what they raise, all under `CudaError`
+========================  =======================================================================
+
+All executors run the same text, so that what is tested on a CPU is what a GPU gets::
+
+    module = CudaModule(text, (Kernel("scale_kernel", params, block=(256, 1, 1)),))
+    steps = (LaunchStep("scale_kernel", grid=(ceil(n / 256), 1, 1), arguments=("x", "y", "n")),)
+    Emulator(order="reverse").run(module, steps, {"x": x, "y": y}, {"n": n})     # y is filled
+    SanitizedEmulator("address,undefined").run(module, steps, buffers, scalars)  # or raises
+    compile_cuda(text, "sm_80").kernels["scale_kernel"].registers
+    PycudaExecutor().run(module, steps, buffers, scalars)
+
+**How a printer writes the text**
+
+1. One translation unit with no ``#include``: NVRTC finds no standard headers. Types are those of
+   `kernel.CTYPES` (``signed char`` ... ``unsigned long long``, ``float``, ``double``, ``bool``).
+2. A kernel is ``extern "C" __global__ void __launch_bounds__(THREADS) name(PARAMETERS)``. A buffer
+   is ``const T* __restrict__ name`` when the kernel only reads it and ``T* __restrict__ name`` when
+   it writes it; a scalar is passed by value. The `Kernel` record lists the same parameters in the
+   same order; the emulator refuses a text that differs from its record.
+3. Names: no C library function (``exp``, ``index``), no name of CUDA's, nothing that begins with
+   ``shim``. A suffix (``blur_y_kernel``) is safe.
+4. Helpers are ``static __device__ inline`` functions without shared memory or barriers.
+5. A buffer argument points at the first element of dense memory in C order: the last axis of the
+   NumPy array is contiguous, whatever strides the caller's array has. Memory of an `AllocStep`
+   begins undefined (the emulator fills it with 0xFF, which is NaN in floats).
+6. Shared memory is static, at function scope of the kernel: ``__shared__ float tile[18][18];``.
+   More than 48 KB must be dynamic: the text begins with `kernel.DYNAMIC_SHARED_PRELUDE`, the kernel
+   says ``DYNAMIC_SHARED(bytes);`` once, casts from ``bytes``, and its record has
+   ``dynamic_shared_bytes``.
+7. ``__syncthreads()`` is reached by all threads of a block or by none: no early ``return`` before
+   one. Threads of a block talk through nothing else: no warp intrinsics, no atomics.
+8. ``threadIdx`` and the like are unsigned; convert to ``int`` before subtracting. Signed overflow
+   is undefined, in the emulator too: do wrapping arithmetic in an unsigned type. Integer ``/`` and
+   ``%`` truncate.
+9. Nothing is contracted: write ``fmaf`` where a fused operation is meant. Infinities and NaN are
+   spelled ``__int_as_float(0x7f800000)``. A float outside an integer type's range is converted by
+   ``__float2int_rz`` and its kin, never by a cast.
+10. What may be called is ``<math.h>`` and `shim_math.h`: ``min`` and ``max`` of two operands of one
+    type, ``rsqrtf``, ``__fdiv_rn``, ``__mulhi``, ``__ldg``, ...
+"""

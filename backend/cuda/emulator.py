@@ -1,0 +1,157 @@
+"""An executor on the CPU: the CUDA text itself, built by g++ over a shim, called in this process.
+
+The threads of a block run one at a time, each until its next barrier, in an order that the caller
+chooses. A text whose result is the same in every order, bit for bit, has no race that these orders
+show; see `sanitizers` for a proof per run. Shared memory is NaN (0xFF) before each block, and so is
+the memory of each `AllocStep`: a value that is read before it is written shows.
+
+A mistake in a text (an index out of bounds) can bring this process down. `SanitizedEmulator` runs
+the text in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.cuda.errors import DivergentBarrierError
+from backend.cuda.host_build import build, library_text
+from backend.cuda.kernel import CudaModule, Dim3, Kernel, Step
+from backend.cuda.program import Scalar, execute
+
+ThreadOrder = Literal["forward", "reverse", "shuffled"]
+"""How the threads of a block, and the blocks of a grid, follow one another: by index, backwards, or
+in an order drawn from a seed, for threads anew behind each barrier."""
+
+ORDERS: tuple[ThreadOrder, ...] = get_args(ThreadOrder)
+"""All orders; an order's place here is its number in shim.h."""
+
+_MESSAGE_BYTES = 512
+
+
+def known_order(_: object, attribute: attrs.Attribute[ThreadOrder], value: ThreadOrder) -> None:
+    """An attrs validator: ValueError unless `value` is one of `ORDERS`."""
+    if value not in ORDERS:
+        raise ValueError(f"{attribute.name} is {value!r}; it is one of {', '.join(ORDERS)}")
+
+
+valid_seed = attrs.validators.and_(attrs.validators.ge(0), attrs.validators.lt(2**64))
+"""An attrs validator: ValueError unless the seed fits 64 bits."""
+
+
+@attrs.frozen(slots=True)
+class Emulator:
+    """Runs CUDA host programs on the CPU (a `program.CudaExecutor`).
+
+    Each text is built once in a process (about 0.3 s) and stays loaded. One launch of a text runs
+    at a time.
+
+    Attributes:
+        order: which thread runs next.
+        seed: of the shuffled order; the same seed gives the same order.
+    """
+
+    order: ThreadOrder = attrs.field(default="forward", validator=known_order)
+    seed: int = attrs.field(default=0, validator=valid_seed)
+
+    def run(
+        self,
+        module: CudaModule,
+        steps: Iterable[Step],
+        buffers: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, Scalar],
+    ) -> None:
+        """Runs the steps; see `program.CudaExecutor.run`.
+
+        Raises:
+            DivergentBarrierError: threads of a block parted at a barrier.
+        """
+        execute(_InProcess(self.order, self.seed), module, steps, buffers, scalars)
+
+
+class HostMemory:
+    """Device memory for devices that are the CPU: arrays of bytes, filled with 0xFF when fresh."""
+
+    def allocate(self, nbytes: int) -> NDArray[np.uint8]:
+        return np.full(nbytes, 0xFF, np.uint8)
+
+    def upload(self, memory: NDArray[np.uint8], host: NDArray[Any]) -> None:
+        memory[:] = host.reshape(-1).view(np.uint8)
+
+    def download(self, memory: NDArray[np.uint8], host: NDArray[Any]) -> None:
+        host.reshape(-1).view(np.uint8)[:] = memory
+
+    def free(self, memory: NDArray[np.uint8]) -> None:
+        pass
+
+    def wait(self) -> None:
+        pass
+
+
+class _InProcess(HostMemory):
+    def __init__(self, order: ThreadOrder, seed: int) -> None:
+        self._order = order
+        self._seed = seed
+
+    def launch(
+        self,
+        module: CudaModule,
+        kernel: Kernel,
+        grid: Dim3,
+        arguments: tuple[NDArray[np.uint8] | np.generic, ...],
+    ) -> None:
+        library = _load(module)
+        # A pointer argument is a place that holds an address; a scalar is a place that holds it.
+        values = [
+            np.array(each.ctypes.data if isinstance(each, np.ndarray) else each)
+            for each in arguments
+        ]
+        places = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        with library.lock:
+            diverged = library.run(
+                module.kernels.index(kernel),
+                (ctypes.c_uint * 6)(*grid, *kernel.block),
+                kernel.dynamic_shared_bytes,
+                ORDERS.index(self._order),
+                self._seed,
+                places,
+                message,
+                _MESSAGE_BYTES,
+            )
+        if diverged:
+            raise DivergentBarrierError(message.value.decode())
+
+
+class _Library:
+    """A built text. Its launches share one set of stacks, hence the lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.lock = threading.Lock()
+        self.run = ctypes.CDLL(str(path)).shim_run
+        self.run.argtypes = [
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_uint),
+            ctypes.c_uint,
+            ctypes.c_int,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+        ]
+        self.run.restype = ctypes.c_int
+
+
+@lru_cache(maxsize=256)
+def _load(module: CudaModule) -> _Library:
+    with tempfile.TemporaryDirectory() as folder:  # what is loaded outlives its file
+        return _Library(build(library_text(module), Path(folder), ("-O2", "-fPIC", "-shared")))

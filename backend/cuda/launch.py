@@ -1,0 +1,159 @@
+"""An executor on a GPU, through pycuda. Importing this file needs neither pycuda nor a GPU.
+
+The text is compiled by NVRTC for the device at hand and loaded as CUBIN, so that the driver's own
+PTX compiler, which may be older than NVRTC, has no part in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.cuda.errors import CudaLaunchError, CudaUnavailable
+from backend.cuda.kernel import CudaModule, Dim3, Kernel, Step
+from backend.cuda.nvrtc import compile_cuda
+from backend.cuda.program import Scalar, Session
+
+
+def gpu_available() -> tuple[bool, str]:
+    """Whether a GPU can be launched on, and the reason: its name, or what is missing."""
+    try:
+        return True, str(_driver().Device(0).name())
+    except CudaUnavailable as error:
+        return False, str(error)
+
+
+class PycudaExecutor:
+    """Runs CUDA host programs on a GPU (a `program.CudaExecutor`).
+
+    Texts are compiled once for an executor. It uses the device's primary context and leaves the
+    caller's current context as it was.
+
+    Raises:
+        CudaUnavailable: pycuda, a driver or the device of that number is missing.
+    """
+
+    def __init__(self, device: int = 0) -> None:
+        driver = _driver()
+        count = driver.Device.count()
+        if not 0 <= device < count:
+            raise CudaUnavailable(f"GPU {device} is not here; there are {count}, counted from 0")
+        self._context = driver.Device(device).retain_primary_context()
+        self._device = _GpuDevice(driver, device)
+
+    @property
+    def arch(self) -> str:
+        """The device's compute capability, as ``sm_80``."""
+        return self._device.arch
+
+    def run(
+        self,
+        module: CudaModule,
+        steps: Iterable[Step],
+        buffers: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, Scalar],
+    ) -> None:
+        """Runs the steps; see `program.CudaExecutor.run`."""
+        with self.session(module, buffers) as session:
+            session.run(steps, scalars)
+            session.fetch()
+
+    @contextmanager
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> Iterator[Session[Any]]:
+        """Keeps `buffers` on the device for several runs: for timing, without the copies."""
+        self._context.push()
+        try:
+            with Session[Any](self._device, module, buffers) as session:
+                yield session
+        finally:
+            self._context.pop()
+
+
+class _GpuDevice:
+    """The `program.CudaDevice` of pycuda; a DeviceAllocation is its memory."""
+
+    def __init__(self, driver: Any, number: int) -> None:
+        self._driver = driver
+        major, minor = driver.Device(number).compute_capability()
+        self.arch = f"sm_{major}{minor}"
+        self._modules: dict[CudaModule, Any] = {}
+
+    def allocate(self, nbytes: int) -> Any:
+        with self._telling(f"allocating {nbytes} bytes"):
+            return self._driver.mem_alloc(max(nbytes, 1))
+
+    def upload(self, memory: Any, host: NDArray[Any]) -> None:
+        if host.nbytes:
+            with self._telling(f"copying {host.nbytes} bytes to the GPU"):
+                self._driver.memcpy_htod(memory, host)
+
+    def download(self, memory: Any, host: NDArray[Any]) -> None:
+        if host.nbytes:
+            with self._telling(f"copying {host.nbytes} bytes from the GPU"):
+                self._driver.memcpy_dtoh(host, memory)
+
+    def launch(
+        self,
+        module: CudaModule,
+        kernel: Kernel,
+        grid: Dim3,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        loaded = self._load(module)
+        # pycuda packs NumPy's numbers, to which its bool does not belong.
+        packed = [np.uint8(each) if isinstance(each, np.bool_) else each for each in arguments]
+        shared = kernel.dynamic_shared_bytes
+        with self._telling(f"launching kernel {kernel.name}, grid {grid}, block {kernel.block}"):
+            function = loaded.get_function(kernel.name)
+            if shared:
+                limit = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(limit, shared)
+            function(*packed, grid=grid, block=kernel.block, shared=shared)
+
+    def free(self, memory: Any) -> None:
+        memory.free()
+
+    def wait(self) -> None:
+        with self._telling("waiting for kernels"):
+            self._driver.Context.synchronize()
+
+    def _load(self, module: CudaModule) -> Any:
+        if module not in self._modules:
+            cubin = compile_cuda(module.source, self.arch).cubin
+            with self._telling("loading a CUBIN"):
+                self._modules[module] = self._driver.module_from_buffer(cubin)
+        return self._modules[module]
+
+    @contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        """Turns pycuda's error, which is no RuntimeError, into ours."""
+        try:
+            yield
+        except self._driver.Error as error:
+            raise CudaLaunchError(f"the GPU failed while {what}: {error}") from error
+
+
+def _driver() -> Any:
+    """The driver module of pycuda, initialized, with at least one device."""
+    try:
+        driver: Any = importlib.import_module("pycuda.driver")
+    except ImportError as error:
+        raise CudaUnavailable(
+            f"pycuda can't be imported ({error}); launching needs an NVIDIA driver and the extra "
+            "that holds pycuda (pip install 'schedule-spaces[gpu]')"
+        ) from None
+    try:
+        driver.init()
+        count = driver.Device.count()
+    except driver.Error as error:
+        raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
+    if count == 0:
+        raise CudaUnavailable("the CUDA driver finds no device")
+    return driver

@@ -1,0 +1,212 @@
+"""Compiles CUDA C text to CUBIN and PTX with NVRTC, and reads what ptxas says of each kernel.
+
+No GPU and no driver are needed, only the NVRTC library: from the wheel ``nvidia-cuda-nvrtc``, or
+from an installed CUDA toolkit. It is called through ctypes (API: NVRTC documentation, CUDA 13).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import attrs
+
+from backend.cuda.errors import CudaCompileError, CudaUnavailable
+
+_MISSING = (
+    "NVRTC, NVIDIA's compiler library, is not here; install the extra that holds it "
+    "(pip install 'schedule-spaces[cuda-check]') or a CUDA toolkit"
+)
+
+_RESOURCES = re.compile(
+    r"Compiling entry function '(?P<name>[^']+)'.*?"
+    r"Function properties for (?P=name)\s.*?"
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
+    r"(?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    re.DOTALL,
+)
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+@attrs.frozen(slots=True)
+class KernelResources:
+    """What one kernel takes on the device, as ptxas counts it.
+
+    Attributes:
+        registers: per thread.
+        shared_bytes: static shared memory of a block, without what the system reserves.
+        spill_store_bytes: stores per thread to local memory for want of registers.
+        spill_load_bytes: the loads of the same.
+        stack_bytes: local memory of a thread: spills, and arrays that did not fit in registers.
+    """
+
+    registers: int
+    shared_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    stack_bytes: int
+
+
+@attrs.frozen(slots=True)
+class CompiledCuda:
+    """A text compiled for one architecture.
+
+    Attributes:
+        arch: ``sm_80`` and the like.
+        cubin: machine code, for the driver to load.
+        ptx: the same as NVIDIA's assembly.
+        log: what the compiler said, warnings included.
+        kernels: the resources of each kernel by its name.
+    """
+
+    arch: str
+    cubin: bytes = attrs.field(repr=lambda cubin: f"<{len(cubin)} bytes>")
+    ptx: str = attrs.field(repr=False)
+    log: str = attrs.field(repr=False)
+    kernels: Mapping[str, KernelResources]
+
+
+def compile_cuda(
+    source: str, arch: str = "sm_80", *, fmad: bool = False, name: str = "module.cu"
+) -> CompiledCuda:
+    """Compiles a text for one architecture.
+
+    Args:
+        source: CUDA C without ``#include``.
+        arch: one of `available_archs`.
+        fmad: let the compiler contract ``a * b + c`` into one rounding. False gives the bits of a
+            CPU that does not.
+        name: what messages call the text.
+
+    Raises:
+        CudaCompileError: the text is refused; its log says why. Static shared memory above 48 KB is
+            refused here, by ptxas.
+        CudaUnavailable: there is no NVRTC library.
+    """
+    library = _library()
+    if arch not in available_archs():
+        raise CudaCompileError(
+            f"this NVRTC ({_version()}) compiles for {', '.join(available_archs())}; "
+            f"{arch} is not among them",
+            log="",
+        )
+    options = [
+        f"--gpu-architecture={arch}",
+        f"--fmad={'true' if fmad else 'false'}",
+        "--ptxas-options=-v",
+        "--std=c++17",
+    ]
+    program = ctypes.c_void_p()
+    _check(
+        "nvrtcCreateProgram",
+        library.nvrtcCreateProgram(
+            ctypes.byref(program), source.encode(), name.encode(), 0, None, None
+        ),
+    )
+    try:
+        arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        status = library.nvrtcCompileProgram(program, len(options), arguments)
+        log = _output(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+        if status != 0:
+            raise CudaCompileError(
+                f"the CUDA text does not compile for {arch}:\n{_without_statistics(log)}", log
+            )
+        ptx = _output(program, "PTX").rstrip(b"\0").decode()
+        return CompiledCuda(arch, _output(program, "CUBIN"), ptx, log, read_resources(log))
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def read_resources(log: str) -> dict[str, KernelResources]:
+    """The resources of each kernel, from a log of ``ptxas -v``."""
+    kernels = {}
+    for entry in _RESOURCES.finditer(log):
+        shared = _SHARED.search(entry["rest"])
+        kernels[entry["name"]] = KernelResources(
+            registers=int(entry["registers"]),
+            shared_bytes=int(shared[1]) if shared else 0,
+            spill_store_bytes=int(entry["stores"]),
+            spill_load_bytes=int(entry["loads"]),
+            stack_bytes=int(entry["stack"]),
+        )
+    return kernels
+
+
+def _without_statistics(log: str) -> str:
+    lines = (line for line in log.splitlines() if line.strip())
+    return "\n".join(line for line in lines if not re.match(r"ptxas (info|  )", line))
+
+
+@cache
+def available_archs() -> tuple[str, ...]:
+    """The architectures this NVRTC compiles for, oldest first; CudaUnavailable without NVRTC."""
+    library = _library()
+    count = ctypes.c_int()
+    _check("nvrtcGetNumSupportedArchs", library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    numbers = (ctypes.c_int * count.value)()
+    _check("nvrtcGetSupportedArchs", library.nvrtcGetSupportedArchs(numbers))
+    return tuple(f"sm_{number}" for number in numbers)
+
+
+@cache
+def _version() -> str:
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return f"{major.value}.{minor.value}"
+
+
+def _output(program: ctypes.c_void_p, what: str) -> bytes:
+    """One of a program's results, by the name NVRTC's two functions for it share."""
+    library = _library()
+    size = ctypes.c_size_t()
+    _check(what, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    content = ctypes.create_string_buffer(size.value)
+    _check(what, getattr(library, f"nvrtcGet{what}")(program, content))
+    return content.raw
+
+
+def _check(function: str, status: int) -> None:
+    if status != 0:
+        words = ctypes.cast(_library().nvrtcGetErrorString(status), ctypes.c_char_p).value or b""
+        raise CudaCompileError(f"NVRTC failed in {function}: {words.decode()}", log="")
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """NVRTC, loaded from the first place that has it."""
+    reasons = []
+    for path in _candidates():
+        # NVRTC looks for its builtins by soname, which is found only if loaded already.
+        builtins = sorted(path.parent.glob("libnvrtc-builtins.so.*"))
+        try:
+            if builtins:
+                ctypes.CDLL(str(builtins[-1]), mode=ctypes.RTLD_GLOBAL)
+            library = ctypes.CDLL(str(path))
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        library.nvrtcGetErrorString.restype = ctypes.c_void_p
+        return library
+    raise CudaUnavailable(f"{_MISSING}; tried: {'; '.join(reasons)}" if reasons else _MISSING)
+
+
+def _candidates() -> Iterator[Path]:
+    """Files that may be NVRTC: those of wheels before those of toolkits, newest first."""
+    wheels = importlib.util.find_spec("nvidia")
+    for folder in (wheels and wheels.submodule_search_locations) or ():
+        yield from _newest_first(Path(folder), "*/lib/libnvrtc.so.*")
+    compiler = shutil.which("nvcc")
+    roots = [Path(compiler).resolve().parent.parent] if compiler else []
+    roots += sorted(Path("/usr/local").glob("cuda*"), reverse=True)
+    for root in roots:
+        yield from _newest_first(root, "lib*/libnvrtc.so.*")
+
+
+def _newest_first(folder: Path, pattern: str) -> list[Path]:
+    return sorted((path for path in folder.glob(pattern) if ".alt." not in path.name), reverse=True)

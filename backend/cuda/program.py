@@ -1,0 +1,342 @@
+"""The meaning of a host program, once for all executors.
+
+A device is something small: it allocates, copies, launches, frees. Everything else is here: which
+argument goes where, whether it fits, and which copies are needed. A buffer of the call has a host
+array and, from its first use by a kernel on, device memory; `Session` remembers which of the two is
+current and copies only when a step needs the other one. So an input goes up once however many
+kernels read it, and what kernels hand to each other never comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.cuda.errors import CudaLaunchError, CudaProgramError
+from backend.cuda.kernel import (
+    CTYPES,
+    AllocStep,
+    BufferParam,
+    CudaModule,
+    Dim3,
+    FreeStep,
+    HostStep,
+    Kernel,
+    LaunchStep,
+    ScalarParam,
+    Step,
+)
+
+Scalar = int | float | np.number[Any] | np.bool_
+
+# Limits of a launch that all compute capabilities of 7.0 and above share: CUDA C++ Programming
+# Guide, table "Technical Specifications per Compute Capability".
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
+MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+
+Memory = TypeVar("Memory")
+
+
+class CudaDevice(Protocol[Memory]):
+    """What an executor stands on. `Memory` is its handle of one allocation."""
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Fresh memory of at least `nbytes` (which may be 0), contents undefined."""
+
+    def upload(self, memory: Memory, host: NDArray[Any]) -> None:
+        """Copies a C-contiguous array to the beginning of `memory`."""
+
+    def download(self, memory: Memory, host: NDArray[Any]) -> None:
+        """Waits for all launches, then fills a C-contiguous array from `memory`."""
+
+    def launch(
+        self,
+        module: CudaModule,
+        kernel: Kernel,
+        grid: Dim3,
+        arguments: tuple[Memory | np.generic, ...],
+    ) -> None:
+        """Runs a kernel; may return before it ends. No size in `grid` is 0."""
+
+    def free(self, memory: Memory) -> None:
+        """Gives `memory` back."""
+
+    def wait(self) -> None:
+        """Returns when all launches have ended; raises what went wrong in them."""
+
+
+class CudaExecutor(Protocol):
+    """Runs host programs.
+
+    Those here: `emulator.Emulator`, `sanitizers.SanitizedEmulator`, `launch.PycudaExecutor`.
+    """
+
+    def run(
+        self,
+        module: CudaModule,
+        steps: Iterable[Step],
+        buffers: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, Scalar],
+    ) -> None:
+        """Runs `steps` in order; arrays whose buffers they write are filled when it returns.
+
+        Args:
+            module: the text, and its kernels that the steps launch.
+            steps: what to do, one after another.
+            buffers: arrays by buffer name, of any strides; kernels see them dense, in C order.
+            scalars: numbers by name, for launch arguments that name one.
+
+        Raises:
+            CudaProgramError: the steps, `buffers` and `scalars` do not fit together.
+            CudaLaunchError: a launch failed; arrays written by kernels alone are as they were.
+            CudaCompileError, CudaUnavailable: the text can't be built, or not here.
+        """
+
+
+@attrs.define(slots=True)
+class _Buffer(Generic[Memory]):
+    dtype: np.dtype[Any]
+    nbytes: int
+    host: NDArray[Any] | None
+    memory: Memory | None = None
+    host_current: bool = True
+    device_current: bool = False
+
+
+class Session(Generic[Memory]):
+    """The buffers of one program on one device; a context manager that frees them.
+
+    `run` may be called many times: what is already on the device is not copied again. `fetch`
+    brings results back.
+    """
+
+    def __init__(
+        self, device: CudaDevice[Memory], module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> None:
+        self._device = device
+        self._module = module
+        self._buffers: dict[str, _Buffer[Memory]] = {}
+        for name, array in buffers.items():
+            if array.dtype not in CTYPES.values():
+                raise CudaProgramError(
+                    f"buffer {name} holds {array.dtype}, which no CUDA type stands for; "
+                    f"convert it to one of {', '.join(str(each) for each in CTYPES.values())}"
+                )
+            self._buffers[name] = _Buffer(array.dtype, array.nbytes, array)
+
+    def __enter__(self) -> Session[Memory]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for buffer in self._buffers.values():
+            self._release(buffer)
+
+    def run(self, steps: Iterable[Step], scalars: Mapping[str, Scalar]) -> None:
+        """Runs the steps in order; results stay where they were computed until `fetch`."""
+        for step in steps:
+            match step:
+                case AllocStep():
+                    self._alloc(step)
+                case LaunchStep():
+                    self._launch(step, scalars)
+                case HostStep():
+                    self._run_on_host(step)
+                case FreeStep():
+                    self._free(step)
+
+    def wait(self) -> None:
+        """Returns when all launches have ended; raises what went wrong in them."""
+        self._device.wait()
+
+    def fetch(self) -> None:
+        """Copies every array back whose device memory is newer."""
+        for buffer in self._buffers.values():
+            if buffer.host is not None:
+                self._to_host(buffer, buffer.host)
+
+    def _alloc(self, step: AllocStep) -> None:
+        if step.buffer in self._buffers:
+            raise CudaProgramError(f"buffer {step.buffer} is allocated, but it exists already")
+        memory = self._device.allocate(step.nbytes)
+        self._buffers[step.buffer] = _Buffer(
+            CTYPES[step.ctype], step.nbytes, None, memory, host_current=False, device_current=True
+        )
+
+    def _free(self, step: FreeStep) -> None:
+        buffer = self._find(step.buffer, "a step frees")
+        if buffer.host is not None:
+            raise CudaProgramError(
+                f"buffer {step.buffer} is freed, but it belongs to the caller; "
+                "only what the steps allocate can be freed"
+            )
+        self._release(buffer)
+        del self._buffers[step.buffer]
+
+    def _launch(self, step: LaunchStep, scalars: Mapping[str, Scalar]) -> None:
+        try:
+            kernel = self._module.kernel(step.kernel)
+        except KeyError as error:
+            raise CudaProgramError(str(error.args[0])) from None
+        _check_sizes(kernel, step.grid)
+        if len(step.arguments) != len(kernel.params):
+            raise CudaProgramError(
+                f"kernel {kernel.name} takes {len(kernel.params)} arguments "
+                f"({', '.join(param.name for param in kernel.params)}), "
+                f"but a launch gives it {len(step.arguments)}"
+            )
+        arguments: list[Memory | np.generic] = []
+        bound: list[tuple[str, BufferParam]] = []
+        for param, argument in zip(kernel.params, step.arguments, strict=True):
+            if isinstance(param, ScalarParam):
+                arguments.append(_scalar(kernel, param, argument, scalars))
+                continue
+            name = str(argument)
+            bound.append((name, param))
+            arguments.append(self._to_device(self._fitting(kernel, param, name)))
+        _check_aliases(kernel, bound)
+        if 0 in step.grid:
+            return
+        self._device.launch(self._module, kernel, step.grid, tuple(arguments))
+        for name, param in bound:
+            if param.written:
+                self._buffers[name].host_current = False
+
+    def _fitting(self, kernel: Kernel, param: BufferParam, name: str) -> _Buffer[Memory]:
+        buffer = self._find(name, f"kernel {kernel.name} is given")
+        if buffer.dtype != CTYPES[param.ctype]:
+            raise CudaProgramError(
+                f"buffer {name} holds {buffer.dtype}, but parameter {param.name} of kernel "
+                f"{kernel.name} is {param.ctype} ({CTYPES[param.ctype]})"
+            )
+        if param.written and buffer.host is not None and not buffer.host.flags.writeable:
+            raise CudaProgramError(
+                f"kernel {kernel.name} writes buffer {name}, but its array is read-only"
+            )
+        return buffer
+
+    def _run_on_host(self, step: HostStep) -> None:
+        arrays: dict[str, NDArray[Any]] = {}
+        for name in (*step.reads, *step.writes):
+            buffer = self._find(name, f"host step {step.name} uses")
+            if buffer.host is None:
+                raise CudaProgramError(
+                    f"host step {step.name} uses buffer {name}, which lives on the device alone; "
+                    "pass an array of that name instead of allocating it"
+                )
+            self._to_host(buffer, buffer.host)
+            arrays[name] = buffer.host
+        step.run(arrays)
+        for name in step.writes:
+            self._buffers[name].device_current = False
+
+    def _find(self, name: str, who: str) -> _Buffer[Memory]:
+        if name not in self._buffers:
+            raise CudaProgramError(
+                f"{who} buffer {name}, which is neither passed nor allocated; "
+                f"there are {', '.join(self._buffers) or 'none'}"
+            )
+        return self._buffers[name]
+
+    def _to_device(self, buffer: _Buffer[Memory]) -> Memory:
+        if buffer.memory is None:
+            buffer.memory = self._device.allocate(buffer.nbytes)
+        if not buffer.device_current and buffer.host is not None:
+            self._device.upload(buffer.memory, np.ascontiguousarray(buffer.host))
+            buffer.device_current = True
+        return buffer.memory
+
+    def _to_host(self, buffer: _Buffer[Memory], host: NDArray[Any]) -> None:
+        if buffer.host_current or buffer.memory is None:
+            return
+        if host.flags.c_contiguous:
+            self._device.download(buffer.memory, host)
+        else:
+            dense = np.empty(host.shape, host.dtype)
+            self._device.download(buffer.memory, dense)
+            host[...] = dense
+        buffer.host_current = True
+
+    def _release(self, buffer: _Buffer[Memory]) -> None:
+        if buffer.memory is not None:
+            self._device.free(buffer.memory)
+            buffer.memory = None
+
+
+def execute(
+    device: CudaDevice[Memory],
+    module: CudaModule,
+    steps: Iterable[Step],
+    buffers: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, Scalar],
+) -> None:
+    """Runs a whole program on `device`: what `CudaExecutor.run` promises."""
+    with Session(device, module, buffers) as session:
+        session.run(steps, scalars)
+        session.fetch()
+
+
+def _check_sizes(kernel: Kernel, grid: Dim3) -> None:
+    x, y, z = kernel.block
+    if x * y * z > MAX_THREADS_PER_BLOCK:
+        raise CudaLaunchError(
+            f"kernel {kernel.name} has blocks of {x} x {y} x {z} = {x * y * z} threads; "
+            f"a block holds at most {MAX_THREADS_PER_BLOCK}"
+        )
+    for what, sizes, limits in (("block", kernel.block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if size > limit:
+                raise CudaLaunchError(
+                    f"kernel {kernel.name} has a {what} of {size} along {axis}; "
+                    f"at most {limit} are possible"
+                )
+
+
+def _check_aliases(kernel: Kernel, bound: list[tuple[str, BufferParam]]) -> None:
+    for at, (name, param) in enumerate(bound):
+        for other_name, other in bound[:at]:
+            if name == other_name and (param.written or other.written):
+                raise CudaProgramError(
+                    f"kernel {kernel.name} is given buffer {name} for both {other.name} and "
+                    f"{param.name} and writes it; __restrict__ pointers must not overlap"
+                )
+
+
+def _scalar(
+    kernel: Kernel, param: ScalarParam, argument: str | int | float, scalars: Mapping[str, Scalar]
+) -> np.generic:
+    value: Scalar
+    if isinstance(argument, str):
+        if argument not in scalars:
+            raise CudaProgramError(
+                f"kernel {kernel.name} is given scalar {argument}, which is not passed; "
+                f"there are {', '.join(scalars) or 'none'}"
+            )
+        value = scalars[argument]
+    else:
+        value = argument
+    dtype = CTYPES[param.ctype]
+    if dtype.kind == "f":
+        converted: np.generic = dtype.type(value)
+        return converted
+    if dtype.kind == "b":
+        lowest, highest = 0, 1
+    else:
+        lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if not (lowest <= value <= highest and value == int(value)):
+        raise CudaProgramError(
+            f"parameter {param.name} of kernel {kernel.name} is {param.ctype}, "
+            f"which does not hold {value}"
+        )
+    converted = dtype.type(int(value))
+    return converted
