@@ -11,12 +11,14 @@ Directives record what was written, unknown names included; ``verify`` says what
 
 from __future__ import annotations
 
+import operator
 from typing import Self
 
 import attrs
 from attrs import frozen
 
 from spaces.model.expr import Variable
+from spaces.model.func import Func
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     INLINE,
@@ -44,26 +46,45 @@ def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
     return Directives(base or Schedule.default(pipeline), pipeline.outputs[-1])
 
 
-def _name(loop: Name) -> str:
-    return loop if isinstance(loop, str) else loop.name
+def _name(thing: Name | Func) -> str:
+    if isinstance(thing, str):
+        return thing
+    if isinstance(thing, Variable | Func):
+        return thing.name
+    raise TypeError(f"{thing!r} is not a name; give a string, or the Var or Func itself.")
+
+
+def _factor(value: Factor | Variable) -> Factor:
+    if isinstance(value, str | Variable):
+        return _name(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{value!r} is not a factor; give a whole number or the name of a parameter."
+        ) from None
 
 
 @frozen
 class Directives:
-    """A schedule with one stage of one Func selected, on which directives act."""
+    """A schedule with one stage of one Func selected, on which directives act.
+
+    ``placed`` names the Funcs whose storage a directive has put somewhere, so that it no longer
+    follows the compute level.
+    """
 
     schedule: Schedule
     selected: str
     stage: int = 0
+    placed: frozenset[str] = frozenset()
 
-    def func(self, name: str) -> Self:
+    def func(self, func: str | Func) -> Self:
         """Select the pure stage of another Func.
 
         Raises:
             KeyError: the pipeline has no such Func.
         """
-        self.schedule.of(name)
-        return attrs.evolve(self, selected=name, stage=0)
+        return attrs.evolve(self, selected=self.schedule.of(_name(func)).name, stage=0)
 
     def update(self, index: int = 0) -> Self:
         """Select an update stage of the same Func, counted from 0.
@@ -97,7 +118,7 @@ class Directives:
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
     ) -> Self:
         """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
-        record = Split(_name(old), _name(outer), _name(inner), factor, Tail(tail))
+        record = Split(_name(old), _name(outer), _name(inner), _factor(factor), Tail(tail))
         kind = self._order.kind(record.old)
         parts = (Loop(record.outer, kind), Loop(record.inner, kind))
         return self._with_order(
@@ -107,14 +128,14 @@ class Directives:
         )
 
     def fuse(self, inner: Name, outer: Name, fused: Name) -> Self:
-        """Make one loop of two; it stands where ``outer`` stood."""
+        """Make one loop of two; it stands where ``inner`` stood and keeps its kind."""
         record = Fuse(_name(inner), _name(outer), _name(fused))
-        loops = tuple(loop for loop in self._order.loops if loop.name != record.inner)
-        kind = self._order.kind(record.outer)
+        loops = tuple(loop for loop in self._order.loops if loop.name != record.outer)
+        kind = self._order.kind(record.inner)
         return self._with_order(
             DomainOrder(
                 (*self._order.splits, record),
-                _replaced(loops, record.outer, (Loop(record.fused, kind),)),
+                _replaced(loops, record.inner, (Loop(record.fused, kind),)),
             )
         )
 
@@ -135,16 +156,29 @@ class Directives:
         reordered[len(reordered) :] = wanted[len(places) :]
         return self._with_order(attrs.evolve(self._order, loops=tuple(reordered)))
 
-    def tile(self, x: Name, y: Name, *rest: Name | Factor | Tail) -> Self:
+    def loops(self, *loops: Name | Loop) -> Self:
+        """Set the loops outright, innermost first, without regard to the splits.
+
+        No legal schedule needs it; it records orders that no other directives lead to.
+        """
+        records = tuple(loop if isinstance(loop, Loop) else Loop(_name(loop)) for loop in loops)
+        return self._with_order(attrs.evolve(self._order, loops=records[::-1]))
+
+    def tile(self, *args: Name | Factor | Tail) -> Self:
         """``tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`` or, reusing the names of ``x`` and
         ``y`` for the outer loops, ``tile(x, y, xi, yi, xfactor, yfactor)``; a tail may follow.
+        One or three dimensions are written likewise.
 
         Raises:
             TypeError: neither form.
         """
-        xo, yo, xi, yi, xfactor, yfactor, tail = _tile_arguments(x, y, rest)
-        parts = self.split(x, xo, xi, xfactor, tail).split(y, yo, yi, yfactor, tail)
-        return parts.reorder(xi, yi, xo, yo)
+        return self._tile(_tile_arguments("tile", args))
+
+    def _tile(self, tile: _Tile) -> Self:
+        result = self
+        for split in zip(tile.old, tile.outer, tile.inner, tile.factors, strict=True):
+            result = result.split(*split, tile.tail)
+        return result.reorder(*tile.inner, *tile.outer)
 
     def _kind(self, loop: Name, kind: LoopKind) -> Self:
         name = _name(loop)
@@ -201,36 +235,46 @@ class Directives:
             result = result._kind(loop, LoopKind.GPU_THREAD)
         return result
 
-    def gpu_tile(self, x: Name, y: Name, *rest: Name | Factor | Tail) -> Self:
-        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads."""
-        xo, yo, xi, yi, *_ = _tile_arguments(x, y, rest)
-        return self.tile(x, y, *rest).gpu_blocks(xo, yo).gpu_threads(xi, yi)
+    def gpu_tile(self, *args: Name | Factor | Tail) -> Self:
+        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads.
+
+        Raises:
+            TypeError: the arguments are not those of ``tile``.
+        """
+        tile = _tile_arguments("gpu_tile", args)
+        return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
 
     def compute_inline(self) -> Self:
         """Substitute the Func into its consumers."""
-        return self._with_func(attrs.evolve(self._func, compute=INLINE, store=INLINE))
+        return self._compute(INLINE)
 
     def compute_root(self) -> Self:
         """Compute all of the Func before any consumer runs."""
-        return self._with_func(attrs.evolve(self._func, compute=ROOT, store=ROOT))
+        return self._compute(ROOT)
 
-    def compute_at(self, func: str, loop: Name) -> Self:
+    def compute_at(self, func: str | Func, loop: Name) -> Self:
         """Compute what one iteration of that loop needs, at its start.
 
         Storage follows unless ``store_at`` or ``store_root`` has put it elsewhere.
         """
-        level = LoopLevel(func, _name(loop))
-        follows = self._func.store == self._func.compute
-        store = level if follows else self._func.store
+        return self._compute(LoopLevel(_name(func), _name(loop)))
+
+    def _compute(self, level: LoopLevel) -> Self:
+        follows = self._func.store == self._func.compute and self.selected not in self.placed
+        store = level if follows or level.is_inline else self._func.store
         return self._with_func(attrs.evolve(self._func, compute=level, store=store))
 
-    def store_at(self, func: str, loop: Name) -> Self:
+    def store_at(self, func: str | Func, loop: Name) -> Self:
         """Allocate the storage at that loop, at or outside the compute level."""
-        return self._with_func(attrs.evolve(self._func, store=LoopLevel(func, _name(loop))))
+        return self._store(LoopLevel(_name(func), _name(loop)))
 
     def store_root(self) -> Self:
         """Allocate the storage outside all loops."""
-        return self._with_func(attrs.evolve(self._func, store=ROOT))
+        return self._store(ROOT)
+
+    def _store(self, level: LoopLevel) -> Self:
+        placed = attrs.evolve(self, placed=self.placed | {self.selected})
+        return placed._with_func(attrs.evolve(self._func, store=level))
 
     def store_in(self, memory: Memory | str) -> Self:
         """Choose the kind of memory."""
@@ -238,9 +282,8 @@ class Directives:
 
     def fold_storage(self, dimension: Name, factor: Factor) -> Self:
         """Keep only ``factor`` values along a dimension, reused in a circle."""
-        fold = Fold(_name(dimension), factor)
-        others = tuple(f for f in self._func.folds if f.dimension != fold.dimension)
-        return self._with_func(attrs.evolve(self._func, folds=(*others, fold)))
+        fold = Fold(_name(dimension), _factor(factor))
+        return self._with_func(attrs.evolve(self._func, folds=(*self._func.folds, fold)))
 
 
 def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:
@@ -251,20 +294,37 @@ def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple
     return (*loops, *new)
 
 
-def _tile_arguments(
-    x: Name, y: Name, rest: tuple[Name | Factor | Tail, ...]
-) -> tuple[str, str, str, str, Factor, Factor, Tail]:
-    """The eight-argument form of ``tile``, without x and y, from either form."""
-    tails = [a for a in rest if isinstance(a, Tail)]
-    args = [a for a in rest if not isinstance(a, Tail)]
-    if len(args) == 4:
-        args = [x, y, *args]
-    loops = [_name(a) for a in args[:4] if not isinstance(a, int)]
-    factors = [a if isinstance(a, int) else _name(a) for a in args[4:]]
-    if len(loops) != 4 or len(factors) != 2 or len(tails) > 1:
+@frozen
+class _Tile:
+    """Arguments of a ``tile``: for each dimension its loops and factor."""
+
+    old: tuple[str, ...]
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    factors: tuple[Factor, ...]
+    tail: Tail
+
+
+def _tile_arguments(directive: str, args: tuple[Name | Factor | Tail, ...]) -> _Tile:
+    """Either form of ``tile``, over one to three dimensions."""
+    tail = args[-1] if args and isinstance(args[-1], Tail) else None
+    parts = args if tail is None else args[:-1]
+    dimensions, groups = {
+        **{3 * d: (d, 3) for d in (1, 2, 3)},
+        **{4 * d: (d, 4) for d in (1, 2, 3)},
+    }.get(len(parts), (0, 0))
+    loops = parts[: dimensions * (groups - 1)]
+    if not dimensions or any(isinstance(p, int | Tail) for p in loops):
         raise TypeError(
-            "tile takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "
-            f"it was given ({', '.join(map(str, (x, y, *rest)))})."
+            f"{directive} takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "
+            f"it was given ({', '.join(map(str, args))})."
         )
-    tail = tails[0] if tails else Tail.AUTO
-    return loops[0], loops[1], loops[2], loops[3], factors[0], factors[1], tail
+    names = tuple(_name(p) for p in loops if not isinstance(p, int))
+    old = names[:dimensions]
+    return _Tile(
+        old=old,
+        outer=names[dimensions:-dimensions] or old,
+        inner=names[-dimensions:],
+        factors=tuple(_factor(p) for p in parts[-dimensions:]),
+        tail=tail or Tail.AUTO,
+    )

@@ -71,8 +71,11 @@ class Arithmetic:
     def __rtruediv__(self, other: ExprLike) -> Expr:
         return binary("div", other, self)
 
-    __floordiv__ = __truediv__
-    __rfloordiv__ = __rtruediv__
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(other, self)
 
     def __mod__(self, other: ExprLike) -> Expr:
         return binary("mod", self, other)
@@ -332,6 +335,12 @@ def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
     """An arithmetic operator over matched operands."""
     left, right = match(a, b)
     return Op(left.type, name, (left, right))
+
+
+def floor_divide(a: ExprLike, b: ExprLike) -> Expr:
+    """``a / b`` rounded down; for integers that is what ``div`` does anyway."""
+    quotient = binary("div", a, b)
+    return Op(quotient.type, "floor", (quotient,)) if quotient.type.is_float else quotient
 
 
 def compare(name: str, a: ExprLike, b: ExprLike) -> Expr:

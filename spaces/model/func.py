@@ -7,6 +7,7 @@ These objects are mutable and only serve to write an algorithm down; :func:`spac
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 from attrs import define, field, frozen
@@ -32,9 +33,18 @@ class DefinitionError(ValueError):
     """A Func is defined in a way that has no meaning; the message names Func and Var."""
 
 
+def _check_name(kind: str, name: str) -> str:
+    """Names go into loop names, size variables (``out.extent.0``) and generated code."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise DefinitionError(
+            f"{name!r} cannot name a {kind}; use letters, digits and _, a digit not first."
+        )
+    return name
+
+
 def Var(name: str) -> Variable:
     """A coordinate of a Func's domain."""
-    return Variable(Int32, name)
+    return Variable(Int32, _check_name("Var", name))
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -71,7 +81,7 @@ class RDom(Arithmetic):
     def __init__(self, ranges: list[tuple[ExprLike, ExprLike]], name: str = "r") -> None:
         if not 1 <= len(ranges) <= 4:
             raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
-        self.name = name
+        self.name = _check_name("RDom", name)
         self.vars = tuple(
             ReductionVar(f"{name}.{axis}", cast(Int32, low), cast(Int32, extent))
             for axis, (low, extent) in zip("xyzw", ranges, strict=False)
@@ -102,8 +112,12 @@ class Param(Arithmetic):
     """A scalar chosen at each run."""
 
     type: Type = field(converter=type_of)
-    name: str
+    name: str = field()
     default: int | float | None = None
+
+    @name.validator
+    def _is_name(self, _: Any, name: str) -> None:
+        _check_name("Param", name)
 
     def as_expr(self) -> Expr:
         return ScalarVariable(self.type, self.name, self)
@@ -118,7 +132,11 @@ class ImageParam:
 
     type: Type = field(converter=type_of)
     dimensions: int
-    name: str
+    name: str = field()
+
+    @name.validator
+    def _is_name(self, _: Any, name: str) -> None:
+        _check_name("ImageParam", name)
 
     def __getitem__(self, coordinates: Any) -> Expr:
         """The pixel at integer ``coordinates``, one a dimension, innermost first."""
@@ -170,25 +188,33 @@ class Func:
 
     def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
         # A name with '#' is ours to make unique when the pipeline is frozen.
-        if name is None or anonymous:
-            name = f"{name or 'f'}#{next(_anonymous)}"
-        self.name = name
+        unique = _check_name("Func", "f" if name is None else name)
+        self.name = f"{unique}#{next(_anonymous)}" if name is None or anonymous else unique
         self.definitions: list[Definition] = []
 
     @property
     def type(self) -> Type:
         """The element type, known once there is a pure definition."""
-        self._require_definition("has no element type")
+        self._require_definition()
         return self.definitions[0].value.type
 
     @property
     def args(self) -> tuple[str, ...]:
         """Names of the Vars of the pure definition."""
+        self._require_definition()
         return tuple(a.name for a in self.definitions[0].args if isinstance(a, Variable))
 
-    def _require_definition(self, problem: str) -> None:
+    def _require_definition(self) -> None:
         if not self.definitions:
-            raise DefinitionError(f"Func {self.name} {problem} because it is not defined yet.")
+            raise DefinitionError(
+                f"Func {self.shown} is called before it is defined. Define it first; if it is to "
+                "call itself, give it a pure definition and then an update over an RDom."
+            )
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it."""
+        return self.name.split("#")[0]
 
     def __getitem__(self, coordinates: Any) -> FuncRef:
         return FuncRef(self, _coordinates(coordinates))
@@ -210,39 +236,36 @@ class Func:
         if len(names) != len(args) or len(set(names)) != len(names):
             shown = ", ".join(map(str, args))
             raise DefinitionError(
-                f"The first definition of Func {self.name} must be at distinct Vars, "
-                f"and {self.name}[{shown}] is not."
+                f"The first definition of Func {self.shown} must be at distinct Vars, "
+                f"and {self.shown}[{shown}] is not."
             )
         nodes = list(walk(value))
-        if any(isinstance(n, Reference) and n.source is self for n in nodes):
+        reduced = next((n for n in nodes if isinstance(n, RVar)), None)
+        if reduced is not None:
             raise DefinitionError(
-                f"The pure definition of Func {self.name} calls {self.name} itself; "
-                "a recurrence is written as an update definition over an RDom."
+                f"The first definition of Func {self.shown} uses RVar {reduced.name}; "
+                "reduction variables belong into an update definition, or inside sum(), "
+                "maximum() or minimum()."
             )
-        _check_free(self.name, nodes, set(names), "its first definition")
+        _check_free(self.shown, nodes, set(names), "the first definition")
         self.definitions.append(Definition(args, value))
 
     def _define_update(self, args: tuple[Expr, ...], value: Expr) -> None:
         self._check_arity(args)
         if value.type != self.type:
             raise DefinitionError(
-                f"An update of Func {self.name} has type {value.type}, but {self.name} is "
+                f"An update of Func {self.shown} has type {value.type}, but {self.shown} is "
                 f"{self.type}; cast the value."
             )
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
-        domains = {n.domain.name for n in walk(value, *args) if isinstance(n, RVar)}
-        if len(domains) > 1:
-            raise DefinitionError(
-                f"An update of Func {self.name} uses several RDoms ({', '.join(sorted(domains))});"
-                " one update runs over one RDom."
-            )
-        _check_free(self.name, list(walk(value, *args)), allowed, "an update definition")
+        require_one_domain(f"An update of Func {self.shown}", value, *args)
+        _check_free(self.shown, list(walk(value, *args)), allowed, "an update definition")
         self.definitions.append(Definition(args, value))
 
     def _check_arity(self, args: tuple[Expr, ...]) -> None:
         if len(args) != len(self.args):
             raise DefinitionError(
-                f"Func {self.name} has {len(self.args)} dimensions "
+                f"Func {self.shown} has {len(self.args)} dimensions "
                 f"({', '.join(self.args)}) but is used with {len(args)} coordinates."
             )
 
@@ -268,7 +291,7 @@ class FuncRef(Arithmetic):
         return self.func.type
 
     def as_expr(self) -> Expr:
-        self.func._require_definition("is called but has no value")
+        self.func._require_definition()
         self.func._check_arity(self.args)
         indices = _indices(self.func.name, self.args)
         return Reference(self.func.type, self.func.name, indices, self.func)
@@ -277,8 +300,9 @@ class FuncRef(Arithmetic):
         return id(self)
 
     def _accumulate(self, operation: str, identity: int, value: ExprLike) -> _Accumulated:
-        operand = as_expr(value)
-        if not self.func.definitions:
+        defined = bool(self.func.definitions)
+        operand = as_expr(value, self.type if defined else None)
+        if not defined:
             initial = tuple(
                 Var(f"_{d}") if not _is_free_var(a) else a for d, a in enumerate(self.args)
             )
@@ -305,6 +329,20 @@ class FuncRef(Arithmetic):
 
     def __itruediv__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
         return self._accumulate("/", 1, value)
+
+
+def require_one_domain(who: str, *exprs: Expr) -> None:
+    """One definition or reduction runs over one RDom.
+
+    Raises:
+        DefinitionError: ``exprs`` mention several.
+    """
+    domains = {id(n.domain): n.domain.name for n in walk(*exprs) if isinstance(n, RVar)}
+    if len(domains) > 1:
+        raise DefinitionError(
+            f"{who} uses {len(domains)} RDoms ({', '.join(sorted(domains.values()))}); "
+            "one RDom with more dimensions runs over all of them."
+        )
 
 
 def _coordinates(coordinates: Any) -> tuple[Expr, ...]:

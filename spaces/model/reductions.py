@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, ExprLike, Variable, as_expr, constant, walk
-from spaces.model.func import DefinitionError, Func, RVar, ScalarVariable
+from spaces.model.func import DefinitionError, Func, RVar, ScalarVariable, require_one_domain
 from spaces.model.types import Type
 
 
@@ -14,6 +14,7 @@ def _reduce(kind: str, value: ExprLike, identity: Expr, name: str | None) -> Exp
     nodes = list(walk(body))
     if not any(isinstance(n, RVar) for n in nodes):
         raise DefinitionError(f"`{kind}({body})` mentions no RDom to reduce over.")
+    require_one_domain(f"`{kind}({body})`", body)
     free = dict.fromkeys(
         n
         for n in nodes

@@ -7,11 +7,12 @@ The records hold whatever was written, legal or not; what is wrong with it is sa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeAlias
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
 from spaces.model.pipeline import Pipeline
 
@@ -131,16 +132,22 @@ class Fold:
     factor: Factor
 
 
+def _last_of_each_dimension(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    """A dimension folded again counts as folded once, the last time, as in Halide."""
+    last = {fold.dimension: fold for fold in folds}
+    return tuple(sorted(last.values(), key=lambda fold: fold.dimension)) if last else ()
+
+
 @frozen
 class FuncSchedule:
-    """Everything scheduled about one Func."""
+    """Everything scheduled about one Func; ``folds`` has one entry a folded dimension, by name."""
 
     name: str
     stages: tuple[DomainOrder, ...]
     compute: LoopLevel = INLINE
     store: LoopLevel = INLINE
     memory: Memory = Memory.AUTO
-    folds: tuple[Fold, ...] = ()
+    folds: tuple[Fold, ...] = field(default=(), converter=_last_of_each_dimension)
 
 
 @frozen

@@ -1,5 +1,6 @@
 """Formulas read as z3 terms; with :mod:`spaces.constraints` the only user of z3, which has no
-type annotations, so that ``Any`` for its terms stays in one place."""
+type annotations, so that ``Any`` for its terms stays in one place.
+"""
 
 from __future__ import annotations
 

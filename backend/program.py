@@ -1,0 +1,172 @@
+"""The loop program: what lowering passes turn a loop nest into, and what both printers print.
+
+Expressions are those of the model plus memory and vectors: :class:`Load`, :class:`Ramp`,
+:class:`Broadcast`. A program starts with Halide-like multidimensional accesses (``Call`` and
+:class:`Provide`), and the flatten pass replaces them by flat ones (``Load`` and :class:`Store`).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+from spaces.model.expr import Expr, Variable
+from spaces.model.schedule import LoopKind, Memory
+from spaces.model.types import Type
+
+Statement: TypeAlias = "Block | For | Allocate | Provide | Store | If | Barrier"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Load(Expr):
+    """The element (or, with a vector index, elements) of a flat buffer."""
+
+    buffer: str = field()
+    index: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Load(self.type, self.buffer, children[0])
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Ramp(Expr):
+    """The int32 vector ``base, base + stride, ...`` of ``type.lanes`` lanes."""
+
+    base: Expr = field()
+    stride: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.base, self.stride)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Ramp(self.type, children[0], children[1])
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Broadcast(Expr):
+    """A scalar in every one of ``type.lanes`` lanes."""
+
+    value: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Broadcast(self.type, children[0])
+
+
+@frozen
+class Block:
+    """Statements in order."""
+
+    body: tuple[Statement, ...]
+
+
+@frozen
+class For:
+    """A loop of ``extent`` iterations from ``min``."""
+
+    var: Variable
+    min: Expr
+    extent: Expr
+    kind: LoopKind
+    body: Statement
+
+
+@frozen
+class Allocate:
+    """A buffer of its own for the time of ``body``.
+
+    Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, innermost
+    first; ``elements`` is their product.
+    """
+
+    buffer: str
+    type: Type
+    memory: Memory
+    elements: Expr
+    body: Statement
+    mins: tuple[Expr, ...] = ()
+    extents: tuple[Expr, ...] = ()
+    folds: tuple[Expr | None, ...] = ()
+
+
+@frozen
+class Provide:
+    """Func ``func`` at ``args`` becomes ``value``."""
+
+    func: str
+    args: tuple[Expr, ...]
+    value: Expr
+
+
+@frozen
+class Store:
+    """Elements of a flat buffer become ``value``; only lanes where ``mask`` holds, if given."""
+
+    buffer: str
+    index: Expr
+    value: Expr
+    mask: Expr | None = None
+
+
+@frozen
+class If:
+    """``body`` where ``condition`` holds."""
+
+    condition: Expr
+    body: Statement
+
+
+@frozen
+class Barrier:
+    """All threads of a GPU block wait for each other."""
+
+
+@frozen
+class BufferParameter:
+    """An image or output the caller passes: base pointer, and min, extent, stride (in elements)
+    of each dimension, innermost first."""
+
+    name: str
+    type: Type
+    dimensions: int
+    is_output: bool
+
+
+@frozen
+class ScalarParameter:
+    """A scalar the caller passes."""
+
+    name: str
+    type: Type
+
+
+@frozen
+class Requirement:
+    """A condition on sizes that the caller is told about where it does not hold."""
+
+    condition: Expr
+    message: str
+
+
+@frozen
+class LoopProgram:
+    """A whole program.
+
+    Its free variables are ``B.min.D``, ``B.extent.D``, ``B.stride.D`` of its buffers and the names
+    of its scalars.
+    """
+
+    name: str
+    buffers: tuple[BufferParameter, ...]
+    scalars: tuple[ScalarParameter, ...]
+    requirements: tuple[Requirement, ...]
+    body: Statement

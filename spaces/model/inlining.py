@@ -1,0 +1,50 @@
+"""The stages that remain when inlined Funcs are substituted into their consumers."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from spaces.model.expr import Call, Expr
+from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.rewrite import rewrite, substitute
+from spaces.model.schedule import Schedule
+
+
+def inlined_functions(pipeline: Pipeline, schedule: Schedule) -> tuple[Function, ...]:
+    """The Funcs that are computed, producers first, calling only each other and images.
+
+    A Func that cannot be inlined (it has update stages, or is an output) is kept whatever the
+    schedule says; the rule catalogue reports such a schedule.
+    """
+    bodies: dict[str, Function] = {}
+    kept = []
+    for function in pipeline.functions:
+        expanded = _expand(function, bodies)
+        level = schedule.of(function.name).compute
+        if level.is_inline and function.is_pure and function.name not in pipeline.outputs:
+            bodies[function.name] = expanded
+        else:
+            kept.append(expanded)
+    return tuple(kept)
+
+
+def _expand(function: Function, bodies: dict[str, Function]) -> Function:
+    def inline(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.target in bodies:
+            callee = bodies[node.target]
+            arguments = dict(zip(callee.args, node.args, strict=True))
+            return substitute(callee.stages[0].value, arguments)
+        return node
+
+    def expanded(expr: Expr) -> Expr:
+        return rewrite(expr, inline) if bodies else expr
+
+    stages = tuple(
+        Stage(
+            tuple(expanded(a) for a in stage.args),
+            expanded(stage.value),
+            tuple(ReductionVar(r.name, expanded(r.min), expanded(r.extent)) for r in stage.rvars),
+        )
+        for stage in function.stages
+    )
+    return evolve(function, stages=stages)

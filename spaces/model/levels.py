@@ -1,0 +1,117 @@
+"""Where Funcs are computed and stored: loop levels resolved to paths of loops.
+
+Needs names only, no regions, so that rules and spaces can ask which levels a Func may have before
+a loop nest exists.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model.inlining import inlined_functions
+from spaces.model.pipeline import Function, Pipeline
+from spaces.model.schedule import LoopKind, LoopLevel, Schedule
+
+
+@frozen
+class Place:
+    """One loop of the nest: loop ``loop`` of stage ``stage`` of Func ``func``."""
+
+    func: str
+    stage: int
+    loop: str
+
+    @property
+    def level(self) -> LoopLevel:
+        """The loop level that a directive names for it."""
+        return LoopLevel(self.func, self.loop)
+
+
+Path: TypeAlias = tuple[Place, ...]
+"""The loops around a point of the nest, outermost first."""
+
+
+class LevelError(ValueError):
+    """A loop level names no loop around the uses of a Func."""
+
+
+@define
+class Levels:
+    """The sites of all computed Funcs of (pipeline, schedule)."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    functions: tuple[Function, ...] = field(init=False)
+    _sites: dict[str, Path] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.functions = inlined_functions(self.pipeline, self.schedule)
+
+    def site(self, func: str) -> Path:
+        """The loops that enclose the computation of ``func``.
+
+        Raises:
+            LevelError: its compute level is no loop around all its uses.
+        """
+        if func not in self._sites:
+            level = self.schedule.of(func).compute
+            self._sites[func] = self._resolve(func, level, "computed")
+        return self._sites[func]
+
+    def store(self, func: str) -> Path:
+        """The loops that enclose the storage of ``func``.
+
+        Raises:
+            LevelError: its store level is no loop around all its uses.
+        """
+        return self._resolve(func, self.schedule.of(func).store, "stored")
+
+    def _resolve(self, func: str, level: LoopLevel, verb: str) -> Path:
+        if level.is_root or level.is_inline:
+            return ()
+        legal = self.enclosing(func)
+        for i, place in enumerate(legal):
+            if place.level == level:
+                return legal[: i + 1]
+        choices = ", ".join(["root", *(str(p.level) for p in legal)])
+        raise LevelError(
+            f"{func} is {verb} at {level}, which does not enclose every use of {func}; "
+            f"levels that do: {choices}."
+        )
+
+    def uses(self, func: str) -> tuple[tuple[str, int], ...]:
+        """The (Func, stage) pairs that read ``func``, other than its own updates."""
+        return tuple(
+            (f.name, s)
+            for f in self.functions
+            for s, stage in enumerate(f.stages)
+            if f.name != func and any(c.target == func for c in stage.calls)
+        )
+
+    def stage_path(self, func: str, stage: int) -> Path:
+        """All loops around one stage of ``func``, its own included."""
+        order = self.schedule.of(func).stages[stage]
+        return (*self.site(func), *(Place(func, stage, name) for name in order.names))
+
+    def enclosing(self, func: str) -> Path:
+        """The loops that enclose every use of ``func``: where it may be computed or stored.
+
+        Empty for outputs, which are computed at root, and for Funcs nobody reads.
+        """
+        if func in self.pipeline.outputs:
+            return ()
+        paths = [self.stage_path(*use) for use in self.uses(func)]
+        if not paths:
+            return ()
+        shared: list[Place] = []
+        for places in zip(*paths, strict=False):
+            if any(p != places[0] for p in places):
+                break
+            shared.append(places[0])
+        return tuple(shared)
+
+    def kind(self, place: Place) -> LoopKind:
+        """The kind of a loop."""
+        return self.schedule.of(place.func).stages[place.stage].kind(place.loop)

@@ -1,0 +1,53 @@
+"""The loop nest as text, in the manner of Halide's ``print_loop_nest``, with regions and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.regions import Box
+from spaces.model.schedule import LoopKind
+
+
+def format_nest(nest: LoopNest) -> str:
+    """One line a node, indented by nesting; intervals are closed."""
+    return "\n".join(_lines(nest.body, 0))
+
+
+def _lines(nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for node in nodes:
+        match node:
+            case Allocate():
+                yield indent + _allocation(node)
+                yield from _lines(node.body, depth)
+            case Produce():
+                yield f"{indent}produce {node.func}{_box(node.box)}:"
+                yield from _lines(node.body, depth + 1)
+            case Loop():
+                yield f"{indent}{_loop(node)}"
+                yield from _lines(node.body, depth + 1)
+            case Compute():
+                guards = " and ".join(str(g.condition) for g in node.guards)
+                stage = f" (update {node.stage - 1})" if node.stage else ""
+                condition = f"if {guards}: " if guards else ""
+                args = ", ".join(str(a) for a in node.args)
+                yield f"{indent}{condition}{node.func}({args}) = ...{stage}"
+
+
+def _allocation(node: Allocate) -> str:
+    parts = []
+    for extent, fold in zip(node.extents, node.folds, strict=True):
+        parts.append(f"{extent} folded" if fold is not None else str(extent))
+    memory = "" if node.memory == "auto" else f" in {node.memory}"
+    return f"store {node.func}: {node.type}[{', '.join(parts)}]{memory}"
+
+
+def _loop(node: Loop) -> str:
+    var = node.var
+    kind = "for" if var.kind is LoopKind.SERIAL else str(var.kind)
+    return f"{kind} {var.func}.{var.loop} in {var.min} .. {var.max}:"
+
+
+def _box(box: Box) -> str:
+    return "".join(f"[{i.min} .. {i.max}]" for i in box)

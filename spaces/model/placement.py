@@ -1,0 +1,264 @@
+"""Bounds inference: for each computed Func its site, its boxes and its loops [RK13 4.2].
+
+Works consumers first. The box that a Func must provide at its compute level is the union, over
+the stages that read it, of the intervals of the coordinates they read while all loops inside that
+level range over their bounds.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field, frozen
+
+from spaces.model import functions as fn
+from spaces.model.expr import Expr
+from spaces.model.levels import Levels, Path, Place
+from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.regions import Box, Interval, Ranges, union
+from spaces.model.schedule import Schedule, Split, Tail
+from spaces.model.simplify import Simplifier
+from spaces.model.sliding import Storage, slide
+from spaces.model.traversal import (
+    LoopVar,
+    Traversal,
+    box_of,
+    factor_expr,
+    loop_ranges,
+    resolved_tails,
+    traverse,
+)
+
+
+class UnboundedError(ValueError):
+    """A Func or image is read at coordinates that have no limits."""
+
+
+@frozen
+class Placement:
+    """One computed Func in the nest.
+
+    Attributes:
+        function: the Func, with inlined producers substituted.
+        path: the loops around its computation.
+        store_depth: how many of those loops are around its storage.
+        required: the box its consumers read in one visit of its compute level.
+        storage: what it computes there and what it keeps.
+        stages: the loops of each stage.
+    """
+
+    function: Function
+    path: tuple[LoopVar, ...]
+    store_depth: int
+    required: Box
+    storage: Storage
+    stages: tuple[Traversal, ...]
+
+    @property
+    def between(self) -> tuple[LoopVar, ...]:
+        """The loops between the storage and the computation, outermost first."""
+        return self.path[self.store_depth :]
+
+
+@define
+class Placements:
+    """All placements of a well-formed (pipeline, schedule)."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    simplify: Simplifier = field(factory=Simplifier)
+    levels: Levels = field(init=False)
+    by_func: dict[str, Placement] = field(init=False, factory=dict)
+    images: dict[str, Box] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.levels = Levels(self.pipeline, self.schedule)
+        self._assume_output_sizes()
+        for function in reversed(self.levels.functions):
+            self.by_func[function.name] = self._place(function)
+        for image in self.pipeline.images:
+            readers = [
+                (f.name, s)
+                for f in self.levels.functions
+                for s, stage in enumerate(f.stages)
+                if any(c.target == image.name for c in stage.calls)
+            ]
+            self.images[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+
+    def _assume_output_sizes(self) -> None:
+        """An output is at least as large as the factors that shift its tiles inwards; a smaller
+        one is refused when the pipeline is called.
+        """
+        for name in self.pipeline.outputs:
+            function = self.pipeline.function(name)
+            for index, order in enumerate(self.schedule.of(name).stages):
+                tails = resolved_tails(function.stages[index], order, is_update=index > 0)
+                for record, tail in zip(order.splits, tails, strict=True):
+                    is_whole = isinstance(record, Split) and record.old in function.args
+                    if is_whole and tail is Tail.SHIFT_INWARDS and isinstance(record, Split):
+                        size = size_variable(name, "extent", function.args.index(record.old))
+                        known, _ = self.simplify.known(size.name)
+                        factor = factor_expr(record.factor)
+                        least = factor if known is None else self.simplify(fn.max(known, factor))
+                        self.simplify.assume(size.name, least, None)
+
+    def _place(self, function: Function) -> Placement:
+        name = function.name
+        path = self._loops(self.levels.site(name))
+        store_depth = len(self.levels.store(name))
+        required = self._required(function, len(path))
+        storage = slide(
+            function,
+            self.schedule.of(name),
+            required,
+            path[store_depth:],
+            self.simplify,
+            self._widened,
+        )
+        stages = self._traversals(function, storage.target)
+        return Placement(function, path, store_depth, required, storage, stages)
+
+    def _loops(self, path: Path) -> tuple[LoopVar, ...]:
+        return tuple(self._loop(place) for place in path)
+
+    def _loop(self, place: Place) -> LoopVar:
+        traversal = self.by_func[place.func].stages[place.stage]
+        return next(loop for loop in traversal.loops if loop.loop == place.loop)
+
+    def _required(self, function: Function, depth: int) -> Box:
+        """What consumers read, what the output must hold, and what updates touch."""
+        name = function.name
+        box: Box | None = None
+        if name in self.pipeline.outputs:
+            box = tuple(
+                Interval(
+                    size_variable(name, "min", d),
+                    self.simplify(
+                        size_variable(name, "min", d) + size_variable(name, "extent", d) - 1
+                    ),
+                )
+                for d in range(len(function.args))
+            )
+        uses = self.levels.uses(name)
+        if uses:
+            read = self._read_box(name, len(function.args), list(uses), depth)
+            box = read if box is None else self._union(box, read)
+        if box is None:
+            raise UnboundedError(f"Func {name} is computed but nobody reads it.")
+        for stage in function.stages[1:]:
+            box = self._touched(function, stage, box)
+        return box
+
+    def _touched(self, function: Function, stage: Stage, box: Box) -> Box:
+        """``box`` widened by what an update stage writes and reads of its own Func."""
+        ranges = {
+            name: Interval(self.simplify(i.min), self.simplify(i.max))
+            for name, i in self._stage_box(function, stage, box).items()
+            if i.min is not None and i.max is not None
+        }
+        analysis = Ranges(self.simplify, ranges)
+        accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
+        for access in accesses:
+            widened = tuple(analysis.of(arg) for arg in access)
+            self._check(function.name, function.name, access, widened)
+            box = self._union(box, widened)
+        return box
+
+    def _read_box(
+        self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int
+    ) -> Box:
+        box: Box | None = None
+        for reader, index in readers:
+            placement = self.by_func[reader]
+            stage = placement.function.stages[index]
+            analysis = Ranges(self.simplify, self._coordinate_ranges(placement, index, depth))
+            for call in stage.calls:
+                if call.target == name:
+                    read = tuple(analysis.of(arg) for arg in call.args)
+                    self._check(name, reader, call.args, read)
+                    box = read if box is None else self._union(box, read)
+        if box is None:
+            raise UnboundedError(f"{name} has {dimensions} dimensions but is never read.")
+        return box
+
+    @staticmethod
+    def _check(name: str, reader: str, args: tuple[Expr, ...], box: Box) -> None:
+        for d, (arg, interval) in enumerate(zip(args, box, strict=True)):
+            if not interval.is_bounded:
+                raise UnboundedError(
+                    f"{reader} reads {name} at `{arg}` in dimension {d}, which has no limits; "
+                    f"put it into clamp(..., low, high)."
+                )
+
+    def _coordinate_ranges(
+        self, placement: Placement, index: int, depth: int
+    ) -> dict[str, Interval]:
+        """Ranges of a stage's Vars and RVars while its loops beyond ``depth`` run in full."""
+        traversal = placement.stages[index]
+        loops = (*placement.path, *traversal.loops)[depth:]
+        analysis = Ranges(self.simplify, loop_ranges(loops, self.simplify))
+        stage = placement.function.stages[index]
+        limits = self._stage_box(placement.function, stage, placement.storage.target)
+        guarded = {g.dimension for g in traversal.guards}
+        result = {}
+        for name, coordinate in traversal.coordinates.items():
+            interval = analysis.of(coordinate)
+            if name in guarded:
+                interval = _clipped(interval, limits[name], analysis)
+            result[name] = interval
+        return result
+
+    def _traversals(self, function: Function, box: Box) -> tuple[Traversal, ...]:
+        orders = self.schedule.of(function.name).stages
+        return tuple(
+            traverse(
+                function.name,
+                index,
+                stage,
+                orders[index],
+                self._stage_box(function, stage, box),
+                self.simplify,
+            )
+            for index, stage in enumerate(function.stages)
+        )
+
+    def _stage_box(self, function: Function, stage: Stage, box: Box) -> dict[str, Interval]:
+        """The range of each Var and RVar of one stage when its Func computes ``box``."""
+        pure = box_of(function.args, box)
+        ranges = {name: pure[name] for name in stage.pure_vars}
+        for rvar in stage.rvars:
+            last = self.simplify(rvar.min + rvar.extent - 1)
+            ranges[rvar.name] = Interval(self.simplify(rvar.min), last)
+        return ranges
+
+    def _widened(self, function: Function, box: Box) -> Box:
+        """``box`` and all that its stages visit beyond it because of tails."""
+        for stage, traversal in zip(function.stages, self._traversals(function, box), strict=True):
+            analysis = Ranges(self.simplify, loop_ranges(traversal.loops, self.simplify))
+            guarded = {g.dimension for g in traversal.guards}
+            visited = tuple(
+                analysis.of(traversal.coordinates[name])
+                if name in traversal.coordinates and name not in guarded and name in stage.pure_vars
+                else interval
+                for name, interval in zip(function.args, box, strict=True)
+            )
+            box = self._union(box, visited)
+        return box
+
+    def _union(self, a: Box, b: Box) -> Box:
+        return tuple(_simplified(union(x, y), self.simplify) for x, y in zip(a, b, strict=True))
+
+
+def _simplified(interval: Interval, simplify: Simplifier) -> Interval:
+    return Interval(
+        None if interval.min is None else simplify(interval.min),
+        None if interval.max is None else simplify(interval.max),
+    )
+
+
+def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval:
+    """A guarded coordinate never leaves the box of its stage."""
+    if limits.max is None or interval.max is None:
+        return interval
+    high = analysis.of(limits.max).max
+    if high is None:
+        return interval
+    return Interval(interval.min, analysis.simplify(fn.min(interval.max, high)))

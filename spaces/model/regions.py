@@ -1,0 +1,226 @@
+"""Regions by interval analysis: which values an expression takes while variables range [RK13 4.2].
+
+An :class:`Interval` is closed; a missing end is unbounded. A :class:`Box` is one interval a
+dimension, the innermost first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model import functions as fn
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32, Type, UInt32
+
+
+@frozen
+class Interval:
+    """All values from ``min`` to ``max``, both inclusive; None is unbounded."""
+
+    min: Expr | None
+    max: Expr | None
+
+    @staticmethod
+    def point(expr: Expr) -> Interval:
+        """The interval of one value."""
+        return Interval(expr, expr)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it certainly holds one value only."""
+        return self.min is not None and self.min is self.max
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether both ends are known."""
+        return self.min is not None and self.max is not None
+
+
+UNBOUNDED = Interval(None, None)
+
+Box: TypeAlias = tuple[Interval, ...]
+
+
+@define
+class Ranges:
+    """Interval analysis under given ranges of some variables; all others are fixed."""
+
+    simplify: Simplifier
+    ranges: Mapping[str, Interval]
+    _done: dict[Expr, Interval] = field(factory=dict)
+
+    def of(self, expr: Expr) -> Interval:
+        """An interval that contains every value of ``expr``; exact on affine expressions."""
+        expr = self.simplify(expr)
+        for node in walk(expr):
+            if node not in self._done:
+                self._done[node] = self._simplified(self._node(node))
+        return self._done[expr]
+
+    def _simplified(self, interval: Interval) -> Interval:
+        if interval.is_point and interval.min is not None:
+            return Interval.point(self.simplify(interval.min))
+        return Interval(
+            None if interval.min is None else self.simplify(interval.min),
+            None if interval.max is None else self.simplify(interval.max),
+        )
+
+    def _node(self, node: Expr) -> Interval:
+        if isinstance(node, Const):
+            return Interval.point(node)
+        if isinstance(node, Variable):
+            return self.ranges.get(node.name, Interval.point(node))
+        operands = [self._done[c] for c in node.children]
+        if not isinstance(node, Call) and all(i.is_point for i in operands):
+            points = tuple(i.min for i in operands if i.min is not None)
+            return Interval.point(node.with_children(points))
+        if isinstance(node, Cast):
+            return self._cast(node.type, node.value.type, operands[0])
+        if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
+            interval = _RULES[node.name](self, *operands)
+            return interval if interval.is_bounded else _within(interval, node.type)
+        return _type_range(node.type)
+
+    @staticmethod
+    def _is_exact(node: Op) -> bool:
+        """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
+        wraps = not node.type.is_float and node.type != Int32
+        return not wraps or node.name in ("min", "max", "select")
+
+    def _cast(self, to: Type, source: Type, value: Interval) -> Interval:
+        low, high = value.min, value.max
+        if to.is_float or low is None or high is None:
+            return _type_range(to)
+        if to == Int32 and not source.is_float and source != UInt32 and source.bits <= 32:
+            return Interval(cast(to, low), cast(to, high))
+        if isinstance(low, Const) and isinstance(high, Const):
+            first, last = int(low.value), int(high.value)
+            if to.holds(first) and to.holds(last):
+                return Interval(constant(first, to), constant(last, to))
+        return _type_range(to)
+
+    def _add(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.min, _plus), _both(a.max, b.max, _plus))
+
+    def _sub(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.max, _minus), _both(a.max, b.min, _minus))
+
+    def _mul(self, a: Interval, b: Interval) -> Interval:
+        for fixed, other in ((a, b), (b, a)):
+            if fixed.is_point and fixed.min is not None:
+                factor = fixed.min
+                ends = (_both(other.min, factor, _times), _both(other.max, factor, _times))
+                if self._is_nonnegative(factor):
+                    return Interval(*ends)
+                if self._is_nonnegative(constant(0, factor.type) - factor):
+                    return Interval(ends[1], ends[0])
+        if a.min is None or a.max is None or b.min is None or b.max is None:
+            return UNBOUNDED
+        corners = [x * y for x in (a.min, a.max) for y in (b.min, b.max)]
+        return Interval(fn.min(*corners), fn.max(*corners))
+
+    def _div(self, a: Interval, b: Interval) -> Interval:
+        if b.is_point and b.min is not None and self._is_positive(b.min):
+            divisor = b.min
+            return Interval(
+                _both(a.min, divisor, lambda x, y: x / y), _both(a.max, divisor, lambda x, y: x / y)
+            )
+        return UNBOUNDED
+
+    def _mod(self, a: Interval, b: Interval) -> Interval:
+        if b.max is None or b.max.type.is_float or not self._is_positive(b.max):
+            return UNBOUNDED
+        if a.min is not None and a.max is not None and b.is_point:
+            first, last = self.simplify(a.min / b.max), self.simplify(a.max / b.max)
+            if first is last:
+                return Interval(a.min % b.max, a.max % b.max)
+        return Interval(constant(0, b.max.type), b.max - 1)
+
+    def _min(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.min, fn.min), _either(a.max, b.max, fn.min))
+
+    def _max(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_either(a.min, b.min, fn.max), _both(a.max, b.max, fn.max))
+
+    def _select(self, condition: Interval, a: Interval, b: Interval) -> Interval:
+        return union(a, b)
+
+    def _abs(self, a: Interval) -> Interval:
+        if a.min is None or a.max is None:
+            return UNBOUNDED
+        largest = fn.max(fn.abs(a.min), fn.abs(a.max))
+        return Interval(constant(0, largest.type), largest)
+
+    def _is_nonnegative(self, expr: Expr) -> bool:
+        if isinstance(expr, Const):
+            return expr.value >= 0
+        return not expr.type.is_float and self.simplify.at_most(constant(0, expr.type), expr)
+
+    def _is_positive(self, expr: Expr) -> bool:
+        if isinstance(expr, Const):
+            return expr.value > 0
+        return not expr.type.is_float and self.simplify.at_most(constant(1, expr.type), expr)
+
+
+_RULES: dict[str, Callable[..., Interval]] = {
+    "add": Ranges._add,
+    "sub": Ranges._sub,
+    "mul": Ranges._mul,
+    "div": Ranges._div,
+    "mod": Ranges._mod,
+    "min": Ranges._min,
+    "max": Ranges._max,
+    "select": Ranges._select,
+    "abs": Ranges._abs,
+}
+
+
+def union(a: Interval, b: Interval) -> Interval:
+    """The smallest interval that contains both."""
+    if a == b:
+        return a
+    return Interval(_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.max))
+
+
+def _within(interval: Interval, type: Type) -> Interval:
+    """Unknown ends replaced by the limits of a narrow type."""
+    limits = _type_range(type)
+    return Interval(
+        limits.min if interval.min is None else interval.min,
+        limits.max if interval.max is None else interval.max,
+    )
+
+
+def _plus(a: Expr, b: Expr) -> Expr:
+    return a + b
+
+
+def _minus(a: Expr, b: Expr) -> Expr:
+    return a - b
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    return a * b
+
+
+def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
+    """Combined ends; unbounded if one is."""
+    return None if a is None or b is None else combine(a, b)
+
+
+def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
+    """Combined ends; an unbounded one leaves the other."""
+    if a is None or b is None:
+        return a if b is None else b
+    return combine(a, b)
+
+
+def _type_range(type: Type) -> Interval:
+    """All values of a narrow integer type; wider ones are no useful bound for a region."""
+    if type.is_float or type.bits > 16:
+        return UNBOUNDED
+    return Interval(constant(type.min_value, type), constant(type.max_value, type))
