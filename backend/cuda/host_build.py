@@ -45,7 +45,7 @@ def build(text: str, folder: Path, flags: tuple[str, ...]) -> Path:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return folder / "kernels.out"
-    if "cannot find" in done.stderr and " error: " not in done.stderr.replace("ld: error:", ""):
+    if "ld: cannot find" in done.stderr:
         raise CudaUnavailable(f"g++ can't link with {' '.join(flags)}: {done.stderr.strip()}")
     raise CudaCompileError(
         f"the CUDA text does not build for the CPU:\n{done.stderr.strip()}", done.stderr

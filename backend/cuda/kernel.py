@@ -65,6 +65,10 @@ class BufferParam:
         """The parameter's C type, without ``__restrict__``."""
         return f"{'' if self.written else 'const '}{self.ctype}*"
 
+    def declaration(self) -> str:
+        """The parameter as it stands in a kernel's parameter list."""
+        return f"{self.declared_type()} __restrict__ {self.name}"
+
 
 @attrs.frozen(slots=True)
 class ScalarParam:
@@ -76,6 +80,10 @@ class ScalarParam:
     def declared_type(self) -> str:
         """The parameter's C type."""
         return self.ctype
+
+    def declaration(self) -> str:
+        """The parameter as it stands in a kernel's parameter list."""
+        return f"{self.ctype} {self.name}"
 
 
 KernelParam: TypeAlias = BufferParam | ScalarParam
@@ -100,6 +108,12 @@ class Kernel:
     block: Dim3 = attrs.field(validator=_three_of_at_least(1))
     static_shared_bytes: int = 0
     dynamic_shared_bytes: int = 0
+
+    def declaration(self) -> str:
+        """The head of the function, up to where its body begins."""
+        threads = self.block[0] * self.block[1] * self.block[2]
+        params = ", ".join(param.declaration() for param in self.params)
+        return f'extern "C" __global__ void __launch_bounds__({threads}) {self.name}({params})'
 
 
 @attrs.frozen(slots=True)

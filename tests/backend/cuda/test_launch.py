@@ -1,0 +1,178 @@
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backend.cuda import launch
+from backend.cuda.emulator import Emulator
+from backend.cuda.errors import CudaLaunchError, CudaUnavailable
+from backend.cuda.kernel import BufferParam, CudaModule, Kernel, LaunchStep, ScalarParam
+from backend.cuda.launch import PycudaExecutor, gpu_available
+from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
+
+AVAILABLE, REASON = gpu_available()
+needs_gpu = pytest.mark.skipif(not AVAILABLE, reason=REASON)
+
+
+@needs_gpu
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (64, 48), (61, 45)])
+def test_a_gpu_gives_the_bits_of_the_emulator(width: int, height: int) -> None:
+    image = np.random.default_rng(3).random((height, width), dtype=np.float32)
+    out = [np.full((height, width), np.nan, np.float32) for _ in range(2)]
+    scalars = {"w": width, "h": height}
+    steps = blur_steps(width, height)
+    PycudaExecutor().run(blur(), steps, {"in": image, "out": out[0]}, scalars)
+    Emulator().run(blur(), steps, {"in": image, "out": out[1]}, scalars)
+    np.testing.assert_array_equal(out[0], out[1])
+
+
+@needs_gpu
+def test_a_session_on_a_gpu() -> None:
+    x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+    with PycudaExecutor().session(SAXPY, {"x": x, "y": y}) as session:
+        for _ in range(3):
+            session.run(saxpy_steps(100), {"a": 2.0, "n": 100})
+        session.wait()
+        session.fetch()
+    np.testing.assert_array_equal(y, 6 * x + 1)
+
+
+class DriverError(Exception):
+    """As in pycuda: not a RuntimeError."""
+
+
+class FakeDriver(ModuleType):
+    """The part of pycuda.driver that is used, with one device, whose kernels do nothing."""
+
+    Error = DriverError
+    function_attribute = SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic shared")
+
+    def __init__(self, devices: int) -> None:
+        super().__init__("pycuda.driver")
+        self.calls: list[Any] = []
+        self.contexts = 0
+        context = SimpleNamespace(push=lambda: self._enter(1), pop=lambda: self._enter(-1))
+        self.Device = lambda number: SimpleNamespace(
+            name=lambda: "Fake",
+            compute_capability=lambda: (8, 6),
+            retain_primary_context=lambda: context,
+        )
+        self.Device.count = lambda: devices
+        self.Context = SimpleNamespace(synchronize=lambda: self.calls.append("wait"))
+
+    def _enter(self, change: int) -> None:
+        self.contexts += change
+
+    def init(self) -> None:
+        pass
+
+    def mem_alloc(self, nbytes: int) -> Any:
+        assert self.contexts == 1
+        assert nbytes > 0
+        return SimpleNamespace(bytes=bytearray(nbytes), free=lambda: self.calls.append("free"))
+
+    def memcpy_htod(self, memory: Any, host: Any) -> None:
+        memory.bytes[:] = host.tobytes()
+
+    def memcpy_dtoh(self, host: Any, memory: Any) -> None:
+        host.reshape(-1).view(np.uint8)[:] = np.frombuffer(memory.bytes, np.uint8)
+
+    def module_from_buffer(self, cubin: bytes) -> Any:
+        self.calls.append(cubin)
+        return SimpleNamespace(get_function=self._function)
+
+    def _function(self, name: str) -> Any:
+        driver = self
+
+        class Function:
+            def set_attribute(self, attribute: str, value: int) -> None:
+                driver.calls.append((attribute, value))
+
+            def __call__(self, *arguments: Any, **sizes: Any) -> None:
+                if sizes["block"] == (1024, 1, 1):
+                    raise DriverError("too many resources requested for launch")
+                driver.calls.append((name, arguments, sizes))
+
+        return Function()
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    fake = FakeDriver(devices=1)
+    monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
+    monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
+    monkeypatch.setattr(
+        launch, "compile_cuda", lambda source, arch: SimpleNamespace(cubin=f"{arch}: {source}")
+    )
+    return fake
+
+
+PARAMS = (
+    BufferParam("x", "short", written=True),
+    ScalarParam("flag", "bool"),
+    ScalarParam("n", "long long"),
+)
+
+
+def test_what_pycuda_is_called_with(driver: FakeDriver) -> None:
+    module = CudaModule("text", (Kernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
+    steps = (LaunchStep("k", (5, 6, 7), ("x", True, -1)),) * 2
+    x = np.arange(6, dtype=np.int16)[::2]
+    executor = PycudaExecutor()
+    executor.run(module, steps, {"x": x}, {})
+    executor.run(module, (), {"x": x}, {})
+    assert executor.arch == "sm_86"
+    assert driver.contexts == 0
+    assert driver.calls[0] == "sm_86: text"  # compiled and loaded once
+    for attribute, call in (driver.calls[1:3], driver.calls[3:5]):
+        assert attribute == ("dynamic shared", 60000)
+        name, (memory, flag, n), sizes = call
+        assert (name, sizes) == ("k", {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000})
+        assert bytes(memory.bytes) == b"\0\0\2\0\4\0"
+        assert (type(flag), flag, type(n), n) == (np.uint8, 1, np.int64, -1)
+    assert driver.calls[5:] == ["free"]
+    assert x.tolist() == [0, 2, 4]
+
+
+def test_a_refused_launch_is_told_in_words(driver: FakeDriver) -> None:
+    module = CudaModule("text", (Kernel("k", (), (1024, 1, 1)),))
+    with pytest.raises(
+        CudaLaunchError, match=r"launching kernel k, grid \(1, 1, 1\), block \(1024, .*resources"
+    ):
+        PycudaExecutor().run(module, (LaunchStep("k", (1, 1, 1), ()),), {}, {})
+    assert driver.contexts == 0
+
+
+def test_a_device_that_is_not_here(driver: FakeDriver) -> None:
+    with pytest.raises(CudaUnavailable, match="GPU 1 is not here; there are 1, counted from 0"):
+        PycudaExecutor(1)
+    assert gpu_available() == (True, "Fake")
+
+
+def test_a_driver_without_devices(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pycuda.driver", FakeDriver(devices=0))
+    assert gpu_available() == (False, "the CUDA driver finds no device")
+
+    def fail() -> None:
+        raise DriverError("cuInit failed: no CUDA-capable device is detected")
+
+    monkeypatch.setattr(driver, "init", fail)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    assert gpu_available() == (
+        False,
+        "the CUDA driver finds no device it can use "
+        "(cuInit failed: no CUDA-capable device is detected)",
+    )
+
+
+def test_a_missing_pycuda_is_told_with_the_extra_that_holds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+    available, reason = gpu_available()
+    assert not available
+    assert "pip install 'schedule-spaces[gpu]'" in reason
+    with pytest.raises(CudaUnavailable, match="pycuda can't be imported"):
+        PycudaExecutor()
