@@ -25,9 +25,9 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
 1. One translation unit with no ``#include``: NVRTC finds no standard headers. Types are those of
    `kernel.CTYPES` (``signed char`` ... ``unsigned long long``, ``float``, ``double``, ``bool``).
 2. A kernel begins with its record's `Kernel.declaration`: ``extern "C" __global__ void
-   __launch_bounds__(THREADS) name(PARAMETERS)``. A buffer is ``const T* __restrict__ name`` when the
-   kernel only reads it and ``T* __restrict__ name`` when it writes it; a scalar is passed by value.
-   The emulator refuses a text whose parameters differ from the record's.
+   __launch_bounds__(THREADS) name(PARAMETERS)``. A buffer is ``const T* __restrict__ name`` when
+   the kernel only reads it and ``T* __restrict__ name`` when it writes it; a scalar is passed by
+   value. The emulator refuses a text whose parameters differ from the record's.
 3. Names: no C library function (``exp``, ``index``), no name of CUDA's, nothing that begins with
    ``shim``. A suffix (``blur_y_kernel``) is safe.
 4. Helpers are ``static __device__ inline`` functions without shared memory or barriers.

@@ -9,7 +9,7 @@ from tests.backend.cuda.texts import SAXPY
 
 
 def test_a_sanitizer_that_is_not_installed_is_no_fault_of_the_text(tmp_path: Path) -> None:
-    with pytest.raises(CudaUnavailable, match="can't link with .*-lno_such_sanitizer"):
+    with pytest.raises(CudaUnavailable, match=r"can't link with .*-lno_such_sanitizer"):
         build(library_text(SAXPY), tmp_path, ("-shared", "-fPIC", "-lno_such_sanitizer"))
 
 
