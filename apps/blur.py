@@ -1,0 +1,35 @@
+"""The two-pass 3x3 box blur: the running example of [RK13] (section 3.1) and [S19] (Fig. 1)."""
+
+from __future__ import annotations
+
+from spaces.model.freeze import pipeline as freeze
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import UInt16
+
+WIDTH, HEIGHT = 1536, 2560
+
+
+def pipeline() -> Pipeline:
+    """Mean of three along x, then of three along y, in uint16 as Halide's app of that name.
+
+    There is no boundary condition: the output is one pixel smaller than the image on each side.
+    Sums wrap at 65536, so that values up to 21845 are exact.
+    """
+    x, y = Var("x"), Var("y")
+    image = ImageParam(UInt16, 2, "input")
+
+    blur_x = Func("blur_x")
+    blur_x[x, y] = (image[x - 1, y] + image[x, y] + image[x + 1, y]) / 3
+
+    blur_y = Func("blur_y")
+    blur_y[x, y] = (blur_x[x, y - 1] + blur_x[x, y] + blur_x[x, y + 1]) / 3
+
+    return freeze(
+        blur_y,
+        name="blur",
+        estimates={
+            image: [(0, WIDTH + 2), (0, HEIGHT + 2)],
+            blur_y: [(1, WIDTH), (1, HEIGHT)],
+        },
+    )

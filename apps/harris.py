@@ -1,0 +1,68 @@
+"""Harris corners: one of the pipelines that [S19], [S20] and [A21] schedule."""
+
+from __future__ import annotations
+
+from spaces.model.expr import Expr
+from spaces.model.freeze import pipeline as freeze
+from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32
+
+WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
+
+SENSITIVITY = 0.04
+"""Weight of the squared trace in the response (Harris and Stephens, 1988)."""
+
+LUMA = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the gray value (ITU-R BT.601)."""
+
+_SOBEL = ((-1, -1, -1), (-1, 1, 1), (0, -1, -2), (0, 1, 2), (1, -1, -1), (1, 1, 1))
+"""Of the Sobel filter along the second axis: offset across, offset along, twelfths."""
+
+
+def pipeline() -> Pipeline:
+    """RGB to gray, Sobel gradients, their products summed over 3x3 pixels, and the response
+    ``det - k * trace**2``: positive at corners, negative on edges.
+
+    There is no boundary condition: the output is two pixels smaller than the image on each side.
+    """
+    x, y = Var("x"), Var("y")
+    image = ImageParam(Float32, 3, "input")
+    k = Param(Float32, "k", SENSITIVITY)
+
+    gray = Func("gray")
+    red, green, blue = LUMA
+    gray[x, y] = red * image[x, y, 0] + green * image[x, y, 1] + blue * image[x, y, 2]
+
+    iy, ix = Func("iy"), Func("ix")
+    iy[x, y] = _sum([gray[x + across, y + along] * (n / 12) for across, along, n in _SOBEL])
+    ix[x, y] = _sum([gray[x + along, y + across] * (n / 12) for across, along, n in _SOBEL])
+
+    ixx, iyy, ixy = Func("ixx"), Func("iyy"), Func("ixy")
+    ixx[x, y] = ix[x, y] * ix[x, y]
+    iyy[x, y] = iy[x, y] * iy[x, y]
+    ixy[x, y] = ix[x, y] * iy[x, y]
+
+    sxx, syy, sxy = Func("sxx"), Func("syy"), Func("sxy")
+    for total, product in ((sxx, ixx), (syy, iyy), (sxy, ixy)):
+        total[x, y] = _sum([product[x + dx, y + dy] for dy in (-1, 0, 1) for dx in (-1, 0, 1)])
+
+    det, trace = Func("det"), Func("trace")
+    det[x, y] = sxx[x, y] * syy[x, y] - sxy[x, y] * sxy[x, y]
+    trace[x, y] = sxx[x, y] + syy[x, y]
+
+    corners = Func("corners")
+    corners[x, y] = det[x, y] - k * trace[x, y] * trace[x, y]
+
+    return freeze(
+        corners,
+        name="harris",
+        estimates={
+            image: [WIDTH + 4, HEIGHT + 4, CHANNELS],
+            corners: [(2, WIDTH), (2, HEIGHT)],
+        },
+    )
+
+
+def _sum(terms: list[Expr]) -> Expr:
+    return sum(terms[1:], start=terms[0])

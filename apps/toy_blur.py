@@ -1,0 +1,33 @@
+"""Benchmark 2 of [TOY]: a two-stage blur whose stages both run along x."""
+
+from __future__ import annotations
+
+from spaces.model.freeze import pipeline as freeze
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32
+
+SIZE = 2048
+
+
+def pipeline() -> Pipeline:
+    """The mean of three neighbors along x, twice, in float32.
+
+    The paper's second stage reads neighbors in x too, and its peak heap of 16400 bytes (one line
+    of 2050 values) agrees; the mean, which its formulas print without parentheses, is meant.
+    The output is two pixels smaller than the image on the left and on the right.
+    """
+    x, y = Var("x"), Var("y")
+    image = ImageParam(Float32, 2, "input")
+
+    blur_x = Func("blur_x")
+    blur_x[x, y] = (image[x - 1, y] + image[x, y] + image[x + 1, y]) / 3
+
+    blur_y = Func("blur_y")
+    blur_y[x, y] = (blur_x[x - 1, y] + blur_x[x, y] + blur_x[x + 1, y]) / 3
+
+    return freeze(
+        blur_y,
+        name="toy_blur",
+        estimates={image: [SIZE + 4, SIZE], blur_y: [(2, SIZE), (0, SIZE)]},
+    )

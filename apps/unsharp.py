@@ -1,0 +1,67 @@
+"""Unsharp mask: a sharpened picture is the picture plus its difference from a blurred copy.
+
+One of the pipelines that [S19] and [S20] schedule; the stages are those of Halide's app.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from spaces.model.boundary import repeat_edge
+from spaces.model.expr import Expr
+from spaces.model.freeze import pipeline as freeze
+from spaces.model.func import Func, FuncRef, ImageParam, Var
+from spaces.model.functions import exp
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32
+
+WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
+
+SIGMA = 1.5
+"""Standard deviation of the Gaussian, in pixels."""
+
+LUMA = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the gray value (ITU-R BT.601)."""
+
+
+def pipeline() -> Pipeline:
+    """RGB in [0, 1] to gray, a 7x7 Gaussian in two passes, and each channel scaled by the ratio of
+    the sharpened gray to the gray. Outside, the picture repeats its edge pixels.
+
+    Where the gray is 0 the ratio is no number, as in Halide's app.
+    """
+    x, y, c = Var("x"), Var("y"), Var("c")
+    image = ImageParam(Float32, 3, "input")
+    bounded = repeat_edge(image, [(image.min(d), image.extent(d)) for d in (0, 1)] + [None])
+
+    kernel = Func("kernel")
+    kernel[x] = exp(-x * x / (2 * SIGMA * SIGMA)) / (math.sqrt(2 * math.pi) * SIGMA)
+
+    gray = Func("gray")
+    red, green, blue = LUMA
+    gray[x, y] = red * bounded[x, y, 0] + green * bounded[x, y, 1] + blue * bounded[x, y, 2]
+
+    blur_y = Func("blur_y")
+    blur_y[x, y] = _weighted(kernel, lambda d: gray[x, y + d])
+
+    blur_x = Func("blur_x")
+    blur_x[x, y] = _weighted(kernel, lambda d: blur_y[x + d, y])
+
+    sharpen = Func("sharpen")
+    sharpen[x, y] = 2 * gray[x, y] - blur_x[x, y]
+
+    ratio = Func("ratio")
+    ratio[x, y] = sharpen[x, y] / gray[x, y]
+
+    output = Func("output")
+    output[x, y, c] = ratio[x, y] * bounded[x, y, c]
+
+    size = [WIDTH, HEIGHT, CHANNELS]
+    return freeze(output, name="unsharp", estimates={image: size, output: size})
+
+
+def _weighted(kernel: Func, at: Callable[[int], FuncRef]) -> Expr:
+    """The sum of the seven neighbors at distances -3 to 3, equal distances added first."""
+    pairs = (kernel[d] * (at(-d) + at(d)) for d in (1, 2, 3))
+    return sum(pairs, start=kernel[0] * at(0))
