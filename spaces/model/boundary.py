@@ -6,21 +6,27 @@ from collections.abc import Callable, Sequence
 
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, ExprLike, as_expr, cast
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import DefinitionError, Func, ImageParam, Var
 from spaces.model.types import Int32
 
 Bounds = Sequence[tuple[ExprLike, ExprLike] | None]
 
 
 def _ranges(source: ImageParam | Func, bounds: Bounds | None) -> list[tuple[Expr, Expr] | None]:
-    """(min, extent) a dimension; None leaves a dimension as it is."""
+    """(min, extent) a dimension; None leaves a dimension as it is, as do bounds that end early."""
+    dimensions = source.dimensions if isinstance(source, ImageParam) else len(source.args)
     if bounds is None:
         if not isinstance(source, ImageParam):
-            raise ValueError(
+            raise DefinitionError(
                 f"A boundary condition on Func {source.name} needs its bounds: one "
                 "(min, extent) a dimension, or None to leave a dimension as it is."
             )
-        bounds = [(source.min(d), source.extent(d)) for d in range(source.dimensions)]
+        bounds = [(source.min(d), source.extent(d)) for d in range(dimensions)]
+    if len(bounds) > dimensions:
+        raise DefinitionError(
+            f"{source.name} has {dimensions} dimensions, but {len(bounds)} bounds are given."
+        )
+    bounds = [*bounds, *[None] * (dimensions - len(bounds))]
     return [
         None if b is None else (cast(Int32, as_expr(b[0])), cast(Int32, as_expr(b[1])))
         for b in bounds

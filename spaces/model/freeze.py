@@ -43,20 +43,24 @@ def pipeline(
             innermost first, that schedules are chosen for.
 
     Raises:
-        DefinitionError: a Func is undefined, or two different Funcs, images or parameters share
-            a name.
+        DefinitionError: a Func is undefined, two different Funcs, images or parameters share
+            a name, or an estimate is for nothing the pipeline has.
     """
     wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
     if not wanted:
         raise DefinitionError("A pipeline needs at least one output Func.")
+    if len({id(f) for f in wanted}) < len(wanted):
+        raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
     found = _Collected()
     for func in wanted:
         found.visit_func(func)
     names = found.unique_names()
-    sizes = {
-        (key if isinstance(key, str) else key.name): _ranges(key, extents)
-        for key, extents in (estimates or {}).items()
+    found.check_parameters()
+    buffers = {
+        **{names[id(f)]: len(f.args) for f in wanted},
+        **{i.name: i.dimensions for i in found.images},
     }
+    sizes = dict(_estimate(key, given, names, buffers) for key, given in (estimates or {}).items())
     return Pipeline(
         name=name or names[id(wanted[0])],
         functions=tuple(_freeze_func(f, names) for f in found.funcs),
@@ -87,10 +91,10 @@ class _Collected:
                 continue
             if id(func) in self._state:
                 if self._state[id(func)] == "open":
-                    raise DefinitionError(f"Func {func.name} depends on itself through a cycle.")
+                    raise DefinitionError(f"Func {func.shown} depends on itself through a cycle.")
                 continue
             if not func.definitions:
-                raise DefinitionError(f"Func {func.name} is used but not defined.")
+                raise DefinitionError(f"Func {func.shown} is used but not defined.")
             self._state[id(func)] = "open"
             stack.append((func, True))
             stack.extend((f, False) for f in reversed(self._callees(func)))
@@ -134,6 +138,16 @@ class _Collected:
                 taken[names[id(func)]] = "Func"
         return names
 
+    def check_parameters(self) -> None:
+        """In a frozen definition a coordinate and a parameter differ by name only."""
+        scalars = {p.name for p in self.params}
+        for func in self.funcs:
+            for name in func.args:
+                if name in scalars:
+                    raise DefinitionError(
+                        f"{name!r} is both a Param and a Var of Func {func.shown}; rename one."
+                    )
+
 
 def _roots(func: Func) -> list[Expr]:
     roots: list[Expr] = []
@@ -176,16 +190,28 @@ def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:
     return node
 
 
-def _ranges(
-    key: Func | ImageParam | str, extents: Sequence[int | tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
-    ranges = tuple(e if isinstance(e, tuple) else (0, e) for e in extents)
-    expected = key.dimensions if isinstance(key, ImageParam) else None
-    if isinstance(key, Func):
-        expected = len(key.args)
-    if expected is not None and len(ranges) != expected:
-        name = key if isinstance(key, str) else key.name
+def _estimate(
+    key: Func | ImageParam | str,
+    given: Sequence[int | tuple[int, int]],
+    names: Mapping[int, str],
+    buffers: Mapping[str, int],
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The buffer that ``key`` means, and its ranges; ``buffers`` gives dimensions by name."""
+    name = names.get(id(key), key.name) if isinstance(key, Func | ImageParam) else key
+    if name not in buffers:
         raise DefinitionError(
-            f"{name} has {expected} dimensions but its estimate gives {len(ranges)}."
+            f"There is an estimate for {name}, but sizes are estimated for the outputs and images "
+            f"of the pipeline only: {', '.join(buffers)}."
         )
-    return ranges
+    ranges = tuple(e if isinstance(e, tuple) else (0, e) for e in given)
+    if len(ranges) != buffers[name]:
+        raise DefinitionError(
+            f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
+        )
+    for dimension, (_, extent) in enumerate(ranges):
+        if extent < 1:
+            raise DefinitionError(
+                f"The estimated extent of dimension {dimension} of {name} is {extent}; "
+                "it must be at least 1."
+            )
+    return name, ranges

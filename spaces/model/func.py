@@ -33,7 +33,7 @@ class DefinitionError(ValueError):
     """A Func is defined in a way that has no meaning; the message names Func and Var."""
 
 
-def _check_name(kind: str, name: str) -> str:
+def _check_name(kind: str, name: object) -> str:
     """Names go into loop names, size variables (``out.extent.0``) and generated code."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise DefinitionError(
