@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Expr
+from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.regions import Box, Interval, Ranges, union
@@ -26,6 +26,7 @@ from spaces.model.traversal import (
     resolved_tails,
     traverse,
 )
+from spaces.model.types import Int32
 
 
 class UnboundedError(ValueError):
@@ -71,6 +72,7 @@ class Placements:
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
+        self._assume_factors()
         self._assume_output_sizes()
         for function in reversed(self.levels.functions):
             self.by_func[function.name] = self._place(function)
@@ -82,6 +84,14 @@ class Placements:
                 if any(c.target == image.name for c in stage.calls)
             ]
             self.images[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+
+    def _assume_factors(self) -> None:
+        """Every factor that is a parameter is at least 1."""
+        for func in self.schedule.funcs:
+            records = [r for order in func.stages for r in order.splits if isinstance(r, Split)]
+            for factor in [r.factor for r in records] + [f.factor for f in func.folds]:
+                if isinstance(factor, str):
+                    self.simplify.assume(factor, constant(1, Int32), None)
 
     def _assume_output_sizes(self) -> None:
         """An output is at least as large as the factors that shift its tiles inwards; a smaller

@@ -93,9 +93,11 @@ class Polynomial:
         return Polynomial(linear), Polynomial(rest)
 
     def common(self, other: Polynomial) -> Polynomial:
-        """The terms that both have, and the offset of ``self``: what may be moved out of a min."""
+        """What may be moved out of a min or select of the two: the terms that both have, and
+        the offset nearer to zero."""
         shared = {m: c for m, c in self.terms.items() if m and other.terms.get(m) == c}
-        return Polynomial(shared) + Polynomial.of(self.offset)
+        offset = min(self.offset, other.offset, key=lambda o: (abs(o), o))
+        return Polynomial(shared) + Polynomial.of(offset)
 
     def expr(self) -> Expr:
         """The polynomial as an int32 expression, positive terms first."""

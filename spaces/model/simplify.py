@@ -32,8 +32,8 @@ _FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
 class Simplifier:
     """Simplifies expressions, remembering results and the ranges of variables.
 
-    Size variables (``B.extent.D``) and parameters of schedule families are at least 1; loop
-    variables are given by :meth:`assume` before they are used.
+    Size variables (``B.extent.D``) are at least 1; loop variables and parameters of schedule
+    families are given by :meth:`assume` before they are used.
     """
 
     _ranges: dict[str, tuple[Expr | None, Expr | None]] = field(factory=dict)
@@ -271,7 +271,7 @@ class Simplifier:
     def _without_division(
         self, atom: Op, factor: Polynomial, rest: Polynomial, sign: int
     ) -> list[Polynomial]:
-        """a - c < c * (a / c) <= a, where the factor of ``a / c`` is a multiple of c >= 1."""
+        """A - c < c * (a / c) <= a, where the factor of ``a / c`` is a multiple of c >= 1."""
         a, c = self.polynomial(atom.args[0]), self.polynomial(atom.args[1])
         times, over = _multiples(factor, c)
         if over.terms or not self.proves_positive(c):
@@ -307,7 +307,7 @@ class Simplifier:
         return (None, None)
 
     def _variable_range(self, name: str) -> tuple[int | None, int | None]:
-        is_size = ".extent." in name or "." not in name
+        is_size = ".extent." in name
         if name not in self._ranges:
             return (1 if is_size else None, None)
         low, high = self._ranges[name]
