@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from spaces.model.expr import Expr
+import functools
+import operator
+from collections.abc import Sequence
+
+from spaces.model.expr import Arithmetic, Expr
 from spaces.model.freeze import pipeline as freeze
 from spaces.model.func import Func, ImageParam, Param, Var
 from spaces.model.pipeline import Pipeline
@@ -64,5 +68,5 @@ def pipeline() -> Pipeline:
     )
 
 
-def _sum(terms: list[Expr]) -> Expr:
-    return sum(terms[1:], start=terms[0])
+def _sum(terms: Sequence[Arithmetic]) -> Expr:
+    return functools.reduce(operator.add, terms)

@@ -1,0 +1,15 @@
+"""What the command line says when it stops: one sentence and an exit status."""
+
+from __future__ import annotations
+
+
+class Stop(Exception):
+    """A command cannot go on; ``str`` is the sentence for the user."""
+
+    status = 1
+
+
+class WrongUsage(Stop):
+    """What the user named does not exist, or is not what the command takes."""
+
+    status = 2

@@ -1,0 +1,140 @@
+"""Reading and writing files so that nothing is ever left half written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from apps.errors import Stop, WrongUsage
+
+ARRAY_SUFFIX = ".npy"
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let ``write`` fill a file beside ``path``, and move it into place when it is complete.
+
+    Raises:
+        Stop: the folder does not exist or cannot be written to.
+    """
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+        )
+    except OSError as error:
+        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file, or nothing."""
+    write_atomically(path, lambda temporary: _put(temporary, text.encode()))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole binary file, or nothing."""
+    write_atomically(path, lambda temporary: _put(temporary, content))
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a file.
+
+    Raises:
+        WrongUsage: there is no such file, or it holds no text.
+    """
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise WrongUsage(f"Cannot read the {what} {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise WrongUsage(f"The {what} {path} is not a text file.") from None
+
+
+def read_photograph(path: Path) -> NDArray[np.uint8]:
+    """The pixels of an image file as 8-bit RGB, indexed [y, x, channel].
+
+    Raises:
+        WrongUsage: there is no such file, or it is not a picture.
+    """
+    try:
+        with Image.open(path) as image:
+            return np.asarray(image.convert("RGB"))
+    except UnidentifiedImageError:
+        raise WrongUsage(f"{path} is not a picture in a format that Pillow reads.") from None
+    except (OSError, Image.DecompressionBombError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise WrongUsage(f"Cannot read the picture {path}: {reason}.") from None
+
+
+def read_array(path: Path) -> NDArray[np.generic]:
+    """The array of a ``.npy`` file.
+
+    Raises:
+        WrongUsage: there is no such file, or it does not hold one plain array.
+    """
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise WrongUsage(f"Cannot read the array {path}: {error.strerror or error}.") from None
+    except (ValueError, EOFError):
+        raise WrongUsage(f"{path} does not hold a plain NumPy array.") from None
+    if not isinstance(array, np.ndarray):
+        raise WrongUsage(f"{path} holds several arrays; give one with a single array (.npy).")
+    return array
+
+
+def check_writable_picture(path: Path) -> None:
+    """Refuse a name that no picture can be saved under, before any work is done.
+
+    Raises:
+        WrongUsage: the suffix names no format that Pillow writes, and is not ``.npy``.
+    """
+    Image.init()
+    suffix = path.suffix.lower()
+    if suffix != ARRAY_SUFFIX and Image.EXTENSION.get(suffix) not in Image.SAVE:
+        raise WrongUsage(
+            f"{path} cannot be written: its ending {suffix or '(none)'} names no picture format; "
+            "use .png, .jpg or .npy."
+        )
+    if not path.parent.is_dir():
+        raise WrongUsage(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def write_picture(path: Path, picture: NDArray[np.uint8]) -> None:
+    """Save pixels indexed [y, x] (gray) or [y, x, channel] in the format of the suffix."""
+    write_atomically(path, lambda temporary: Image.fromarray(picture).save(temporary))
+
+
+def write_array(path: Path, array: NDArray[np.generic]) -> None:
+    """Save an array as ``.npy``."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.save(file, array)
+
+    write_atomically(path, write)

@@ -1,0 +1,98 @@
+"""Between photographs and the arrays of pipelines.
+
+A photograph is 8-bit RGB indexed [y, x, channel]. Arrays of pipelines are indexed with dimension 0
+last: [y, x], or [c, y, x] with the channels as planes.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apps.errors import Stop
+from spaces.model.pipeline import Image
+
+Photograph: TypeAlias = NDArray[np.uint8]
+Array: TypeAlias = NDArray[np.generic]
+
+LUMA = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the gray value (ITU-R BT.601)."""
+
+
+def to_array(photograph: Photograph, image: Image) -> Array:
+    """The photograph as an input: gray planes for two dimensions, RGB planes for three.
+
+    Integers keep the values 0 to 255 (signed 8-bit: halved). Floats lie in (0, 1]: black is 1/256,
+    so that a pipeline may divide by its pixels.
+
+    Raises:
+        Stop: ``image`` has another number of dimensions.
+    """
+    if image.dimensions == 2:
+        values = np.round(photograph @ np.array(LUMA))
+    elif image.dimensions == 3:
+        values = np.moveaxis(photograph, 2, 0).astype(np.float64)
+    else:
+        raise Stop(
+            f"Image {image.name} has {image.dimensions} dimensions, and a photograph makes 2 "
+            "(gray) or 3 (RGB); give the input as an array in a .npy file."
+        )
+    if image.type.is_float:
+        values = (values + 1) / 256
+    elif image.type.is_bool:
+        values = values >= 128
+    elif image.type.max_value < 255:
+        values = values // 2
+    return np.ascontiguousarray(values.astype(image.type.dtype))
+
+
+def clipped(array: Array) -> Photograph:
+    """Floats in [0, 1], or integers in [0, 255], as a picture; what lies outside is clipped."""
+    planes = _planes_last(array)
+    values = np.nan_to_num(planes.astype(np.float64))
+    if planes.dtype.kind == "f":
+        values = values * 256 - 1
+    elif planes.dtype.kind == "b":
+        values = values * 255
+    return np.clip(np.round(values), 0, 255).astype(np.uint8)
+
+
+def stretched(array: Array) -> Photograph:
+    """Any values as a picture: the smallest becomes black, the largest white, no number black."""
+    return _stretch(_planes_last(array).astype(np.float64))
+
+
+def compressed(array: Array) -> Photograph:
+    """Values of many magnitudes around 0 as a picture: each by its logarithm, 0 gray."""
+    values = _planes_last(array).astype(np.float64)
+    finite = np.where(np.isfinite(values), values, 0.0)
+    unit = max(float(np.percentile(np.abs(finite), 50)), np.finfo(np.float64).tiny)
+    logs = np.sign(finite) * np.log1p(np.abs(finite) / unit)
+    largest = max(float(np.abs(logs).max()), np.finfo(np.float64).tiny)
+    return np.round(127.5 + 127.5 * logs / largest).astype(np.uint8)
+
+
+def _stretch(values: NDArray[np.float64]) -> Photograph:
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    span = (high - low) or 1.0
+    return np.round(
+        255 * (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / span
+    ).astype(np.uint8)
+
+
+def _planes_last(array: Array) -> Array:
+    """[y, x] as it is; [c, y, x] as [y, x, c] for three planes, else its first plane.
+
+    Raises:
+        Stop: the array has another number of dimensions.
+    """
+    if array.ndim == 2:
+        return array
+    if array.ndim == 3:
+        return np.moveaxis(array, 0, 2) if array.shape[0] == 3 else array[0]
+    raise Stop(
+        f"The output has {array.ndim} dimensions and makes no picture; write it to a .npy file."
+    )
