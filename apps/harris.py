@@ -69,4 +69,4 @@ def pipeline() -> Pipeline:
 
 
 def _sum(terms: Sequence[Arithmetic]) -> Expr:
-    return functools.reduce(operator.add, terms)
+    return functools.reduce(operator.add, terms).as_expr()

@@ -1,0 +1,86 @@
+"""Output for people: rich tables and progress bars on a terminal, plain aligned text in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+NUMBER_KINDS = (int, float)
+
+
+def heading(text: str) -> None:
+    """A line that starts a new part of the output."""
+    console = Console()
+    if console.is_terminal:
+        console.print(Text(text, style="bold"))
+    else:
+        print(text)
+
+
+def line(text: str) -> None:
+    """One line of ordinary output, never wrapped or styled."""
+    print(text)
+
+
+def complain(text: str) -> None:
+    """A sentence on the error stream."""
+    print(text, file=sys.stderr)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+    """Rows under column names; numbers are set to the right.
+
+    In a pipe, columns are separated by at least two spaces and nothing is cut off.
+    """
+    cells = [tuple(row) for row in rows]
+    right = [
+        bool(cells) and all(isinstance(row[i], NUMBER_KINDS) for row in cells)
+        for i in range(len(columns))
+    ]
+    shown = [tuple(_shown(cell) for cell in row) for row in cells]
+    console = Console()
+    if console.is_terminal:
+        made = Table(title=title or None, title_justify="left")
+        for name, is_number in zip(columns, right, strict=True):
+            made.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        for row in shown:
+            made.add_row(*(Text(cell) for cell in row))
+        console.print(made)
+        return
+    if title:
+        print(title)
+    widths = [max(len(row[i]) for row in (tuple(columns), *shown)) for i in range(len(columns))]
+    for row in (tuple(columns), *shown):
+        parts = [
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(row, widths, right, strict=True)
+        ]
+        print("  ".join(parts).rstrip())
+
+
+def _shown(cell: object) -> str:
+    if isinstance(cell, float):
+        return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return f"{cell:,}"
+    return str(cell)
+
+
+def progress() -> Progress:
+    """A progress display on the error stream; it shows nothing where that is no terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[status]}"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
