@@ -1,0 +1,89 @@
+"""Universes: finite sets of schedules given by independent decisions, legal or not.
+
+The solver encoding and the enumerator meet here: a space hands over a :class:`Universe`, and
+:mod:`spaces.constraints.encode` turns the rules into constraints over its decisions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+from spaces.model.parameters import bind, parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+Option: TypeAlias = str | int
+Choice: TypeAlias = Mapping[str, Option]
+"""For each decision, by name, the option chosen."""
+
+
+@frozen
+class Decision:
+    """One thing to decide about one Func.
+
+    Attributes:
+        name: unique in its universe; that of a numeric decision is also the name of the parameter
+            that stands for it in split and fold factors, and has no dot.
+        func: the Func whose entry of the schedule it changes; it changes no other.
+        options: all names (a structural decision) or all numbers (a numeric one), each once.
+    """
+
+    name: str
+    func: str
+    options: tuple[Option, ...]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its options are numbers, for a factor."""
+        return all(isinstance(option, int) for option in self.options)
+
+
+@frozen
+class Universe:
+    """Every schedule that some choice of options leads to.
+
+    Attributes:
+        pipeline: what is scheduled.
+        decisions: what there is to decide.
+        structure: the schedule of the structural options chosen, in which numeric decisions appear
+            as factors by name. A numeric decision that the structure does not mention is *closed*:
+            it then means nothing, and only its first option is a choice of the universe.
+    """
+
+    pipeline: Pipeline
+    decisions: tuple[Decision, ...]
+    structure: Callable[[Choice], Schedule] = field(eq=False)
+
+    @property
+    def structural(self) -> tuple[Decision, ...]:
+        """The decisions between names."""
+        return tuple(d for d in self.decisions if not d.is_numeric)
+
+    @property
+    def numeric(self) -> tuple[Decision, ...]:
+        """The decisions between numbers."""
+        return tuple(d for d in self.decisions if d.is_numeric)
+
+    def schedule(self, choice: Choice) -> Schedule:
+        """The schedule of one choice, with numbers for all factors."""
+        numbers = {d.name: int(choice[d.name]) for d in self.numeric}
+        return bind(self.structure(choice), numbers)
+
+    def choices(self) -> Iterator[dict[str, Option]]:
+        """Every choice, in the order of decisions and options; no two give one schedule unless
+        ``structure`` does not tell their options apart.
+        """
+        structural = self.structural
+        for names in itertools.product(*(d.options for d in structural)):
+            chosen = dict(zip((d.name for d in structural), names, strict=True))
+            is_open = set(parameters(self.structure(chosen)))
+            menus = [d.options if d.name in is_open else d.options[:1] for d in self.numeric]
+            for numbers in itertools.product(*menus):
+                yield {
+                    **chosen,
+                    **dict(zip((d.name for d in self.numeric), numbers, strict=True)),
+                }
