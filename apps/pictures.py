@@ -68,7 +68,7 @@ def compressed(array: Array) -> Photograph:
     """Values of many magnitudes around 0 as a picture: each by its logarithm, 0 gray."""
     values = _planes_last(array).astype(np.float64)
     finite = np.where(np.isfinite(values), values, 0.0)
-    unit = max(float(np.percentile(np.abs(finite), 50)), np.finfo(np.float64).tiny)
+    unit = max(float(np.percentile(np.abs(finite), 50, method="lower")), np.finfo(np.float64).tiny)
     logs = np.sign(finite) * np.log1p(np.abs(finite) / unit)
     largest = max(float(np.abs(logs).max()), np.finfo(np.float64).tiny)
     return np.round(127.5 + 127.5 * logs / largest).astype(np.uint8)

@@ -1,0 +1,71 @@
+"""Every app computes what its formula says, on sizes with nothing round about them."""
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from apps.pictures import to_array
+from apps.sizes import output_ranges
+from backend.reference import evaluate
+from tests.apps.formulas import FORMULAS, harris, photograph
+
+# Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
+TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6}
+
+
+def case(name, height=23, width=37):
+    pipeline = APPS[name].pipeline()
+    inputs = {i.name: to_array(photograph(height, width), i) for i in pipeline.images}
+    images = {n: tuple((0, e) for e in reversed(a.shape)) for n, a in inputs.items()}
+    if not images:
+        return pipeline, inputs, {pipeline.outputs[0]: ((5, width), (-3, height))}
+    return pipeline, inputs, output_ranges(pipeline, images)
+
+
+def assert_close(name, actual, expected):
+    assert actual.shape == expected.shape
+    if actual.dtype.kind in "iu":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    assert actual.dtype == np.float32
+    scale = np.nanmax(np.abs(expected))
+    atol = TOLERANCE.get(name, 5e-7) * scale
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_the_pipeline_computes_its_formula(name):
+    pipeline, inputs, sizes = case(name)
+    (output,) = pipeline.outputs
+    actual = evaluate(pipeline, inputs, sizes=sizes)[output]
+    assert_close(name, actual, FORMULAS[name](inputs, sizes[output]))
+
+
+def test_the_sensitivity_of_harris_is_a_parameter():
+    pipeline, inputs, sizes = case("harris")
+    actual = evaluate(pipeline, inputs, {"k": 0.15}, sizes)["corners"]
+    assert_close("harris", actual, harris(inputs, sizes["corners"], k=0.15))
+
+
+def test_the_blur_wraps_as_its_type_does():
+    image = np.full((3, 3), 30000, np.uint16)
+    actual = evaluate(APPS["blur"].pipeline(), {"input": image}, sizes={"blur_y": [(1, 1), (1, 1)]})
+    once = 90000 % 65536 // 3
+    assert actual["blur_y"].tolist() == [[3 * once % 65536 // 3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "image"),
+    [
+        ("blur", ((1, 1536), (1, 2560)), ((0, 1538), (0, 2562))),
+        ("unsharp", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 3))),
+        ("harris", ((2, 1536), (2, 2560)), ((0, 1540), (0, 2564), (0, 3))),
+        ("toy_trig", ((0, 2048), (0, 2048)), None),
+        ("toy_blur", ((2, 2048), (0, 2048)), ((0, 2052), (0, 2048))),
+        ("toy_sum", ((0, 2048), (0, 2048)), None),
+    ],
+)
+def test_the_estimates_are_the_sizes_of_the_papers(name, output, image):
+    pipeline = APPS[name].pipeline()
+    assert pipeline.estimate(pipeline.outputs[0]) == output
+    assert pipeline.estimate("input") == image
