@@ -8,8 +8,8 @@ Python (as needed by sets, dicts and record equality) is whether the two are the
 
 from __future__ import annotations
 
-import itertools
 import threading
+import zlib
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -22,7 +22,16 @@ ExprLike: TypeAlias = "Arithmetic | int | float | bool"
 
 _table: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
 _lock = threading.RLock()
-_serials = itertools.count()
+
+
+def _digest(kind: str, fields: tuple[Any, ...]) -> int:
+    """Hashes of strings vary between runs, those of integers do not."""
+    parts: list[int] = [zlib.crc32(kind.encode())]
+    for value in fields:
+        for item in value if isinstance(value, tuple) else (value,):
+            is_node = isinstance(item, Expr)
+            parts.append(item.digest if is_node else zlib.crc32(str(item).encode()))
+    return hash(tuple(parts))
 
 
 class _Interned(type):
@@ -34,7 +43,7 @@ class _Interned(type):
         with _lock:
             known = _table.setdefault(key, node)
             if known is node:
-                object.__setattr__(node, "serial", next(_serials))
+                object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
             return known
 
 
@@ -129,8 +138,8 @@ class Expr(Arithmetic, metaclass=_Interned):
     """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
 
     type: Type
-    serial: int = field(init=False, default=0)
-    """Position in the order of creation; gives sums and products a stable order."""
+    digest: int = field(init=False, default=0)
+    """A number made of the structure alone, the same in every run: a stable order for sums."""
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)

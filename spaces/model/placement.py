@@ -244,13 +244,15 @@ class Placements:
         for stage, traversal in zip(function.stages, self._traversals(function, box), strict=True):
             analysis = Ranges(self.simplify, loop_ranges(traversal.loops, self.simplify))
             guarded = {g.dimension for g in traversal.guards}
-            visited = tuple(
-                analysis.of(traversal.coordinates[name])
-                if name in traversal.coordinates and name not in guarded and name in stage.pure_vars
-                else interval
-                for name, interval in zip(function.args, box, strict=True)
-            )
-            box = self._union(box, visited)
+            visited = []
+            for name, interval in zip(function.args, box, strict=True):
+                if name in stage.pure_vars:
+                    reached = analysis.of(traversal.coordinates[name])
+                    # A guard stops at the end of the box; nothing stops before its start.
+                    high = interval.max if name in guarded else reached.max
+                    interval = Interval(reached.min, high)
+                visited.append(interval)
+            box = self._union(box, tuple(visited))
         return box
 
     def _union(self, a: Box, b: Box) -> Box:

@@ -15,7 +15,7 @@ Monomial: TypeAlias = tuple[Expr, ...]
 
 
 def _order(atom: Expr) -> tuple[int, str, int]:
-    return (0, atom.name, 0) if isinstance(atom, Variable) else (1, "", atom.serial)
+    return (0, atom.name, 0) if isinstance(atom, Variable) else (1, "", atom.digest)
 
 
 @frozen
@@ -94,7 +94,8 @@ class Polynomial:
 
     def common(self, other: Polynomial) -> Polynomial:
         """What may be moved out of a min or select of the two: the terms that both have, and
-        the offset nearer to zero."""
+        the offset nearer to zero.
+        """
         shared = {m: c for m, c in self.terms.items() if m and other.terms.get(m) == c}
         offset = min(self.offset, other.offset, key=lambda o: (abs(o), o))
         return Polynomial(shared) + Polynomial.of(offset)

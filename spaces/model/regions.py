@@ -79,7 +79,7 @@ class Ranges:
             points = tuple(i.min for i in operands if i.min is not None)
             return Interval.point(node.with_children(points))
         if isinstance(node, Cast):
-            return self._cast(node.type, node.value.type, operands[0])
+            return self._cast(node, operands[0])
         if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
             interval = _RULES[node.name](self, *operands)
             return interval if interval.is_bounded else _within(interval, node.type)
@@ -89,13 +89,17 @@ class Ranges:
     def _is_exact(node: Op) -> bool:
         """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
         wraps = not node.type.is_float and node.type != Int32
-        return not wraps or node.name in ("min", "max", "select")
+        return not wraps or node.name in ("min", "max", "select", "abs")
 
-    def _cast(self, to: Type, source: Type, value: Interval) -> Interval:
+    def _cast(self, node: Cast, value: Interval) -> Interval:
+        to, source = node.type, node.value.type
+        # The magnitude of an int32 coordinate is unsigned, and fits int32 again.
+        is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
         low, high = value.min, value.max
         if to.is_float or low is None or high is None:
             return _type_range(to)
-        if to == Int32 and not source.is_float and source != UInt32 and source.bits <= 32:
+        fits = not source.is_float and source.bits <= 32 and (source != UInt32 or is_magnitude)
+        if to == Int32 and fits:
             return Interval(cast(to, low), cast(to, high))
         if isinstance(low, Const) and isinstance(high, Const):
             first, last = int(low.value), int(high.value)

@@ -147,9 +147,7 @@ class Simplifier:
         if wins(b, a):
             return b
         common = a.common(b)
-        operands = sorted(
-            ((a - common).expr(), (b - common).expr()), key=lambda e: (str(type(e)), e.serial)
-        )
+        operands = sorted(((a - common).expr(), (b - common).expr()), key=lambda e: e.digest)
         flat = _drop_covered(self, name, operands)
         return common + Polynomial.of(flat)
 
@@ -227,7 +225,7 @@ class Simplifier:
         if direct is not None or depth == 0:
             return direct
         tried = 0
-        for atom in sorted(p.atoms, key=lambda a: -a.serial):
+        for atom in sorted(p.atoms, key=self._replacement_order):
             bounds = self._replaced(p, atom)
             for bound in bounds:
                 low = self.lower(bound, depth - 1)
@@ -238,6 +236,13 @@ class Simplifier:
             if tried == 2:
                 break
         return None
+
+    def _replacement_order(self, atom: Expr) -> tuple[int, int]:
+        """Compound atoms first, then variables whose limits may mention earlier ones."""
+        if isinstance(atom, Variable):
+            known = atom.name in self._ranges
+            return (1, -list(self._ranges).index(atom.name)) if known else (2, 0)
+        return (0, atom.digest)
 
     def _termwise(self, p: Polynomial) -> int | None:
         total = 0
@@ -316,7 +321,7 @@ class Simplifier:
 
     def _operator_range(self, atom: Op) -> tuple[int | None, int | None]:
         if atom.name == "mod" and isinstance(atom.args[1], Const):
-            return (0, max(int(atom.args[1].value) - 1, 0))
+            return (0, max(abs(int(atom.args[1].value)) - 1, 0))
         if atom.name == "mod":
             return (0, None)
         if atom.name in ("min", "max", "select"):
@@ -335,7 +340,8 @@ class Simplifier:
             return (low, high)
         if atom.name == "div":
             numerator = self.lower(self.polynomial(atom.args[0]), 2)
-            if numerator is not None and numerator >= 0:
+            divisor = self.lower(self.polynomial(atom.args[1]), 2)
+            if None not in (numerator, divisor) and min(numerator or 0, divisor or 0) >= 0:
                 return (0, None)
         return (None, None)
 

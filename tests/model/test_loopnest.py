@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from spaces.model.algebra import evaluate
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import Schedule, Split
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -38,7 +38,9 @@ def check_nest(pipeline: Pipeline, schedule: Schedule, sizes: dict[str, int]) ->
         assume(evaluate(interval.min, sizes) == low)
         assume(evaluate(interval.max, sizes) == low + extent - 1)
         splits = schedule.of(output).stages[0].splits
-        assume(all(extent >= s.factor for s in splits if s.old == pipeline.function(output).args[d]))
+        assume(
+            all(extent >= s.factor for s in splits if s.old == pipeline.function(output).args[d])
+        )
 
     def checked(name: str, at: tuple[int, ...]) -> int:
         for x, interval in zip(at, nest.inputs[name], strict=True):

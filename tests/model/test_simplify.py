@@ -1,0 +1,125 @@
+"""Simplification keeps values, cancels what cancels, and proves only what holds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Const, Expr, Op, Variable, constant
+from spaces.model.monotone import never_decreases
+from spaces.model.polynomial import Polynomial
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+A, B, T = Variable(Int32, "a"), Variable(Int32, "b"), Variable(Int32, "t")
+E = Variable(Int32, "out.extent.0")
+
+
+@st.composite
+def integer_expressions(draw: st.DrawFn, depth: int = 4) -> Expr:
+    if depth == 0 or draw(st.integers(0, 4)) == 0:
+        return draw(
+            st.one_of(
+                st.sampled_from([A, B, T, E]), st.integers(-9, 9).map(lambda v: constant(v, Int32))
+            )
+        )
+    left = draw(integer_expressions(depth - 1))
+    right = draw(integer_expressions(depth - 1))
+    form = draw(st.sampled_from(["add", "sub", "mul", "div", "mod", "min", "max", "select"]))
+    if form == "select":
+        other = draw(integer_expressions(depth - 1))
+        comparison = draw(st.sampled_from([left < right, left == right, left >= right]))
+        return fn.select(comparison, other, right)
+    return Op(Int32, form, (left, right))
+
+
+VALUES = st.fixed_dictionaries(
+    {
+        "a": st.integers(-20, 20),
+        "b": st.integers(2, 7),
+        "t": st.integers(1, 12),
+        "out.extent.0": st.integers(1, 50),
+    }
+)
+
+
+def informed() -> Simplifier:
+    """What VALUES promises: b in 2..7, t at least 1."""
+    simplify = Simplifier()
+    simplify.assume("b", constant(2, Int32), constant(7, Int32))
+    simplify.assume("t", constant(1, Int32), None)
+    return simplify
+
+
+@given(integer_expressions(), VALUES)
+def test_value_is_kept(expr: Expr, values: dict[str, int]) -> None:
+    assert evaluate(informed()(expr), values) == evaluate(expr, values)
+
+
+@given(integer_expressions(), VALUES)
+def test_simplifying_twice_changes_nothing_of_the_value(expr: Expr, values: dict[str, int]) -> None:
+    once = informed()(expr)
+    assert evaluate(informed()(once), values) == evaluate(expr, values)
+
+
+@given(integer_expressions(depth=3), VALUES)
+def test_lower_limit_is_never_exceeded_downwards(expr: Expr, values: dict[str, int]) -> None:
+    simplify = informed()
+    low = simplify.lower(simplify.polynomial(expr))
+    assert low is None or low <= evaluate(expr, values)
+
+
+@given(integer_expressions(depth=3), VALUES)
+def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
+    if never_decreases(expr, A, informed()):
+        later = {**values, "a": values["a"] + 1}
+        assert evaluate(expr, values) <= evaluate(expr, later)
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        ((A * 8 + 7 + 1) - (A * 8 - 1) + 1, "10"),
+        (fn.min(A * 8, E - 8) + 7 - (fn.min(A * 8, E - 8) - 1) + 1, "9"),
+        (fn.min(A + 1, B + 1) - fn.min(A, B), "1"),
+        (fn.max(T, 1), "t"),
+        (fn.min(B, 9), "b"),
+        ((E / 2 + 1) / 2, "(out.extent.0 + 2) / 4"),
+        ((E + 7) / 8 * 8 >= E, "true"),
+        ((A * T + T) / T, "a + 1"),
+        (B / 8, "0"),
+        (B % 8, "b"),
+        (fn.select(B < 9, A, T), "a"),
+    ],
+)
+def test_what_must_cancel_cancels(expr: Expr, text: str) -> None:
+    assert str(informed()(expr)) == text
+
+
+def test_equal_sums_have_one_normal_form() -> None:
+    simplify = Simplifier()
+    assert simplify(fn.min(A, B) * 2 + A - 3) is simplify(A + fn.min(B, A) + fn.min(A, B) - 3)
+
+
+def test_ranges_that_refer_to_other_variables_are_used() -> None:
+    simplify = Simplifier()
+    simplify.assume("t", constant(1, Int32), None)
+    simplify.assume("a", constant(0, Int32), T - 1)
+    assert simplify(A < T) is constant(True, simplify(A < T).type)
+    assert simplify((B * T + A) / T) is B
+
+
+def test_a_new_assumption_is_seen() -> None:
+    simplify = Simplifier()
+    assert simplify.lower(Polynomial.of(A)) is None
+    simplify.assume("a", constant(3, Int32), None)
+    assert simplify.lower(Polynomial.of(A)) == 3
+
+
+def test_size_may_be_tested_against_zero() -> None:
+    result = Simplifier()(E > 0)
+    assert isinstance(result, Const)
+    assert result.value == 1

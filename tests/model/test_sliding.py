@@ -1,0 +1,121 @@
+"""Sliding windows and folding on the two-stage blur of [RK13 3.1], by counting."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.model.algebra import evaluate
+from spaces.model.directives import Directives, schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import Allocate, loop_nest, walk_nest
+from spaces.model.nest_text import format_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Int32
+from tests.model.nest_interpreter import run_nest
+
+X, Y = Var("x"), Var("y")
+WIDTH, HEIGHT = 16, 24
+SIZES = {"out.min.0": 0, "out.min.1": 0, "out.extent.0": WIDTH, "out.extent.1": HEIGHT}
+
+
+def blur() -> Pipeline:
+    image = ImageParam(Int32, 2, "input")
+    blurx, out = Func("blurx"), Func("out")
+    blurx[X, Y] = image[X - 1, Y] + image[X, Y] + image[X + 1, Y]
+    out[X, Y] = blurx[X, Y - 1] + blurx[X, Y] + blurx[X, Y + 1]
+    return pipeline(out)
+
+
+def measure(directives: Directives) -> tuple[int, int]:
+    """(values of blurx computed, elements of blurx allocated at a time)."""
+    nest = loop_nest(blur(), directives.schedule)
+    _, computed = run_nest(nest, SIZES, lambda name, at: at[0] + at[1])
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    return computed - WIDTH * HEIGHT, evaluate(allocation.elements, SIZES)
+
+
+def start() -> Directives:
+    return schedule(blur())
+
+
+@pytest.mark.parametrize(
+    ("directives", "computed", "allocated"),
+    [
+        pytest.param(
+            start().func("blurx").compute_root(),
+            WIDTH * (HEIGHT + 2),
+            WIDTH * (HEIGHT + 2),
+            id="breadth first",
+        ),
+        pytest.param(
+            start().func("blurx").compute_at("out", "x"), 3 * WIDTH * HEIGHT, 3, id="full fusion"
+        ),
+        pytest.param(
+            start().func("blurx").store_root().compute_at("out", "x"),
+            WIDTH * (HEIGHT + 2),
+            3 * WIDTH,
+            id="sliding window",
+        ),
+        pytest.param(
+            start().tile("x", "y", "xi", "yi", 8, 8).func("blurx").compute_at("out", "x"),
+            (HEIGHT // 8) * WIDTH * 10,
+            8 * 10,
+            id="tiled",
+        ),
+        pytest.param(
+            start()
+            .split("y", "y", "yi", 8)
+            .func("blurx")
+            .store_at("out", "y")
+            .compute_at("out", "yi"),
+            (HEIGHT // 8) * WIDTH * 10,
+            3 * WIDTH,
+            id="sliding in tiles",
+        ),
+    ],
+)
+def test_work_and_storage_of_the_five_strategies(
+    directives: Directives, computed: int, allocated: int
+) -> None:
+    assert measure(directives) == (computed, allocated)
+
+
+def test_a_window_that_slides_along_two_loops_keeps_rows_until_they_are_read_again() -> None:
+    """Along x inside y, folding the inner dimension would lose the columns of earlier rows."""
+    image = ImageParam(Int32, 2, "input")
+    f, out = Func("f"), Func("out")
+    f[X, Y] = image[X, Y]
+    out[X, Y] = f[X - 1, Y - 1] + f[X + 1, Y + 1]
+    chosen = schedule(pipeline(out)).func("f").store_root().compute_at("out", "x").schedule
+    nest = loop_nest(pipeline(out), chosen)
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert allocation.folds[0] is None
+    assert str(allocation.folds[1]) == "3"
+    _, computed = run_nest(nest, SIZES, lambda name, at: at[0] * at[1])
+    assert computed == WIDTH * HEIGHT + (WIDTH + 2) * (HEIGHT + 2)
+
+
+def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
+    chosen = (
+        schedule(blur()).split("y", "y", "yi", 8).parallel("y").vectorize("x", 8)
+        .func("blurx").store_at("out", "y").compute_at("out", "yi")
+    )  # fmt: skip
+    lines = format_nest(loop_nest(blur(), chosen.schedule)).splitlines()
+    rows = "out.min.1 + out.s0.yi + {}min(out.s0.y * 8, out.extent.1 - 8) {}"
+    first, last = rows.format("select(out.s0.yi == 0, 0, 2) + ", "- 1"), rows.format("", "+ 1")
+    columns = "out.min.0 .. out.extent.0 + out.min.0 - 1"
+    assert lines == [
+        f"produce out[{columns}][out.min.1 .. out.extent.1 + out.min.1 - 1]:",
+        "  parallel out.y in 0 .. (out.extent.1 + 7) / 8 - 1:",
+        "    store blurx: int32[out.extent.0, 3 folded]",
+        "    for out.yi in 0 .. 7:",
+        f"      produce blurx[{columns}][{first} .. {last}]:",
+        f"        for blurx.y in {first} .. {last}:",
+        f"          for blurx.x in {columns}:",
+        "            blurx(blurx.s0.x, blurx.s0.y) = ...",
+        "      for out.x in 0 .. (out.extent.0 + 7) / 8 - 1:",
+        "        vectorized out.x_v in 0 .. 7:",
+        "          out(out.min.0 + out.s0.x_v + min(out.extent.0 - 8, out.s0.x * 8), "
+        "out.min.1 + out.s0.yi + min(out.s0.y * 8, out.extent.1 - 8)) = ...",
+    ]
