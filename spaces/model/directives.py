@@ -167,12 +167,12 @@ class Directives:
     def tile(self, *args: Name | Factor | Tail) -> Self:
         """``tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`` or, reusing the names of ``x`` and
         ``y`` for the outer loops, ``tile(x, y, xi, yi, xfactor, yfactor)``; a tail may follow.
-        One or three dimensions are written likewise.
+        Three dimensions are written likewise.
 
         Raises:
             TypeError: neither form.
         """
-        return self._tile(_tile_arguments("tile", args))
+        return self._tile(_tile_arguments("tile", (2, 3), args))
 
     def _tile(self, tile: _Tile) -> Self:
         result = self
@@ -236,12 +236,13 @@ class Directives:
         return result
 
     def gpu_tile(self, *args: Name | Factor | Tail) -> Self:
-        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads.
+        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads; it has
+        one to three dimensions.
 
         Raises:
             TypeError: the arguments are not those of ``tile``.
         """
-        tile = _tile_arguments("gpu_tile", args)
+        tile = _tile_arguments("gpu_tile", (1, 2, 3), args)
         return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
 
     def compute_inline(self) -> Self:
@@ -305,15 +306,16 @@ class _Tile:
     tail: Tail
 
 
-def _tile_arguments(directive: str, args: tuple[Name | Factor | Tail, ...]) -> _Tile:
-    """Either form of ``tile``, over one to three dimensions."""
+def _tile_arguments(
+    directive: str, possible: tuple[int, ...], args: tuple[Name | Factor | Tail, ...]
+) -> _Tile:
+    """Either form of ``tile``, over one of the ``possible`` numbers of dimensions."""
     tail = args[-1] if args and isinstance(args[-1], Tail) else None
     parts = args if tail is None else args[:-1]
-    dimensions, groups = {
-        **{3 * d: (d, 3) for d in (1, 2, 3)},
-        **{4 * d: (d, 4) for d in (1, 2, 3)},
-    }.get(len(parts), (0, 0))
-    loops = parts[: dimensions * (groups - 1)]
+    # With outer names there are four arguments a dimension, else three.
+    forms = {d * width: (d, width) for d in possible for width in (3, 4)}
+    dimensions, width = forms.get(len(parts), (0, 0))
+    loops = parts[: dimensions * (width - 1)]
     if not dimensions or any(isinstance(p, int | Tail) for p in loops):
         raise TypeError(
             f"{directive} takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "

@@ -1,0 +1,401 @@
+"""The grammar of schedules in text: Halide's method chains, as they stand in C++ and Python.
+
+A text is a sequence of statements, each ended by a line's end or a ``;``::
+
+    Var xi("xi"), yi;                  // declarations: what an identifier names
+    blur_y.tile(x, y, xi, yi, 256, 32)
+          .vectorize(xi, 8);           # a line that starts with a dot continues the chain
+
+This module knows neither Funcs nor directives; module ``text`` gives statements their meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+from attrs import define, field, frozen
+
+_T = TypeVar("_T")
+
+
+@frozen
+class Problem:
+    """One mistake: where it is (1-based line and column, length) and what it is."""
+
+    line: int
+    column: int
+    length: int
+    message: str
+    source: str
+
+    def __str__(self) -> str:
+        carets = "^" * max(1, min(self.length, len(self.source) - self.column + 1))
+        pad = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
+        return (
+            f"line {self.line}, column {self.column}: {self.message}\n"
+            f"    {self.source}\n    {pad}{carets}"
+        )
+
+
+class ScheduleSyntaxError(ValueError):
+    """A schedule text with mistakes, all of which are listed in ``problems``."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda p: (p.line, p.column)))
+        count = len(self.problems)
+        mistakes = "a mistake" if count == 1 else f"{count} mistakes"
+        super().__init__("\n".join([f"The schedule has {mistakes}.", *map(str, self.problems)]))
+
+    def __reduce__(self) -> tuple[type[ScheduleSyntaxError], tuple[tuple[Problem, ...]]]:
+        return ScheduleSyntaxError, (self.problems,)
+
+
+class Mistake(Exception):
+    """A mistake found at characters ``[start, end)`` of the text."""
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.message, self.start, self.end = message, start, end
+
+
+@frozen
+class Word:
+    """A name: a quoted string as it is, or identifiers joined by dots (``::`` counts as one)."""
+
+    text: str
+    quoted: bool
+    start: int
+    end: int
+
+    @property
+    def last(self) -> str:
+        """The identifier after the last dot."""
+        return self.text if self.quoted else self.text.rpartition(".")[2]
+
+
+@frozen
+class Whole:
+    """A whole number."""
+
+    value: int
+    start: int
+    end: int
+
+
+@frozen
+class Braces:
+    """Arguments in braces."""
+
+    items: tuple[Item, ...]
+    start: int
+    end: int
+
+
+@frozen
+class Applied:
+    """A name applied to arguments."""
+
+    name: Word
+    args: tuple[Item, ...]
+    start: int
+    end: int
+
+
+Item: TypeAlias = Word | Whole | Braces | Applied
+
+
+@frozen
+class Chain:
+    """``head.directive(args).directive(args)``."""
+
+    head: Word
+    calls: tuple[Applied, ...]
+
+
+@frozen
+class Declaration:
+    """``Var name("text")``, ``Func name = initial``: what an identifier stands for.
+
+    ``initial`` is a string, the steps of a C++ expression such as
+    ``f.update(0).get_schedule().dims()[1].var``, or None.
+    """
+
+    kind: str
+    name: str
+    initial: str | tuple[str | int, ...] | None
+
+
+Statement: TypeAlias = Chain | Declaration
+
+DECLARING = ("Var", "RVar", "Func")
+_TOKEN = re.compile(
+    r"""
+    (?P<space>   [ \t\r\f\v]+ | \\\n | //[^\n]* | \#[^\n]* | /\*.*?(?:\*/|\Z) )
+  | (?P<newline> \n )
+  | (?P<number>  -?[0-9](?:[\w.]*\w)? )
+  | (?P<string>  "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' )
+  | (?P<word>    [A-Za-z_$][\w$]* )
+  | (?P<sign>    :: | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CHAIN_START = re.compile(r"[ \t]*[A-Za-z_$][\w$]*\.[A-Za-z_]+\(")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_OPEN, _CLOSE = "([", ")]"
+
+
+@frozen
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Tokens without blanks; a line's end is kept where it ends a statement."""
+    tokens: list[_Token] = []
+    depth = 0
+    for found in _TOKEN.finditer(text):
+        kind = str(found.lastgroup)
+        token = _Token(kind, found.group(), found.start(), found.end())
+        if kind == "newline" and depth > 0 and _CHAIN_START.match(text, found.end()):
+            # A parenthesis was left open; the next line is read all the same.
+            depth = 0
+            tokens.append(token)
+            continue
+        if kind == "space" or (kind == "newline" and depth > 0):
+            continue
+        if kind == "newline" and tokens and tokens[-1].text in (".", "::", ",", "="):
+            continue
+        if token.text in (".", "::") and tokens and tokens[-1].kind == "newline":
+            while tokens and tokens[-1].kind == "newline":
+                tokens.pop()
+        if kind == "sign":
+            depth += (token.text in _OPEN) - (token.text in _CLOSE)
+            depth = 0 if token.text == ";" else max(depth, 0)
+        tokens.append(token)
+    return [*tokens, _Token("end", "", len(text), len(text))]
+
+
+def unquote(literal: str) -> str:
+    """The text of a string literal."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
+
+
+def quote(text: str) -> str:
+    """``text`` as a string literal on one line."""
+    for escape, char in (("\\", "\\"), ('"', '"'), *_ESCAPES.items()):
+        text = text.replace(char, f"\\{escape}")
+    return f'"{text}"'
+
+
+def is_plain(name: str) -> bool:
+    """Whether ``name`` needs no quotes."""
+    return re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", name) is not None
+
+
+def parse_statements(text: str) -> tuple[tuple[Statement, ...], tuple[Mistake, ...]]:
+    """The statements of a schedule text, and the mistakes in the statements left out."""
+    parser = _Parser(_tokens(text))
+    statements: list[Statement] = []
+    while parser.here.kind != "end":
+        if parser.here.kind == "newline" or parser.here.text in (";", "{", "}"):
+            parser.advance()
+            continue
+        try:
+            statements += parser.statement()
+            parser.end_of_statement()
+        except Mistake as mistake:
+            parser.mistakes.append(mistake)
+            parser.skip_statement()
+    return tuple(statements), tuple(parser.mistakes)
+
+
+def problem_at(text: str, mistake: Mistake) -> Problem:
+    """The place of a mistake as line, column and source line."""
+    line_start = text.rfind("\n", 0, mistake.start) + 1
+    line_end = text.find("\n", line_start)
+    source = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
+    return Problem(
+        line=text.count("\n", 0, mistake.start) + 1,
+        column=mistake.start - line_start + 1,
+        length=mistake.end - mistake.start,
+        message=mistake.message,
+        source=source,
+    )
+
+
+@define
+class _Parser:
+    """Recursive descent over tokens."""
+
+    tokens: list[_Token]
+    index: int = 0
+    mistakes: list[Mistake] = field(factory=list)
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.index]
+
+    @property
+    def following(self) -> _Token:
+        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+
+    def advance(self) -> _Token:
+        token = self.here
+        self.index = min(self.index + 1, len(self.tokens) - 1)
+        return token
+
+    def fail(self, expected: str) -> Mistake:
+        token = self.here
+        found = {"newline": "the line ends", "end": "the text ends"}.get(token.kind)
+        return Mistake(
+            f"Expected {expected}, but {found or f'found {token.text!r}'}.", token.start, token.end
+        )
+
+    def accept(self, sign: str) -> bool:
+        if self.here.kind == "sign" and self.here.text == sign:
+            self.advance()
+            return True
+        return False
+
+    def expect(self, sign: str, after: str) -> _Token:
+        if not (self.here.kind == "sign" and self.here.text == sign):
+            raise self.fail(f"{sign!r} after {after}")
+        return self.advance()
+
+    def end_of_statement(self) -> None:
+        if self.here.kind not in ("newline", "end") and self.here.text not in (";", "}", "{"):
+            raise self.fail("'.' and a directive, or the end of the statement")
+
+    def skip_statement(self) -> None:
+        while self.here.kind not in ("newline", "end") and self.here.text != ";":
+            self.advance()
+
+    def skip_call(self, start: int) -> None:
+        """Go behind the parenthesis that closes the directive at token ``start``."""
+        self.index = start
+        depth = 0
+        while self.here.kind not in ("newline", "end") and self.here.text != ";":
+            text = self.advance().text
+            depth += (text in _OPEN) - (text in _CLOSE)
+            if text in _CLOSE and depth <= 0:
+                return
+
+    def statement(self) -> tuple[Statement, ...]:
+        if self.here.kind == "word" and self.here.text == "using":
+            self.skip_statement()
+            return ()
+        if self.here.text in DECLARING and self.following.kind == "word":
+            return self.declarations()
+        return (self.chain(),)
+
+    def chain(self) -> Chain:
+        head = self.single("the name of a Func")
+        calls = []
+        before = len(self.mistakes)
+        while self.accept("."):
+            start = self.index
+            try:
+                calls.append(self.applied(self.single("a directive after '.'")))
+            except Mistake as mistake:
+                # The rest of the chain is read on, to find its mistakes as well.
+                self.mistakes.append(mistake)
+                self.skip_call(start)
+        if not calls and len(self.mistakes) == before:
+            self.end_of_statement()
+            raise Mistake(
+                f"Expected directives, as in {head.text}.compute_root().", head.start, head.end
+            )
+        return Chain(head, tuple(calls))
+
+    def declarations(self) -> tuple[Declaration, ...]:
+        kind = self.advance().text
+        return self.separated(lambda: self.declarator(kind))
+
+    def declarator(self, kind: str) -> Declaration:
+        if self.here.kind != "word":
+            raise self.fail(f"a name after {kind}")
+        name = self.advance().text
+        if self.accept("="):
+            return Declaration(kind, name, self.initial())
+        if self.accept("("):
+            initial = None if self.here.text == ")" else self.initial()
+            self.expect(")", f"what {name} stands for")
+            return Declaration(kind, name, initial)
+        return Declaration(kind, name, None)
+
+    def initial(self) -> str | tuple[str | int, ...]:
+        """A string, or the words and numbers of a C++ expression, in order."""
+        if self.here.kind == "string":
+            return unquote(self.advance().text)
+        steps: list[str | int] = []
+        depth = 0
+        while True:
+            token = self.here
+            ends = token.text in (",", ")", ";") and depth == 0
+            if ends or token.kind in ("newline", "end", "string"):
+                return tuple(steps)
+            if token.kind == "sign":
+                depth += (token.text in _OPEN) - (token.text in _CLOSE)
+            elif token.kind == "number":
+                steps.append(self.whole().value)
+                continue
+            else:
+                steps.append(token.text)
+            self.advance()
+
+    def separated(self, part: Callable[[], _T]) -> tuple[_T, ...]:
+        parts = [part()]
+        while self.accept(","):
+            parts.append(part())
+        return tuple(parts)
+
+    def applied(self, name: Word) -> Applied:
+        self.expect("(", f"directive {name.text}")
+        args = () if self.here.text == ")" else self.separated(self.item)
+        end = self.expect(")", f"the arguments of {name.text}").end
+        return Applied(name, args, name.start, end)
+
+    def item(self) -> Item:
+        token = self.here
+        if token.kind == "number":
+            return self.whole()
+        if self.accept("{"):
+            items = () if self.here.text == "}" else self.separated(self.item)
+            return Braces(items, token.start, self.expect("}", "the names in braces").end)
+        name = self.name("a loop, a Func or a number")
+        return name if name.quoted or self.here.text != "(" else self.applied(name)
+
+    def whole(self) -> Whole:
+        token = self.advance()
+        try:
+            return Whole(int(token.text, 10), token.start, token.end)
+        except ValueError:
+            raise Mistake(f"{token.text} is not a whole number.", token.start, token.end) from None
+
+    def single(self, expected: str) -> Word:
+        token = self.here
+        if token.kind not in ("string", "word"):
+            raise self.fail(expected)
+        self.advance()
+        quoted = token.kind == "string"
+        text = unquote(token.text) if quoted else token.text
+        return Word(text, quoted, token.start, token.end)
+
+    def name(self, expected: str) -> Word:
+        if self.here.text == "::":
+            self.advance()
+        first = self.single(expected)
+        if first.quoted:
+            return first
+        parts, end = [first.text], first.end
+        while self.here.text in (".", "::") and self.following.kind == "word":
+            self.advance()
+            token = self.advance()
+            parts.append(token.text)
+            end = token.end
+        return Word(".".join(parts), False, first.start, end)

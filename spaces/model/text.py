@@ -1,0 +1,352 @@
+"""Schedules as text, in Halide's own spelling; what is not written is as in the default schedule.
+
+>>> print(format_schedule(s, p))
+blur_y.tile(x, y, xi, yi, 256, 32).vectorize(xi, 8).parallel(y)
+blur_x.compute_at(blur_y, x).vectorize(x, 8)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from attrs import define, field, frozen
+
+from spaces.model.chain import KIND_DIRECTIVES, Argument, DirectiveCall, directive_calls
+from spaces.model.directives import Directives
+from spaces.model.directives import schedule as directives_on
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Factor, Loop, Memory, Schedule, Tail
+from spaces.model.syntax import (
+    Applied,
+    Braces,
+    Chain,
+    Declaration,
+    Item,
+    Mistake,
+    ScheduleSyntaxError,
+    Whole,
+    Word,
+    is_plain,
+    parse_statements,
+    problem_at,
+    quote,
+)
+from spaces.model.vocabulary import (
+    LEVEL_DIRECTIVES,
+    MEMORIES,
+    RESERVED,
+    SIGNATURES,
+    TAILS,
+    UNSUPPORTED,
+    VARIADIC,
+    Kind,
+    plainly,
+)
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
+    """``schedule`` as directives, one line a Func (and one an update stage), consumers first.
+
+    Every record has a text, illegal ones too: parsing it gives the same record. The default
+    schedule is the empty text.
+
+    Raises:
+        ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
+    """
+    speller = _Speller(frozenset(_single_rvars(pipeline)))
+    return "\n".join(
+        speller.name(entry.func)
+        + (f".update({entry.stage - 1})" if entry.stage else "")
+        + "".join(speller.call(call) for call in entry.calls)
+        for entry in directive_calls(pipeline, schedule)
+    )
+
+
+def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
+    """The schedule that a text describes, for instance one pasted from Halide C++.
+
+    Loop names are recorded as written, unknown ones included: ``verify`` judges them.
+
+    Raises:
+        ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
+    """
+    statements, mistakes = parse_statements(text)
+    reader = _Reader(pipeline, directives_on(pipeline))
+    for statement in statements:
+        reader.read(statement)
+    found = (*mistakes, *reader.mistakes)
+    if found:
+        raise ScheduleSyntaxError([problem_at(text, mistake) for mistake in found])
+    return reader.directives.schedule
+
+
+def _single_rvars(pipeline: Pipeline) -> dict[str, str]:
+    """For RDoms of one dimension, which Halide names without ``.x``, the name of the RVar."""
+    return {
+        stage.rvars[0].name.removesuffix(".x"): stage.rvars[0].name
+        for function in pipeline.functions
+        for stage in function.stages
+        if len(stage.rvars) == 1 and stage.rvars[0].name.endswith(".x")
+    }
+
+
+@frozen
+class _Speller:
+    """Directive calls as text; names that would be read as something else are quoted."""
+
+    ambiguous: frozenset[str]
+
+    def name(self, name: str) -> str:
+        taken = name in self.ambiguous or name.split(".")[0] in RESERVED
+        return name if is_plain(name) and not taken else quote(name)
+
+    def call(self, call: DirectiveCall) -> str:
+        if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
+            return f".{call.name}(LoopLevel::inlined())"
+        return f".{call.name}({', '.join(map(self.argument, call.args))})"
+
+    def argument(self, value: Argument) -> str:
+        if isinstance(value, int):
+            return str(value)
+        if isinstance(value, Loop):
+            return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
+        if isinstance(value, Tail):
+            return f"TailStrategy::{TAILS[value]}"
+        if isinstance(value, Memory):
+            return f"MemoryType::{MEMORIES[value]}"
+        return self.name(value)
+
+
+@define
+class _Reader:
+    """Statements applied one after another, mistakes collected."""
+
+    pipeline: Pipeline
+    directives: Directives
+    mistakes: list[Mistake] = field(factory=list)
+    variables: dict[str, str] = field(factory=dict)
+    funcs: dict[str, str] = field(factory=dict)
+
+    def read(self, statement: Chain | Declaration) -> None:
+        if isinstance(statement, Declaration):
+            declared = self.funcs if statement.kind == "Func" else self.variables
+            declared[statement.name] = self.declared(statement)
+            return
+        try:
+            self.directives = self.directives.func(self.known_func(statement.head))
+        except Mistake as mistake:
+            self.mistakes.append(mistake)
+            return
+        for call in statement.calls:
+            try:
+                self.directives = self.applied(call)
+            except Mistake as mistake:
+                self.mistakes.append(mistake)
+
+    def declared(self, declaration: Declaration) -> str:
+        """What a declared identifier stands for: a text, or a dimension of a Func."""
+        initial = declaration.initial
+        if isinstance(initial, str):
+            return initial
+        match initial or ():
+            case (str(name), "args", int(index)):
+                names: Sequence[str] = self.function_args(name, None)
+            case (str(name), "get_schedule", "dims", int(index), "var"):
+                names = self.function_args(name, 0)
+            case (str(name), "update", int(u), "get_schedule", "dims" | "rvars", int(index), "var"):
+                # Loops over RVars come first in either list.
+                names = self.function_args(name, u + 1)
+            case _:
+                return declaration.name
+        return names[index] if 0 <= index < len(names) else declaration.name
+
+    def function_args(self, name: str, stage: int | None) -> Sequence[str]:
+        wanted = self.funcs.get(name, name)
+        for function in self.pipeline.functions:
+            if function.name == wanted and stage is None:
+                return function.args
+            if function.name == wanted and stage is not None and stage < len(function.stages):
+                return function.stages[stage].dimensions
+        return ()
+
+    def known_func(self, head: Word) -> str:
+        """The Func that a statement schedules."""
+        name = head.text if head.quoted else self.funcs.get(head.text, head.text)
+        names = [f.name for f in self.pipeline.functions]
+        if name in names:
+            return name
+        if any(name == image.name for image in self.pipeline.images):
+            message = f"{name} is an input image; only Funcs have schedules: {', '.join(names)}."
+        else:
+            message = (
+                f"Pipeline {self.pipeline.name} has no Func {name!r}"
+                f"{_suggestion(name, names)}; it has {', '.join(names)}."
+            )
+        raise Mistake(message, head.start, head.end)
+
+    def applied(self, call: Applied) -> Directives:
+        """The directives after ``call``."""
+        name = call.name.text
+        if name == "update":
+            return self.update(call)
+        if name in UNSUPPORTED:
+            raise Mistake(UNSUPPORTED[name], call.name.start, call.name.end)
+        if name in LEVEL_DIRECTIVES:
+            args: tuple[Argument, ...] = self.level(call)
+        elif name in VARIADIC:
+            args = self.variadic(call)
+        elif name in SIGNATURES:
+            args = self.fixed(call)
+        else:
+            known = [*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, "update"]
+            raise Mistake(
+                f"There is no directive {name!r}{_suggestion(name, known)}.",
+                call.name.start,
+                call.name.end,
+            )
+        try:
+            return DirectiveCall(name, args).on(self.directives)
+        except TypeError as error:
+            raise Mistake(str(error), call.start, call.end) from None
+
+    def update(self, call: Applied) -> Directives:
+        index = call.args[0] if call.args else Whole(0, call.start, call.end)
+        if len(call.args) > 1 or not isinstance(index, Whole):
+            raise Mistake("update takes one number, as in update(0).", call.start, call.end)
+        try:
+            return self.directives.update(index.value)
+        except IndexError as error:
+            raise Mistake(str(error), call.start, call.end) from None
+
+    def level(self, call: Applied) -> tuple[Argument, ...]:
+        """A Func and its loop, or a ``LoopLevel``."""
+        args = call.args
+        if len(args) == 1 and isinstance(args[0], Applied):
+            inner = args[0]
+            if plainly(inner.name.last) in ("root", "inlined") and not inner.args:
+                return ("", "__root" if plainly(inner.name.last) == "root" else "")
+            args = inner.args
+        if len(args) != 2:
+            raise Mistake(
+                f"{call.name.text} takes a Func and one of its loops, as in "
+                f"{call.name.text}(f, x).",
+                call.start,
+                call.end,
+            )
+        func = self.word(args[0], "a Func")
+        name = func.text if func.quoted else self.funcs.get(func.text, func.text)
+        stages = [s for f in self.pipeline.functions if f.name == name for s in f.stages]
+        rvars = tuple(r.name for s in stages if len(s.rvars) == 1 for r in s.rvars)
+        return (name, self.loop(args[1], rvars))
+
+    def variadic(self, call: Applied) -> tuple[Argument, ...]:
+        """Any number of loops; ``tile`` adds factors and a tail, ``loops`` kinds."""
+        kinds = VARIADIC[call.name.text]
+        items = [item for item in _flat(call.args) if not _is_device_api(item)]
+        if not items:
+            raise Mistake(f"{call.name.text} takes at least one loop.", call.start, call.end)
+        return tuple(self.argument(item, kinds) for item in items)
+
+    def fixed(self, call: Applied) -> tuple[Argument, ...]:
+        """Arguments in fixed places."""
+        signature = SIGNATURES[call.name.text]
+        if not signature.required <= len(call.args) <= len(signature.kinds):
+            given = "argument" if len(call.args) == 1 else "arguments"
+            raise Mistake(
+                f"{call.name.text} was given {len(call.args)} {given}; it is written "
+                f"{signature.usage}.",
+                call.start,
+                call.end,
+            )
+        args: list[Argument] = []
+        for item, kind in zip(call.args, signature.kinds, strict=False):
+            if kind is not Kind.FORWARD:
+                args.append(self.argument(item, (kind,)))
+            elif not (isinstance(item, Word) and plainly(item.text) == "true"):
+                raise Mistake("Storage is folded forwards only.", item.start, item.end)
+        return tuple(args)
+
+    def argument(self, item: Item, kinds: tuple[Kind, ...]) -> Argument:
+        """``item`` read as the first of ``kinds`` that it can be."""
+        readers: dict[Kind, Callable[[Item], Argument]] = {
+            Kind.LOOP: self.loop,
+            Kind.FACTOR: self.factor,
+            Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
+            Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
+            Kind.LOOP_OF_KIND: self.loop_of_kind,
+        }
+        if Kind.TAIL in kinds and len(kinds) > 1 and not _is_tail(item):
+            kinds = tuple(k for k in kinds if k is not Kind.TAIL)
+        if isinstance(item, Whole) and Kind.FACTOR in kinds:
+            return item.value
+        return readers[kinds[0]](item)
+
+    def word(self, item: Item, expected: str) -> Word:
+        if isinstance(item, Word):
+            return item
+        found = f"the number {item.value}" if isinstance(item, Whole) else "something else"
+        raise Mistake(f"Expected {expected} here, not {found}.", item.start, item.end)
+
+    def loop(self, item: Item, single_rvars: Sequence[str] | None = None) -> str:
+        word = self.word(item, "the name of a loop")
+        if word.quoted:
+            return word.text
+        if word.text in self.variables:
+            return self.variables[word.text]
+        if single_rvars is None:
+            function = self.pipeline.function(self.directives.selected)
+            rvars = function.stages[self.directives.stage].rvars
+            single_rvars = [rvars[0].name] if len(rvars) == 1 else []
+        return next((r for r in single_rvars if r == f"{word.text}.x"), word.text)
+
+    def factor(self, item: Item) -> Factor:
+        if isinstance(item, Whole):
+            return item.value
+        return self.word(item, "a factor, a whole number or the name of a parameter,").text
+
+    def loop_of_kind(self, item: Item) -> Loop | str:
+        if not isinstance(item, Applied):
+            return self.loop(item)
+        kinds = {directive: kind for kind, directive in KIND_DIRECTIVES.items()}
+        if item.name.text not in kinds or len(item.args) != 1:
+            raise Mistake(
+                f"Expected a loop or its kind, as in parallel(x); kinds are {', '.join(kinds)}.",
+                item.start,
+                item.end,
+            )
+        return Loop(self.loop(item.args[0]), kinds[item.name.text])
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f" (is {close[0]} meant?)" if close else ""
+
+
+def _flat(items: Sequence[Item]) -> list[Item]:
+    flat: list[Item] = []
+    for item in items:
+        flat += _flat(item.items) if isinstance(item, Braces) else [item]
+    return flat
+
+
+def _is_device_api(item: Item) -> bool:
+    return isinstance(item, Word) and not item.quoted and "DeviceAPI" in item.text.split(".")
+
+
+def _is_tail(item: Item) -> bool:
+    return isinstance(item, Word) and not item.quoted and item.text.split(".")[0] in RESERVED
+
+
+def _named(word: Word, enum: type[_E], spellings: dict[_E, str]) -> _E:
+    """The member that a word names, however it is qualified, cased and underscored."""
+    for member in enum:
+        if plainly(word.last) in (plainly(member.value), plainly(spellings[member])):
+            return member
+    raise Mistake(
+        f"{word.last} is not one of {', '.join(spellings.values())}.", word.start, word.end
+    )

@@ -1,0 +1,131 @@
+"""The words of schedules in text: directives with their arguments, tails, kinds of memory."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from attrs import frozen
+
+from spaces.model.schedule import Memory, Tail
+
+TAILS = {
+    Tail.AUTO: "Auto",
+    Tail.ROUND_UP: "RoundUp",
+    Tail.GUARD_WITH_IF: "GuardWithIf",
+    Tail.SHIFT_INWARDS: "ShiftInwards",
+}
+"""Members of Halide's ``TailStrategy``."""
+
+MEMORIES = {
+    Memory.AUTO: "Auto",
+    Memory.HEAP: "Heap",
+    Memory.STACK: "Stack",
+    Memory.REGISTER: "Register",
+    Memory.GPU_SHARED: "GPUShared",
+}
+"""Members of Halide's ``MemoryType``."""
+
+RESERVED = frozenset(
+    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI", "using"}
+    | set(TAILS.values())
+)
+"""Words that are never the name of a loop or Func unless quoted."""
+
+
+class Kind(Enum):
+    """What an argument of a directive is; the value is shown in usage lines."""
+
+    LOOP = "loop"
+    FACTOR = "factor"
+    TAIL = "tail"
+    MEMORY = "memory"
+    LOOP_OF_KIND = "kind(loop)"
+    FORWARD = "true"
+
+
+@frozen
+class Signature:
+    """A directive with arguments in fixed places, of which the first ``required`` must be given."""
+
+    kinds: tuple[Kind, ...]
+    required: int
+    usage: str
+
+
+def _signature(usage: str, *kinds: Kind, optional: int = 0) -> Signature:
+    return Signature(kinds, len(kinds) - optional, usage)
+
+
+def _with_factor(usage: str) -> Signature:
+    return _signature(usage, Kind.LOOP, Kind.FACTOR, Kind.TAIL, optional=2)
+
+
+SIGNATURES: dict[str, Signature] = {
+    "split": _signature(
+        "split(old, outer, inner, factor[, tail])",
+        *(Kind.LOOP, Kind.LOOP, Kind.LOOP, Kind.FACTOR, Kind.TAIL),
+        optional=1,
+    ),
+    "fuse": _signature("fuse(inner, outer, fused)", Kind.LOOP, Kind.LOOP, Kind.LOOP),
+    "serial": _signature("serial(loop)", Kind.LOOP),
+    "parallel": _with_factor("parallel(loop[, task_size[, tail]])"),
+    "vectorize": _with_factor("vectorize(loop[, factor[, tail]])"),
+    "unroll": _with_factor("unroll(loop[, factor[, tail]])"),
+    "compute_inline": _signature("compute_inline()"),
+    "compute_root": _signature("compute_root()"),
+    "store_root": _signature("store_root()"),
+    "store_in": _signature("store_in(MemoryType::Stack)", Kind.MEMORY),
+    "fold_storage": _signature(
+        "fold_storage(dimension, factor)", Kind.LOOP, Kind.FACTOR, Kind.FORWARD, optional=1
+    ),
+}
+
+VARIADIC: dict[str, tuple[Kind, ...]] = {
+    "reorder": (Kind.LOOP,),
+    "gpu_blocks": (Kind.LOOP,),
+    "gpu_threads": (Kind.LOOP,),
+    "tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
+    "gpu_tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
+    "loops": (Kind.LOOP_OF_KIND,),
+}
+"""Directives of any number of arguments, each of one of these kinds."""
+
+LEVEL_DIRECTIVES = ("compute_at", "store_at")
+"""Directives that take a loop level."""
+
+_LATER = "is not supported; remove it."
+UNSUPPORTED: dict[str, str] = {
+    **{
+        name: f"{name} {_LATER}"
+        for name in (
+            *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
+            *("hoist_storage", "hoist_storage_root", "memoize", "never_partition", "partition"),
+            *("prefetch", "ring_buffer", "specialize", "specialize_fail", "always_partition"),
+            *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
+        )
+    },
+    "in": "in() makes a new Func, which changes the algorithm; define the copy as a Func.",
+    "in_": "in_() makes a new Func, which changes the algorithm; define the copy as a Func.",
+    "clone_in": "clone_in makes a new Func, which changes the algorithm; define the copy.",
+    "rfactor": "rfactor makes a new Func, which changes the algorithm; define it as a Func.",
+    "eager_inline": "eager_inline is not supported; use compute_inline().",
+    "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
+    "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",
+    "rename": "rename is not supported; use the new name in a split.",
+    **{
+        name: f"{name} is not supported: the bounds of a Func follow from what reads it; remove it."
+        for name in ("bound", "bound_extent", "bound_storage", "align_bounds", "align_extent")
+    },
+    "align_storage": "align_storage is not supported; storage is dense; remove it.",
+    "reorder_storage": "reorder_storage is not supported; dimension 0 is the dense one.",
+    **{
+        name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."
+        for name in ("set_estimate", "set_estimates", "estimate")
+    },
+}
+"""Directives of Halide's that mean nothing here, each with what to do instead."""
+
+
+def plainly(word: str) -> str:
+    """A word without case and underscores, to recognise it however it is spelled."""
+    return word.replace("_", "").lower()
