@@ -45,6 +45,7 @@ class Levels:
     schedule: Schedule
     functions: tuple[Function, ...] = field(init=False)
     _sites: dict[str, Path] = field(init=False, factory=dict)
+    _enclosing: dict[str, Path] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.functions = inlined_functions(self.pipeline, self.schedule)
@@ -100,6 +101,11 @@ class Levels:
 
         Empty for outputs, which are computed at root, and for Funcs nobody reads.
         """
+        if func not in self._enclosing:
+            self._enclosing[func] = self._shared_path(func)
+        return self._enclosing[func]
+
+    def _shared_path(self, func: str) -> Path:
         if func in self.pipeline.outputs:
             return ()
         paths = [self.stage_path(*use) for use in self.uses(func)]

@@ -42,7 +42,7 @@ class Stage:
         """The loops of the default domain order, innermost first: RVars, then pure Vars."""
         return (*(r.name for r in self.rvars), *self.pure_vars)
 
-    @property
+    @cached_property
     def calls(self) -> tuple[Call, ...]:
         """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
         bounds = [e for r in self.rvars for e in (r.min, r.extent)]

@@ -210,7 +210,7 @@ class Simplifier:
         """Whether ``a <= b`` follows from the known ranges, for expressions."""
         return self.proves_at_most(self.polynomial(a), self.polynomial(b))
 
-    def lower(self, p: Polynomial, depth: int = 5) -> int | None:
+    def lower(self, p: Polynomial, depth: int = 3) -> int | None:
         """A number that ``p`` is never below, or None where none is found."""
         if p.constant is not None:
             return p.constant
