@@ -130,6 +130,9 @@ class Declaration:
 Statement: TypeAlias = Chain | Declaration
 
 DECLARING = ("Var", "RVar", "Func")
+IGNORED = ("using", "auto")
+"""First words of C++ statements that say nothing about a schedule."""
+
 _TOKEN = re.compile(
     r"""
     (?P<space>   [ \t\r\f\v]+ | \\\n | //[^\n]* | \#[^\n]* | /\*.*?(?:\*/|\Z) )
@@ -272,7 +275,7 @@ class _Parser:
             raise self.fail("'.' and a directive, or the end of the statement")
 
     def skip_statement(self) -> None:
-        while self.here.kind not in ("newline", "end") and self.here.text != ";":
+        while self.here.kind not in ("newline", "end") and self.here.text not in (";", "{", "}"):
             self.advance()
 
     def skip_call(self, start: int) -> None:
@@ -286,7 +289,7 @@ class _Parser:
                 return
 
     def statement(self) -> tuple[Statement, ...]:
-        if self.here.kind == "word" and self.here.text == "using":
+        if self.here.text in IGNORED and self.following.text != ".":
             self.skip_statement()
             return ()
         if self.here.text in DECLARING and self.following.kind == "word":

@@ -248,7 +248,7 @@ class _Reader:
         """Any number of loops; ``tile`` adds factors and a tail, ``loops`` kinds."""
         kinds = VARIADIC[call.name.text]
         items = [item for item in _flat(call.args) if not _is_device_api(item)]
-        if not items:
+        if not items and Kind.LOOP_OF_KIND not in kinds:
             raise Mistake(f"{call.name.text} takes at least one loop.", call.start, call.end)
         return tuple(self.argument(item, kinds) for item in items)
 

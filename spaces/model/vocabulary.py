@@ -26,7 +26,7 @@ MEMORIES = {
 """Members of Halide's ``MemoryType``."""
 
 RESERVED = frozenset(
-    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI", "using"}
+    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI"}
     | set(TAILS.values())
 )
 """Words that are never the name of a loop or Func unless quoted."""

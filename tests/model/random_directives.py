@@ -1,0 +1,110 @@
+"""Hypothesis strategies for arbitrary directives and schedule records, illegal ones included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from spaces.model.directives import Directives, schedule
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import (
+    DomainOrder,
+    Fold,
+    FuncSchedule,
+    Fuse,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Schedule,
+    Split,
+    Tail,
+)
+
+SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t"]
+ODD = ["r", "RoundUp", "TailStrategy.Auto", "a b", 'q"\\n', "8", "", "__root", "é", "\n", "auto"]
+names = st.one_of(st.sampled_from(SENSIBLE), st.sampled_from(SENSIBLE + ODD))
+factors = st.one_of(st.integers(-1, 300), st.sampled_from(["tx", "blur_y.xi", "r", "8", "a b"]))
+tails = st.sampled_from(Tail)
+
+_LOOP_ONLY = ["serial", "parallel", "vectorize", "unroll"]
+
+
+@st.composite
+def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
+    func = draw(st.sampled_from([*funcs, "nobody"]))
+    factor, tail = draw(factors), draw(tails)
+    two = (draw(names), draw(names))
+    four = (draw(names), draw(names), *two)
+    many = tuple(draw(st.lists(names, min_size=1, max_size=4)))
+    return draw(
+        st.sampled_from(
+            [
+                ("split", (*four[:3], factor, tail)),
+                ("fuse", four[:3]),
+                ("reorder", many),
+                ("tile", (*four, factor, draw(factors), tail)),
+                ("tile", (*two, *four, factor, factor)),
+                ("gpu_tile", (*two, factor)),
+                ("gpu_tile", (*four, factor, factor)),
+                *((name, two[:1]) for name in _LOOP_ONLY),
+                *((name, (two[0], factor, tail)) for name in _LOOP_ONLY[1:]),
+                ("gpu_blocks", many),
+                ("gpu_threads", many),
+                ("loops", many),
+                ("compute_inline", ()),
+                ("compute_root", ()),
+                ("compute_at", (func, two[0])),
+                ("store_at", (func, two[0])),
+                ("store_root", ()),
+                ("store_in", (draw(st.sampled_from(Memory)),)),
+                ("fold_storage", (two[0], factor)),
+            ]
+        )
+    )
+
+
+@st.composite
+def directive_sequences(draw: st.DrawFn, pipeline: Pipeline, most: int = 10) -> Directives:
+    """Directives after a random sequence on random stages."""
+    funcs = [f.name for f in pipeline.functions]
+    result = schedule(pipeline)
+    for _ in range(draw(st.integers(0, most))):
+        result = result.func(draw(st.sampled_from(funcs)))
+        updates = len(result.schedule.of(result.selected).stages) - 1
+        if updates and draw(st.booleans()):
+            result = result.update(draw(st.integers(0, updates - 1)))
+        name, args = draw(_call(funcs))
+        result = getattr(result, name)(*args)
+    return result
+
+
+_records = st.one_of(
+    st.builds(Split, names, names, names, factors, tails), st.builds(Fuse, names, names, names)
+)
+domain_orders = st.builds(
+    DomainOrder,
+    st.lists(_records, max_size=3).map(tuple),
+    st.lists(st.builds(Loop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
+)
+
+
+@st.composite
+def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
+    """Any record with the Funcs and stages of ``pipeline``, however senseless."""
+    funcs = [f.name for f in pipeline.functions]
+    levels = st.builds(LoopLevel, st.sampled_from([*funcs, ""]), names)
+    return Schedule(
+        tuple(
+            FuncSchedule(
+                function.name,
+                tuple(draw(domain_orders) for _ in function.stages),
+                draw(levels),
+                draw(levels),
+                draw(st.sampled_from(Memory)),
+                tuple(draw(st.lists(st.builds(Fold, names, factors), max_size=2))),
+            )
+            for function in pipeline.functions
+        )
+    )
