@@ -1,0 +1,55 @@
+"""``spaces list`` and ``spaces show``: what there is, and what a schedule means."""
+
+from __future__ import annotations
+
+from apps.catalog import APPS, find
+from apps.commands import command
+from apps.console import heading, line, table
+from apps.options import DEFAULT, AppName, ScheduleFile, read_schedule
+from spaces.model.loopnest import loop_nest
+from spaces.model.nest_text import format_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.text import format_schedule
+
+
+@command("list")
+def list_apps() -> None:
+    """List the apps that come with the library."""
+    rows = []
+    for app in APPS.values():
+        pipeline = app.pipeline()
+        size = " x ".join(str(e) for _, e in pipeline.estimate(pipeline.outputs[0]) or ())
+        schedules = ", ".join(app.schedules)
+        rows.append((app.name, app.paper, len(pipeline.functions), size, schedules, app.summary))
+    table(("app", "paper", "Funcs", "size", "schedules", "what it computes"), rows)
+
+
+@command("show")
+def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
+    """Show an app: who reads whom, and the tree and loop nest of a schedule."""
+    found = find(app)
+    pipeline = found.pipeline()
+    chosen = read_schedule(found, pipeline, schedule)
+    heading(f"Pipeline {pipeline.name}")
+    table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
+    heading(f"\nSchedule {schedule}")
+    line(format_schedule(chosen, pipeline) or "(nothing written: the default)")
+    heading("\nLoop nest")
+    line(format_nest(loop_nest(pipeline, chosen)))
+
+
+def _functions(pipeline: Pipeline) -> list[tuple[object, ...]]:
+    """One row an image and Func, producers first."""
+    images = [(i.name, i.type, i.dimensions, 0, "", "input") for i in pipeline.images]
+    funcs = [
+        (
+            f.name,
+            f.type,
+            ", ".join(f.args),
+            len(f.stages),
+            ", ".join(f.callees),
+            "output" if f.name in pipeline.outputs else "",
+        )
+        for f in pipeline.functions
+    ]
+    return [*images, *funcs]
