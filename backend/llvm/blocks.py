@@ -1,0 +1,186 @@
+"""Writing native helpers in LLVM IR: loops and records with named fields over llvmlite's builder.
+
+llvmlite ships no type annotations, so ``Any`` for its types and values stays in this file and
+comes out as `IRType` and `Value`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from attrs import frozen
+from llvmlite import ir
+
+IRType: TypeAlias = Any
+"""A type of llvmlite.ir."""
+
+Value: TypeAlias = Any
+"""A value of llvmlite.ir."""
+
+I8: IRType = ir.IntType(8)
+I32: IRType = ir.IntType(32)
+I64: IRType = ir.IntType(64)
+POINTER: IRType = ir.PointerType()
+VOID: IRType = ir.VoidType()
+NULL: Value = ir.Constant(POINTER, None)
+
+
+def i32(value: int) -> Value:
+    """The 32-bit constant `value`."""
+    return ir.Constant(I32, value)
+
+
+def i64(value: int) -> Value:
+    """The 64-bit constant `value`."""
+    return ir.Constant(I64, value)
+
+
+class Layout:
+    """The named fields of a record in memory, laid out as C does."""
+
+    def __init__(self, fields: Mapping[str, IRType]) -> None:
+        self.type: IRType = ir.LiteralStructType(fields.values())
+        self._types = dict(fields)
+        self._places = {name: place for place, name in enumerate(fields)}
+
+    def place(self, name: str) -> int:
+        """Which field of the structure `name` is, from 0."""
+        return self._places[name]
+
+    def field_type(self, name: str) -> IRType:
+        """The type of the field `name`."""
+        return self._types[name]
+
+
+def function_pointer(result: IRType, *arguments: IRType) -> IRType:
+    """The type of a parameter that is called; everywhere else a POINTER will do."""
+    return ir.FunctionType(result, arguments).as_pointer()
+
+
+def bytes_type(size: int) -> IRType:
+    """`size` bytes that only the C library looks into."""
+    return ir.ArrayType(I8, size)
+
+
+@frozen
+class Loop:
+    """The two places that a loop's body can jump to."""
+
+    again: Value
+    after: Value
+
+
+class Body:
+    """The body of one function under construction. Plain instructions are on `builder`."""
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+        self.arguments: Sequence[Value] = function.args
+        self.builder: Any = ir.IRBuilder(function.append_basic_block("entry"))
+
+    # Memory
+
+    def local(self, type: IRType, align: int = 0) -> Value:
+        """A variable of this call; `align` in bytes, 0 for the type's own."""
+        slot = self.builder.alloca(type)
+        if align:
+            slot.align = align
+        return slot
+
+    def at(self, record: Value, layout: Layout, name: str) -> Value:
+        """The address of the field `name` of `record`."""
+        # A local's pointer knows what it points to and must not be told.
+        told = layout.type if record.type.is_opaque else None
+        path = [i32(0), i32(layout.place(name))]
+        return self.builder.gep(record, path, inbounds=True, source_etype=told)
+
+    def get(self, record: Value, layout: Layout, name: str) -> Value:
+        """The value of a field that no other thread changes meanwhile."""
+        return self.builder.load(self.at(record, layout, name), typ=layout.field_type(name))
+
+    def set(self, record: Value, layout: Layout, name: str, value: Value) -> None:
+        """Change a field that no other thread looks at meanwhile."""
+        self.builder.store(value, self.at(record, layout, name))
+
+    def add(self, record: Value, layout: Layout, name: str, amount: int) -> Value:
+        """Add to a 32-bit field that no other thread looks at meanwhile; the new value."""
+        value = self.builder.add(self.get(record, layout, name), i32(amount))
+        self.set(record, layout, name, value)
+        return value
+
+    def get_shared(
+        self, record: Value, layout: Layout, name: str, ordering: str = "monotonic"
+    ) -> Value:
+        """The value of a field that other threads may be changing."""
+        type = layout.field_type(name)
+        place = self.at(record, layout, name)
+        return self.builder.load_atomic(place, ordering, type.width // 8, typ=type)
+
+    def add_shared(self, record: Value, layout: Layout, name: str, amount: int) -> Value:
+        """Add to a 32-bit field that other threads may be looking at; the new value."""
+        place, step = self.at(record, layout, name), i32(amount)
+        return self.builder.add(self.builder.atomic_rmw("add", place, step, "monotonic"), step)
+
+    # Control
+
+    @contextmanager
+    def loop(self) -> Iterator[Loop]:
+        """Repeat what is emitted inside for ever; leave by `go_if` or `builder.branch`."""
+        loop = Loop(
+            self.function.append_basic_block("again"), self.function.append_basic_block("after")
+        )
+        self.builder.branch(loop.again)
+        self.builder.position_at_end(loop.again)
+        yield loop
+        if not self.builder.block.is_terminated:
+            self.builder.branch(loop.again)
+        self.builder.position_at_end(loop.after)
+
+    def go_if(self, condition: Value, target: Value) -> None:
+        """Jump to the block `target` when `condition` holds, else go on with what follows."""
+        rest = self.function.append_basic_block("rest")
+        self.builder.cbranch(condition, target, rest)
+        self.builder.position_at_end(rest)
+
+    def equal(self, left: Value, right: Value) -> Value:
+        """Whether two integers or pointers are the same."""
+        return self.builder.icmp_unsigned("==", left, right)
+
+    def differ(self, left: Value, right: Value) -> Value:
+        """Whether two integers or pointers are not the same."""
+        return self.builder.icmp_unsigned("!=", left, right)
+
+
+class Program:
+    """One IR module under construction. `module` is llvmlite's; its text is what gets compiled."""
+
+    def __init__(self, name: str) -> None:
+        self.module: Any = ir.Module(name=name)
+
+    def declare(self, name: str, result: IRType, *arguments: IRType) -> Value:
+        """A function of the C library or of another module."""
+        return ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
+    def define(self, name: str, result: IRType, *arguments: IRType) -> Body:
+        """A function that others may call by `name`; fill in its body."""
+        return Body(self.declare(name, result, *arguments))
+
+    def define_private(self, name: str, result: IRType, *arguments: IRType) -> Body:
+        """A function of this module only, whose calls cost nothing."""
+        body = self.define(name, result, *arguments)
+        body.function.linkage = "internal"
+        return body
+
+    def variable(self, name: str, type: IRType, align: int) -> Value:
+        """A variable of this module, all zero at first, alive as long as the code."""
+        variable = ir.GlobalVariable(self.module, type, name)
+        variable.linkage = "internal"
+        variable.initializer = ir.Constant(type, None)
+        variable.align = align
+        return variable
+
+    def text(self) -> str:
+        """The module as LLVM IR text."""
+        return str(self.module)

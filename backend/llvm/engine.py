@@ -1,0 +1,283 @@
+"""IR text in, functions of this process out: the one typed door to LLVM's optimiser and JIT.
+
+llvmlite ships no type annotations, so ``Any`` for its objects stays in this file (and, for
+building IR, in ``blocks``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping
+from functools import cache
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import llvmlite.binding as llvm
+from attrs import frozen
+from llvmlite.binding.newpassmanagers import NewPassManager
+
+_Ref: TypeAlias = Any
+"""An object of llvmlite.binding."""
+
+_EXCERPT_LINES = 4
+"""Lines of IR shown before and after the offending one."""
+
+
+class CompilerBug(Exception):
+    """LLVM refused IR that this package generated: a mistake of ours, never of a schedule.
+
+    Attributes:
+        diagnostic: what LLVM said.
+        excerpt: the lines of IR around the place it names, numbered; empty when it names none.
+    """
+
+    def __init__(self, message: str, diagnostic: str, excerpt: str = "") -> None:
+        super().__init__("\n".join(part for part in (message, diagnostic, excerpt) if part))
+        self.diagnostic = diagnostic
+        self.excerpt = excerpt
+
+
+@frozen
+class HostTarget:
+    """The processor that code is generated for: the one this process runs on.
+
+    Attributes:
+        triple: architecture, vendor and system, such as ``x86_64-unknown-linux-gnu``.
+        cpu: LLVM's name of the processor, such as ``znver5``.
+        features: LLVM's feature string, such as ``+avx2,-avx512f``.
+        data_layout: LLVM's description of type sizes and alignments.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    data_layout: str
+
+
+@cache
+def _machine() -> _Ref:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    # Position-independent code in the small model: the object is what gets linked here, and also
+    # what a C compiler can put into a shared library.
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="default",
+    )
+
+
+@cache
+def host_target() -> HostTarget:
+    """The host's processor as LLVM sees it."""
+    machine = _machine()
+    return HostTarget(
+        triple=machine.triple,
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        data_layout=str(machine.target_data),
+    )
+
+
+def _numbered(lines: list[str], at: int) -> str:
+    first, last = max(0, at - _EXCERPT_LINES), min(len(lines), at + _EXCERPT_LINES + 1)
+    return "\n".join(
+        f"{'>' if number == at else ' '}{number + 1:6} | {lines[number]}"
+        for number in range(first, last)
+    )
+
+
+def _excerpt(ir_text: str, diagnostic: str) -> str:
+    """The lines of `ir_text` around the place that `diagnostic` names by number or by quoting."""
+    lines = ir_text.splitlines()
+    if position := re.search(r"<string>:(\d+):\d+:", diagnostic):
+        return _numbered(lines, min(int(position[1]), len(lines)) - 1)
+    quoted = [line.strip() for line in diagnostic.splitlines() if line.startswith("  ")]
+    for number, line in enumerate(lines):
+        if line.strip() in quoted:
+            return _numbered(lines, number)
+    if (block := re.search(r"in function '?([\w.$-]+)", diagnostic)) is not None:
+        for number, line in enumerate(lines):
+            if line.startswith("define") and f"@{block[1]}(" in line.replace('"', ""):
+                return _numbered(lines, number)
+    return ""
+
+
+def _parse(ir_text: str, context: _Ref) -> _Ref:
+    try:
+        module = llvm.parse_assembly(ir_text, context)
+    except RuntimeError as error:
+        diagnostic = str(error).removeprefix("LLVM IR parsing error\n").rstrip()
+        raise CompilerBug(
+            "The generated LLVM IR does not parse.", diagnostic, _excerpt(ir_text, diagnostic)
+        ) from error
+    try:
+        module.verify()
+    except RuntimeError as error:
+        module.close()  # before its context, which the caller closes
+        diagnostic = str(error).rstrip()
+        raise CompilerBug(
+            "The generated LLVM IR is malformed.", diagnostic, _excerpt(ir_text, diagnostic)
+        ) from error
+    target = host_target()
+    module.triple = target.triple
+    module.data_layout = target.data_layout
+    return module
+
+
+def _optimise(module: _Ref) -> None:
+    """Run the O3 pipeline on `module`, in place."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    # Vector loops arrive as vectors. These are for the scalar ones: remainders, updates, and
+    # schedules that vectorize nothing.
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = True
+    with options, llvm.create_pass_builder(_machine(), options) as builder:
+        passes = builder.getModulePassManager()
+        try:
+            passes.run(module, builder)
+        finally:
+            # llvmlite 0.50 resolves close() to a base class that frees nothing (57 KB a module).
+            NewPassManager._dispose(passes)
+            passes.detach()
+
+
+def _check_symbols(module: _Ref, symbols: Mapping[str, int]) -> None:
+    # The JIT's own error names the functions that need a missing symbol, not the symbol.
+    process = ctypes.CDLL(None)
+    missing = [
+        function.name
+        for function in module.functions
+        if function.is_declaration
+        and not function.name.startswith("llvm.")
+        and function.name not in symbols
+        and not hasattr(process, function.name)
+    ]
+    if missing:
+        raise CompilerBug(
+            "The generated code calls functions that are neither given as symbols nor part of "
+            "this process.",
+            ", ".join(sorted(missing)),
+        )
+
+
+def _exports(module: _Ref) -> list[str]:
+    return [
+        function.name
+        for function in module.functions
+        if not function.is_declaration and function.linkage is llvm.Linkage.external
+    ]
+
+
+class CompiledModule:
+    """Machine code of one IR module, linked into this process. A context manager.
+
+    Addresses are valid until `close`, or until the last reference goes; the caller keeps the
+    object alive while any of its functions may run.
+    """
+
+    def __init__(self, object_code: bytes, bitcode: bytes, jit: _Ref, library: _Ref) -> None:
+        """Take ownership of what `compile_module` made; call that instead."""
+        self._object_code = object_code
+        self._bitcode = bitcode
+        self._jit = jit
+        self._library = library
+
+    def address(self, name: str) -> int:
+        """The address of the external function `name`, for ctypes or for other modules.
+
+        Raises:
+            KeyError: the module defines no such function.
+            ValueError: the module is closed.
+        """
+        if self._library is None:
+            raise ValueError(f"The module is closed, so {name} has no address any more.")
+        try:
+            address: int = self._library[name]
+        except KeyError:
+            raise KeyError(f"The module defines no external function {name}.") from None
+        return address
+
+    def llvm_ir(self) -> str:
+        """The optimised IR, as text."""
+        with llvm.create_context() as context, self._reparse(context) as module:
+            return str(module)
+
+    def asm(self) -> str:
+        """The machine code as the host's assembly, as text."""
+        with llvm.create_context() as context, self._reparse(context) as module:
+            text: str = _machine().emit_assembly(module)
+        return text
+
+    def object_bytes(self) -> bytes:
+        """The relocatable object file (ELF) that was linked; external symbols stay undefined."""
+        return self._object_code
+
+    def close(self) -> None:
+        """Unload the code. Its addresses become invalid; closing twice is fine."""
+        if self._library is not None:
+            library, jit = self._library, self._jit
+            self._library = self._jit = None
+            library.close()
+            jit.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _reparse(self, context: _Ref) -> _Ref:
+        # Emitting code rewrites a module, so each listing starts from the optimised bits.
+        return llvm.parse_bitcode(self._bitcode, context)
+
+
+def _link(object_code: bytes, exports: list[str], symbols: Mapping[str, int]) -> tuple[_Ref, _Ref]:
+    # One JIT a module (0.3 ms): unloading then frees everything; a shared one keeps every
+    # library's name for ever.
+    jit = llvm.create_lljit_compiler(_machine(), use_jit_link=True, suppress_errors=True)
+    request = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+    for name, address in symbols.items():
+        request.import_symbol(name, address)
+    for name in exports:
+        request.export_symbol(name)
+    try:
+        library = request.link(jit, "module")
+    except RuntimeError as error:
+        jit.close()
+        raise CompilerBug("The generated code does not link.", str(error).rstrip()) from error
+    return jit, library
+
+
+def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> CompiledModule:
+    """Verify `ir_text`, optimise it for the host (O3) and link it into this process.
+
+    Args:
+        ir_text: an LLVM 22 module as text; its triple and data layout are replaced by the host's.
+        symbols: addresses of external functions by name; others are looked up in the process, so
+            that libc and libm need no mention.
+
+    Raises:
+        CompilerBug: the text does not parse, is malformed, or calls an unknown function.
+    """
+    given = symbols or {}
+    _machine()  # LLVM must know the host before it parses inline assembly
+    with llvm.create_context() as context, _parse(ir_text, context) as module:
+        _optimise(module)
+        _check_symbols(module, given)
+        exports = _exports(module)
+        bitcode = module.as_bitcode()
+        object_code = _machine().emit_object(module)
+    jit, library = _link(object_code, exports, given)
+    return CompiledModule(object_code, bitcode, jit, library)

@@ -1,0 +1,74 @@
+"""The native helpers that generated code calls, compiled once for this process.
+
+Generated modules declare::
+
+    declare i32 @spaces_par_for(ptr pool, ptr fn, i32 min, i32 extent, ptr closure)
+    declare noalias ptr @spaces_malloc(i64 bytes)
+    declare void @spaces_free(ptr block)
+
+and are linked with `runtime_symbols`. What the functions promise stands in ``threads_ir`` and
+``scratch_ir``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Mapping
+from functools import cache
+
+from backend.llvm.engine import CompiledModule, compile_module, host_target
+from backend.llvm.scratch_ir import scratch_module
+from backend.llvm.threads_ir import pool_module
+
+_first_use = threading.Lock()
+"""Held while compiling: two threads must not get two copies, of which one is soon unloaded."""
+
+
+@cache
+def _compile_pool() -> CompiledModule:
+    return compile_module(pool_module(host_target().triple.partition("-")[0]))
+
+
+@cache
+def _compile_scratch() -> CompiledModule:
+    code = compile_module(scratch_module())
+    # A fork while another thread moves a block would leave the child a locked, broken list.
+    procedure = ctypes.CFUNCTYPE(None)
+    lock = procedure(code.address("spaces_scratch_lock"))
+    unlock = procedure(code.address("spaces_scratch_unlock"))
+    os.register_at_fork(before=lock, after_in_parent=unlock, after_in_child=unlock)
+    return code
+
+
+def pool_code() -> CompiledModule:
+    """The thread pool's functions (see ``threads_ir``); compiled at first use, for ever."""
+    with _first_use:
+        return _compile_pool()
+
+
+def scratch_code() -> CompiledModule:
+    """The scratch memory's functions (see ``scratch_ir``); compiled at first use, for ever."""
+    with _first_use:
+        return _compile_scratch()
+
+
+def runtime_symbols() -> Mapping[str, int]:
+    """Addresses of the functions that generated code may call, by name, valid for ever."""
+    return {
+        "spaces_par_for": pool_code().address("spaces_par_for"),
+        "spaces_malloc": scratch_code().address("spaces_malloc"),
+        "spaces_free": scratch_code().address("spaces_free"),
+    }
+
+
+def scratch_bytes() -> int:
+    """Bytes of freed scratch memory that are kept for the next run."""
+    kept: int = ctypes.CFUNCTYPE(ctypes.c_int64)(scratch_code().address("spaces_scratch_bytes"))()
+    return kept
+
+
+def release_scratch() -> None:
+    """Give the kept scratch memory back to the C library; running pipelines are not disturbed."""
+    ctypes.CFUNCTYPE(None)(scratch_code().address("spaces_scratch_release"))()

@@ -1,0 +1,264 @@
+"""Scratch memory for generated code, as an LLVM module: blocks are kept and handed out again.
+
+A pipeline allocates the same tile in every iteration of a parallel loop, and the same images in
+every run. The C library gives large blocks back to the system, and then each new page costs a
+fault at the first touch: touching a new megabyte takes forty times as long as touching an old one.
+
+- ``ptr spaces_malloc(i64 bytes)``: BLOCK_ALIGNMENT-aligned memory, not cleared; null where there is
+  none. Any size, 0 too.
+- ``void spaces_free(ptr)``: gives a block back, from any thread; null is fine.
+- ``i64 spaces_scratch_bytes()``: bytes kept for later, at most CACHE_BYTES.
+- ``void spaces_scratch_release()``: gives what is kept back to the C library.
+- ``void spaces_scratch_lock()``, ``void spaces_scratch_unlock()``: hold all of the above, so that
+  a fork copies consistent lists.
+
+Blocks come in classes, four between a power of two and the next, so that at most a quarter is
+wasted. A header stands in the BLOCK_ALIGNMENT bytes before each block.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from backend.llvm.blocks import (
+    I32,
+    I64,
+    NULL,
+    POINTER,
+    VOID,
+    Body,
+    Layout,
+    Program,
+    Value,
+    bytes_type,
+    i32,
+    i64,
+)
+
+BLOCK_ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector."""
+
+CACHE_BYTES = 512 << 20
+"""Kept blocks are given back, all of them, when they would come to more than this."""
+
+_SMALLEST_LOG2 = 8
+_LARGEST_LOG2 = 46  # more than the address space: such a request is an overflow
+_CLASSES = 4 * (_LARGEST_LOG2 - _SMALLEST_LOG2) + 1
+
+_HUGE_BYTES = 4 << 20
+"""Blocks from here on ask for 2 MiB pages: a fault for 512 ordinary pages, and few TLB misses."""
+
+_HUGE_PAGE_BYTES = 2 << 20
+_MADV_HUGEPAGE = 14  # asm-generic/mman-common.h
+
+_STAGGERED_BYTES = 32 << 10
+"""Blocks from here on start at 16 different places of a page in turn. A loop that walks through
+eight of them in step is a fifth slower when their addresses agree in the last 12 bits."""
+
+_STAGGERS = 16
+_STAGGER_BYTES = 4096 // _STAGGERS
+
+_STATE = Layout(
+    {
+        "mutex": bytes_type(64),
+        "kept_bytes": I64,
+        "stagger": I64,  # how many staggered blocks were made
+        "heads": ir.ArrayType(POINTER, _CLASSES),  # lists of kept headers
+    }
+)
+
+_HEADER = Layout(
+    {
+        "next": POINTER,
+        "base": POINTER,  # what the C library gave
+        "bytes": I64,  # of the class
+        "class": I64,
+    }
+)
+
+
+class _Scratch:
+    """The module under construction: its variable and the C library's functions."""
+
+    def __init__(self) -> None:
+        self.program = Program("scratch")
+        self.state = self.program.variable("scratch", _STATE.type, 64)
+        declare = self.program.declare
+        self.lock = declare("pthread_mutex_lock", I32, POINTER)
+        self.unlock = declare("pthread_mutex_unlock", I32, POINTER)
+        self.aligned_alloc = declare("posix_memalign", I32, POINTER, I64, I64)
+        self.advise = declare("madvise", I32, POINTER, I64, I32)
+        self.free = declare("free", VOID, POINTER)
+
+    def call_locked(self, body: Body, function: Value) -> None:
+        """Lock or unlock the mutex, which is open while it is zero (PTHREAD_MUTEX_INITIALIZER)."""
+        body.builder.call(function, [body.at(self.state, _STATE, "mutex")])
+
+    def head(self, body: Body, place: Value) -> Value:
+        """The address of the list of the class `place`."""
+        heads = body.at(self.state, _STATE, "heads")
+        return body.builder.gep(heads, [i64(0), place], inbounds=True)
+
+
+def _emit_class_of(program: Program) -> Value:
+    """``i64 class_of(i64 bytes, ptr class_bytes)``: the class of a block, and its size."""
+    body = program.define_private("class_of", I64, I64, POINTER)
+    wanted, size = body.arguments
+    build = body.builder
+    smallest = i64(1 << _SMALLEST_LOG2)
+    least = build.select(build.icmp_unsigned("<", wanted, smallest), smallest, wanted)
+    last = build.sub(least, i64(1))
+    # Of the three leading bits of `last`, the first names the power of two, two the quarter.
+    log2 = build.sub(i64(63), build.ctlz(last, ir.Constant(ir.IntType(1), 0)))
+    shift = build.sub(log2, i64(2))
+    leading = build.lshr(last, shift)
+    build.store(build.shl(build.add(leading, i64(1)), shift), size)
+    octave = build.mul(build.sub(log2, i64(_SMALLEST_LOG2)), i64(4))
+    build.ret(build.add(octave, build.sub(leading, i64(3))))
+    return body.function
+
+
+def _emit_fresh(scratch: _Scratch) -> Value:
+    """``ptr fresh(i64 class, i64 bytes)``: a new header with its block, or null."""
+    body = scratch.program.define_private("fresh", POINTER, I64, I64)
+    place, size = body.arguments
+    build = body.builder
+    base_slot = body.local(POINTER)
+    huge = build.icmp_unsigned(">=", size, i64(_HUGE_BYTES))
+    alignment = build.select(huge, i64(_HUGE_PAGE_BYTES), i64(BLOCK_ALIGNMENT))
+    failed = build.call(scratch.aligned_alloc, [base_slot, alignment, size])
+    with build.if_then(body.differ(failed, i32(0)), likely=False):
+        build.ret(NULL)
+    base = build.load(base_slot, typ=POINTER)
+    with build.if_then(huge):
+        # A wish: it may fail, and then the pages are small.
+        build.call(scratch.advise, [base, size, i32(_MADV_HUGEPAGE)])
+    turn = build.atomic_rmw("add", body.at(scratch.state, _STATE, "stagger"), i64(1), "monotonic")
+    stagger = build.mul(build.and_(turn, i64(_STAGGERS - 1)), i64(_STAGGER_BYTES))
+    staggered = build.icmp_unsigned(">=", size, i64(_STAGGERED_BYTES))
+    offset = build.select(staggered, stagger, i64(0))
+    header = build.gep(base, [offset], inbounds=True, source_etype=ir.IntType(8))
+    body.set(header, _HEADER, "base", base)
+    body.set(header, _HEADER, "bytes", size)
+    body.set(header, _HEADER, "class", place)
+    build.ret(header)
+    return body.function
+
+
+def _emit_malloc(scratch: _Scratch, release: Value) -> None:
+    class_of = _emit_class_of(scratch.program)
+    fresh = _emit_fresh(scratch)
+    body = scratch.program.define("spaces_malloc", POINTER, I64)
+    (wanted,) = body.arguments
+    build = body.builder
+    with build.if_then(
+        build.icmp_unsigned(">=", wanted, i64(1 << (_LARGEST_LOG2 - 1))), likely=False
+    ):
+        build.ret(NULL)
+    large = build.icmp_unsigned(
+        ">=", wanted, i64(_STAGGERED_BYTES - BLOCK_ALIGNMENT - _STAGGERS * _STAGGER_BYTES)
+    )
+    room = build.select(large, i64((_STAGGERS - 1) * _STAGGER_BYTES), i64(0))
+    size_slot = body.local(I64)
+    needed = build.add(build.add(wanted, i64(BLOCK_ALIGNMENT)), room)
+    place = build.call(class_of, [needed, size_slot])
+    size = build.load(size_slot, typ=I64)
+    header_slot = body.local(POINTER)
+    head = scratch.head(body, place)
+    scratch.call_locked(body, scratch.lock)
+    kept = build.load(head, typ=POINTER)
+    build.store(kept, header_slot)
+    with build.if_then(body.differ(kept, NULL)):
+        build.store(body.get(kept, _HEADER, "next"), head)
+        _change_kept(body, scratch, build.neg(size))
+    scratch.call_locked(body, scratch.unlock)
+    for remedy in (None, release):
+        with build.if_then(body.equal(build.load(header_slot, typ=POINTER), NULL)):
+            if remedy is not None:  # no memory left: what is kept may be enough
+                build.call(remedy, [])
+            build.store(build.call(fresh, [place, size]), header_slot)
+    header = build.load(header_slot, typ=POINTER)
+    block = build.gep(header, [i64(BLOCK_ALIGNMENT)], source_etype=ir.IntType(8))
+    build.ret(build.select(body.equal(header, NULL), NULL, block))
+
+
+def _change_kept(body: Body, scratch: _Scratch, amount: Value) -> None:
+    kept = body.get(scratch.state, _STATE, "kept_bytes")
+    body.set(scratch.state, _STATE, "kept_bytes", body.builder.add(kept, amount))
+
+
+def _emit_free(scratch: _Scratch, release: Value) -> None:
+    body = scratch.program.define("spaces_free", VOID, POINTER)
+    (block,) = body.arguments
+    build = body.builder
+    with build.if_then(body.equal(block, NULL)):
+        build.ret_void()
+    header = build.gep(block, [i64(-BLOCK_ALIGNMENT)], source_etype=ir.IntType(8))
+    size = body.get(header, _HEADER, "bytes")
+    with build.if_then(build.icmp_unsigned(">", size, i64(CACHE_BYTES)), likely=False):
+        build.call(scratch.free, [body.get(header, _HEADER, "base")])
+        build.ret_void()
+    head = scratch.head(body, body.get(header, _HEADER, "class"))
+    scratch.call_locked(body, scratch.lock)
+    total = build.add(body.get(scratch.state, _STATE, "kept_bytes"), size)
+    with build.if_then(build.icmp_unsigned(">", total, i64(CACHE_BYTES)), likely=False):
+        # Old sizes make way, or blocks of a pipeline long gone would keep out today's.
+        build.call(release, [])
+    body.set(header, _HEADER, "next", build.load(head, typ=POINTER))
+    build.store(header, head)
+    _change_kept(body, scratch, size)
+    scratch.call_locked(body, scratch.unlock)
+    build.ret_void()
+
+
+def _emit_release_held(scratch: _Scratch) -> Value:
+    """``void release_held()``: empty every list; the mutex is held."""
+    body = scratch.program.define_private("release_held", VOID)
+    build = body.builder
+    place_slot = body.local(I64)
+    build.store(i64(0), place_slot)
+    with body.loop() as classes:
+        place = build.load(place_slot, typ=I64)
+        body.go_if(body.equal(place, i64(_CLASSES)), classes.after)
+        build.store(build.add(place, i64(1)), place_slot)
+        head = scratch.head(body, place)
+        with body.loop() as blocks:
+            header = build.load(head, typ=POINTER)
+            body.go_if(body.equal(header, NULL), blocks.after)
+            build.store(body.get(header, _HEADER, "next"), head)
+            build.call(scratch.free, [body.get(header, _HEADER, "base")])
+    body.set(scratch.state, _STATE, "kept_bytes", i64(0))
+    build.ret_void()
+    return body.function
+
+
+def _emit_release(scratch: _Scratch, release_held: Value) -> Value:
+    body = scratch.program.define("spaces_scratch_release", VOID)
+    scratch.call_locked(body, scratch.lock)
+    body.builder.call(release_held, [])
+    scratch.call_locked(body, scratch.unlock)
+    body.builder.ret_void()
+    return body.function
+
+
+def _emit_bytes(scratch: _Scratch) -> None:
+    body = scratch.program.define("spaces_scratch_bytes", I64)
+    scratch.call_locked(body, scratch.lock)
+    kept = body.get(scratch.state, _STATE, "kept_bytes")
+    scratch.call_locked(body, scratch.unlock)
+    body.builder.ret(kept)
+
+
+def scratch_module() -> str:
+    """The scratch memory's functions as LLVM IR text."""
+    scratch = _Scratch()
+    release_held = _emit_release_held(scratch)
+    release = _emit_release(scratch, release_held)
+    _emit_malloc(scratch, release)
+    _emit_free(scratch, release_held)
+    _emit_bytes(scratch)
+    for name, function in (("lock", scratch.lock), ("unlock", scratch.unlock)):
+        body = scratch.program.define(f"spaces_scratch_{name}", VOID)
+        scratch.call_locked(body, function)
+        body.builder.ret_void()
+    return scratch.program.text()
