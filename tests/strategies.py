@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hypothesis import strategies as st
 
 from spaces.model import functions as fn
@@ -105,5 +103,3 @@ def _order(
     if draw(st.booleans()):
         directives = directives.reorder(*draw(st.permutations(loops)))
     return directives
-
-

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from spaces.model.algebra import evaluate
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule, Split
+from spaces.model.schedule import Schedule
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
