@@ -1,0 +1,165 @@
+"""What a run of a pipeline is given, checked once: images, scalars, and the size of each output.
+
+Arrays follow one convention everywhere: dimension 0, the innermost, is the *last* NumPy axis. An
+image ``input(x, y)`` is an array of shape ``(height, width)``, so ``input(x, y)`` is
+``array[y, x]``; sizes, as estimates, are listed innermost first: ``(width, height)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from spaces.model.pipeline import Image, Pipeline, Scalar
+
+Array: TypeAlias = NDArray[Any]
+Range: TypeAlias = tuple[int, int]
+"""The (min, extent) of one dimension."""
+
+Sizes: TypeAlias = Mapping[str, Sequence[int | Range]]
+"""For a buffer, the extent or the (min, extent) of each dimension, innermost first."""
+
+Scalars: TypeAlias = Mapping[str, int | float | bool]
+
+
+class ArgumentError(ValueError):
+    """A pipeline is run on what does not fit it; the message names image, output or parameter."""
+
+
+@frozen
+class Arguments:
+    """Checked arguments of one run."""
+
+    images: Mapping[str, Array]
+    scalars: Mapping[str, int | float | bool]
+    ranges: Mapping[str, tuple[Range, ...]]
+    """The (min, extent) of each dimension of each image and output."""
+
+    def sizes(self) -> dict[str, int]:
+        """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
+        return {
+            f"{buffer}.{part}.{d}": value
+            for buffer, ranges in self.ranges.items()
+            for d, (low, extent) in enumerate(ranges)
+            for part, value in (("min", low), ("extent", extent))
+        }
+
+    def shape(self, buffer: str) -> tuple[int, ...]:
+        """The NumPy shape of an image or output."""
+        return tuple(extent for _, extent in reversed(self.ranges[buffer]))
+
+
+def bind(
+    pipeline: Pipeline,
+    inputs: Mapping[str, Array],
+    params: Scalars | None = None,
+    sizes: Sizes | None = None,
+) -> Arguments:
+    """Check what a run is given.
+
+    Args:
+        pipeline: the algorithm.
+        inputs: an array for each image, in the convention above.
+        params: values of scalar parameters; those left out take their default.
+        sizes: the size of each output; one left out takes its estimate. An image may be named
+            too, to say that its coordinates do not begin at 0.
+
+    Raises:
+        ArgumentError: something is missing, unknown, or of the wrong type or size.
+    """
+    params, sizes = params or {}, sizes or {}
+    _reject_unknown("image", inputs, [i.name for i in pipeline.images], pipeline)
+    _reject_unknown("parameter", params, [s.name for s in pipeline.scalars], pipeline)
+    buffers = [*pipeline.outputs, *(i.name for i in pipeline.images)]
+    _reject_unknown("output or image", sizes, buffers, pipeline)
+    images = {i.name: _image(i, inputs, pipeline) for i in pipeline.images}
+    ranges = {i.name: _image_ranges(i, images[i.name], sizes) for i in pipeline.images}
+    for output in pipeline.outputs:
+        ranges[output] = _output_ranges(output, pipeline, sizes)
+    return Arguments(images, {s.name: _scalar(s, params) for s in pipeline.scalars}, ranges)
+
+
+def _reject_unknown(
+    kind: str, given: Mapping[str, Any], known: Sequence[str], pipeline: Pipeline
+) -> None:
+    for name in given:
+        if name not in known:
+            raise ArgumentError(
+                f"Pipeline {pipeline.name} has no {kind} {name!r}; "
+                f"it has {', '.join(known) or 'none'}."
+            )
+
+
+def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Array:
+    if image.name not in inputs:
+        raise ArgumentError(
+            f"Image {image.name} of pipeline {pipeline.name} is missing; pass an array of "
+            f"{image.type} with {image.dimensions} dimensions."
+        )
+    array = np.asarray(inputs[image.name])
+    if array.dtype != image.type.dtype:
+        raise ArgumentError(
+            f"Image {image.name} holds {image.type}, but the array given holds {array.dtype}; "
+            f"convert it, for example with .astype({str(image.type.dtype)!r})."
+        )
+    if array.ndim != image.dimensions:
+        raise ArgumentError(
+            f"Image {image.name} has {image.dimensions} dimensions, but the array given has "
+            f"{array.ndim} (its shape is {array.shape})."
+        )
+    return array
+
+
+def _image_ranges(image: Image, array: Array, sizes: Sizes) -> tuple[Range, ...]:
+    actual = tuple(reversed(array.shape))
+    if image.name not in sizes:
+        return tuple((0, extent) for extent in actual)
+    ranges = _ranges(image.name, sizes[image.name], image.dimensions)
+    if tuple(extent for _, extent in ranges) != actual:
+        raise ArgumentError(
+            f"Image {image.name} is said to have extents {[e for _, e in ranges]}, innermost "
+            f"first, but its array has {list(actual)}."
+        )
+    return ranges
+
+
+def _output_ranges(output: str, pipeline: Pipeline, sizes: Sizes) -> tuple[Range, ...]:
+    given = sizes.get(output, pipeline.estimate(output))
+    if given is None:
+        raise ArgumentError(
+            f"The size of output {output} is not given and pipeline {pipeline.name} has no "
+            "estimate of it; pass its extents, innermost first."
+        )
+    return _ranges(output, given, len(pipeline.function(output).args))
+
+
+def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple[Range, ...]:
+    ranges = tuple((0, int(g)) if not isinstance(g, tuple) else g for g in given)
+    if len(ranges) != dimensions:
+        raise ArgumentError(
+            f"{buffer} has {dimensions} dimensions, but its size names {len(ranges)}."
+        )
+    for d, (_, extent) in enumerate(ranges):
+        if extent < 0:
+            raise ArgumentError(f"The extent of dimension {d} of {buffer} is {extent}.")
+    return ranges
+
+
+def _scalar(scalar: Scalar, params: Scalars) -> int | float | bool:
+    value = params.get(scalar.name, scalar.default)
+    if value is None:
+        raise ArgumentError(
+            f"Parameter {scalar.name} ({scalar.type}) has no default and is not given."
+        )
+    if scalar.type.is_float:
+        return float(scalar.type.dtype.type(value))
+    if int(value) != value or not scalar.type.holds(int(value)):
+        raise ArgumentError(
+            f"Parameter {scalar.name} is {scalar.type}, which cannot hold {value}: "
+            f"it holds whole numbers from {scalar.type.min_value} to {scalar.type.max_value}."
+        )
+    return int(value)

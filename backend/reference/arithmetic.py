@@ -1,0 +1,124 @@
+"""Halide's arithmetic on NumPy arrays: one function an operator, exact in the element type.
+
+Operands have one dtype, and results keep it: nothing is promoted, float32 stays float32.
+
+- Integers wrap modulo 2**bits. Of signed 32 and 64 bit integers Halide says that overflow is
+  undefined; here it wraps, which is what its code does.
+- Integer ``div`` rounds so that the remainder ``mod`` lies in ``[0, abs(divisor))``; both are 0
+  for a zero divisor; the smallest integer divided by -1 wraps to itself.
+- Float ``mod`` is ``a - b * floor(a / b)``.
+- ``min`` is ``a if a < b else b`` and ``max`` is ``a if a > b else b``, which gives ``b`` where
+  either is NaN or both are zeros (the x86 instructions, as in Halide with strict_float).
+- Booleans are one-bit integers: ``add`` and ``sub`` are exclusive or, a cast to bool keeps the
+  lowest bit.
+- A float converts to an integer by truncation toward zero. Halide leaves a value out of range
+  undefined; here it becomes the nearest integer of the type, and NaN becomes 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from backend.arguments import Array
+from spaces.model.types import Type
+
+
+def convert(target: Type, value: Array) -> Array:
+    """``value`` cast to ``target`` as :class:`spaces.model.expr.Cast` means it."""
+    if target.is_float or value.dtype.kind != "f":
+        if target.is_bool and value.dtype.kind != "b":
+            return np.asarray((value & 1).astype(bool))
+        return np.asarray(value.astype(target.dtype))
+    whole = np.trunc(value)
+    # Both limits are powers of two (or 0), hence exact in any float type.
+    below = whole <= float(target.min_value)
+    above = whole >= float(target.max_value + 1)
+    inside = np.where(below | above | np.isnan(whole), whole.dtype.type(0), whole)
+    element = target.dtype.type
+    limited = np.where(below, element(target.min_value), inside.astype(target.dtype))
+    return np.where(above, element(target.max_value), limited)
+
+
+def _add(a: Array, b: Array) -> Array:
+    return np.logical_xor(a, b) if a.dtype.kind == "b" else np.add(a, b)
+
+
+def _sub(a: Array, b: Array) -> Array:
+    return np.logical_xor(a, b) if a.dtype.kind == "b" else np.subtract(a, b)
+
+
+def _div(a: Array, b: Array) -> Array:
+    match a.dtype.kind:
+        case "f":
+            return np.divide(a, b)
+        case "b":
+            return np.logical_and(a, b)
+        case "u":
+            return np.floor_divide(a, b)
+    quotient = np.floor_divide(a, b)
+    # The floor leaves a negative remainder under a negative divisor: one more fits.
+    return quotient if np.all(b > 0) else np.add(quotient, np.remainder(a, b) < 0, dtype=a.dtype)
+
+
+def _mod(a: Array, b: Array) -> Array:
+    match a.dtype.kind:
+        case "f":
+            return np.subtract(a, np.multiply(b, np.floor(np.divide(a, b))))
+        case "b":
+            return np.zeros_like(np.logical_and(a, b))
+        case "u":
+            return np.remainder(a, b)
+    remainder = np.remainder(a, b)
+    return np.where(remainder < 0, np.subtract(remainder, b), remainder)
+
+
+def _min(a: Array, b: Array) -> Array:
+    return np.where(a < b, a, b) if a.dtype.kind == "f" else np.minimum(a, b)
+
+
+def _max(a: Array, b: Array) -> Array:
+    return np.where(a > b, a, b) if a.dtype.kind == "f" else np.maximum(a, b)
+
+
+def _abs(a: Array) -> Array:
+    if a.dtype.kind != "i":
+        return np.abs(a)
+    return np.abs(a).astype(f"u{a.dtype.itemsize}")
+
+
+OPERATORS: Mapping[str, Callable[..., Array]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": np.multiply,
+    "div": _div,
+    "mod": _mod,
+    "min": _min,
+    "max": _max,
+    "abs": _abs,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "select": np.where,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "exp": np.exp,
+    "log": np.log,
+    "pow": np.power,
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+"""The array function of every operator of :data:`spaces.model.expr.OPERATORS`.
+
+``sin`` to ``pow`` are NumPy's in the operand's type, a few units in the last place from any other
+implementation; the rest is exact.
+"""

@@ -1,0 +1,96 @@
+"""Boxes of coordinates, the values of a Func or image on one, and meshes of variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import ArgumentError, Array
+
+Box: TypeAlias = tuple[tuple[int, int], ...]
+"""The first and the last coordinate of each dimension, innermost first; never empty."""
+
+LARGEST_BOX = 1 << 31
+"""Elements above which a box is taken for a coordinate that should have been clamped."""
+
+
+class ImageBoundsError(ArgumentError):
+    """An image is read outside of the array given for it."""
+
+
+def union(a: Box | None, b: Box) -> Box:
+    """The smallest box that contains both."""
+    if a is None:
+        return b
+    return tuple((min(p, r), max(q, s)) for (p, q), (r, s) in zip(a, b, strict=True))
+
+
+def covers(outer: Box, inner: Box) -> bool:
+    """Whether every coordinate of ``inner`` lies in ``outer``."""
+    return all(p <= r and s <= q for (p, q), (r, s) in zip(outer, inner, strict=True))
+
+
+def shape(box: Box) -> tuple[int, ...]:
+    """The NumPy shape of an array of the box's values: dimension 0 last."""
+    return tuple(high - low + 1 for low, high in reversed(box))
+
+
+def box_of(coordinates: Sequence[Array]) -> Box | None:
+    """The smallest box around coordinates; None if there are none."""
+    if any(c.size == 0 for c in coordinates):
+        return None
+    return tuple((int(c.min()), int(c.max())) for c in coordinates)
+
+
+def checked(func: str, box: Box) -> Box:
+    """The box itself, unless it is absurdly large.
+
+    Raises:
+        ArgumentError: it has more than :data:`LARGEST_BOX` elements.
+    """
+    if math.prod(shape(box)) > LARGEST_BOX:
+        ranges = ", ".join(f"{low} .. {high}" for low, high in box)
+        raise ArgumentError(
+            f"Func {func} would be needed at {ranges}, too much to compute; "
+            "clamp the coordinates at which it is read or updated."
+        )
+    return box
+
+
+@frozen
+class Values:
+    """A Func or image, known on a box."""
+
+    box: Box
+    array: Array
+
+    def at(self, coordinates: Sequence[Array]) -> Array:
+        """The values at coordinates inside the box, innermost first."""
+        lows = [low for low, _ in self.box]
+        places = [c - low for c, low in zip(coordinates, lows, strict=True)]
+        return np.asarray(self.array[tuple(reversed(places))])
+
+    def offsets(self, coordinates: Sequence[Array]) -> Array:
+        """The places of coordinates in the flattened array."""
+        result = np.zeros((), np.intp)
+        stride = 1
+        for c, (low, high) in zip(coordinates, self.box, strict=True):
+            result = result + (c.astype(np.intp) - low) * stride
+            stride *= high - low + 1
+        return np.asarray(result)
+
+
+def mesh(ranges: Sequence[tuple[str, int, int]]) -> dict[str, Array]:
+    """Int32 coordinates for variables with their first and last value, the outermost first.
+
+    Each variable has a NumPy axis of its own, so that they broadcast to the whole box.
+    """
+    result: dict[str, Array] = {}
+    for axis, (name, low, high) in enumerate(ranges):
+        along = np.arange(low, high + 1, dtype=np.int32)
+        result[name] = along.reshape([-1 if a == axis else 1 for a in range(len(ranges))])
+    return result

@@ -1,0 +1,275 @@
+"""Which Func is needed on which box, and its values: boxes consumers first, values producers first.
+
+A box that depends on data is found by evaluating that data on the way. What a Func is needed for
+may grow then; it is evaluated again on the larger box, which costs time only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from attrs import define, field
+
+from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.reference.boxes import (
+    Box,
+    ImageBoundsError,
+    Values,
+    box_of,
+    checked,
+    covers,
+    shape,
+    union,
+)
+from backend.reference.formula import Formula
+from backend.reference.updates import Domain, OutgrownError, Update
+from spaces.model.expr import Call, Expr, Variable, cast, walk
+from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.types import Int32
+
+
+def evaluate(
+    pipeline: Pipeline,
+    inputs: Mapping[str, Array],
+    params: Scalars | None = None,
+    sizes: Sizes | None = None,
+) -> dict[str, Array]:
+    """The values of every output.
+
+    Args:
+        pipeline: the algorithm.
+        inputs: an array for each image, dimension 0 as its last axis.
+        params: values of scalar parameters; those left out take their default.
+        sizes: for each output the extent, or the (min, extent), of each dimension, innermost
+            first; an output left out takes its estimate. An image may be named too, to give its
+            first coordinates.
+
+    Raises:
+        ArgumentError: the arguments do not fit the pipeline.
+        ImageBoundsError: an image is read outside of its array.
+    """
+    arguments = bind(pipeline, inputs, params, sizes)
+    with np.errstate(all="ignore"):
+        return _Evaluation(pipeline, arguments).outputs()
+
+
+@define
+class _Evaluation:
+    """The state of one evaluation."""
+
+    pipeline: Pipeline
+    arguments: Arguments
+    _functions: dict[str, Function] = field(init=False)
+    _images: dict[str, Values] = field(init=False)
+    _constants: dict[str, Array] = field(init=False)
+    _wanted: dict[str, Box] = field(init=False, factory=dict)
+    _done: dict[str, Values] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._functions = {f.name: f for f in self.pipeline.functions}
+        self._images = {
+            name: Values(
+                tuple((low, low + extent - 1) for low, extent in self.arguments.ranges[name]), array
+            )
+            for name, array in self.arguments.images.items()
+        }
+        self._constants = {
+            name: np.asarray(value, np.int32) for name, value in self.arguments.sizes().items()
+        }
+        self._constants |= {
+            s.name: np.asarray(self.arguments.scalars[s.name], s.type.dtype)
+            for s in self.pipeline.scalars
+        }
+
+    def outputs(self) -> dict[str, Array]:
+        """The values of every output on the ranges asked for."""
+        asked: dict[str, Box] = {}
+        for name in self.pipeline.outputs:
+            ranges = self.arguments.ranges[name]
+            if all(extent for _, extent in ranges):
+                asked[name] = tuple((low, low + extent - 1) for low, extent in ranges)
+        self._wanted.update(asked)
+        self._find_boxes()
+        for function in self.pipeline.functions:
+            if function.name in self._wanted:
+                self._values(function.name, self._wanted[function.name])
+        return {name: self._output(name, asked.get(name)) for name in self.pipeline.outputs}
+
+    def _output(self, name: str, box: Box | None) -> Array:
+        if box is None:
+            dtype = self._functions[name].type.dtype
+            return np.empty(self.arguments.shape(name), dtype)
+        values = self._done[name]
+        crop = tuple(
+            slice(low - first, high - first + 1)
+            for (low, high), (first, _) in zip(box, values.box, strict=True)
+        )
+        return np.array(values.array[tuple(reversed(crop))])
+
+    def _find_boxes(self) -> None:
+        """Consumers first, add to what is wanted of each Func what the others read of it."""
+        for function in reversed(self.pipeline.functions):
+            if function.name not in self._wanted:
+                continue
+            box = self._settled(function, self._wanted[function.name])
+            self._wanted[function.name] = box
+            for name, needed in self._reads(function, box).items():
+                self._wanted[name] = union(self._wanted.get(name), needed)
+
+    def _values(self, name: str, box: Box) -> Values:
+        """The values of a Func on ``box`` or more."""
+        known = self._done.get(name)
+        if known is not None:
+            if covers(known.box, box):
+                return known
+            box = union(known.box, box)
+        box = union(self._wanted.get(name), box)
+        function = self._functions[name]
+        while True:
+            box = checked(name, self._settled(function, box))
+            for target, needed in self._reads(function, box).items():
+                self._values(target, needed)
+            try:
+                self._done[name] = self._computed(function, box)
+                return self._done[name]
+            except OutgrownError as outgrown:
+                box = union(box, outgrown.box)
+
+    def _computed(self, function: Function, box: Box) -> Values:
+        """All stages of a Func on ``box``, one after the other."""
+        pure, *updates = function.stages
+        env = {**self._constants, **next(self._domain(function, pure, box).meshes())}
+        (value,) = Formula((pure.value,)).values(env, partial(self._read, function.name, None))
+        own = Values(box, np.empty(shape(box), function.type.dtype))
+        own.array[...] = value
+        read = partial(self._read, function.name, own)
+        for stage in updates:
+            domain = self._domain(function, stage, box)
+            Update(function, stage, domain, own, self._constants, read).run()
+        return own
+
+    def _read(
+        self, reader: str, own: Values | None, call: Call, coordinates: Sequence[Array]
+    ) -> Array:
+        box = box_of(coordinates)
+        if box is None:
+            return np.empty(np.broadcast_shapes(*(c.shape for c in coordinates)), call.type.dtype)
+        if call.target in self._images:
+            self._check_image(reader, call.target, box)
+            return self._images[call.target].at(coordinates)
+        if call.target != reader:
+            return self._values(call.target, box).at(coordinates)
+        if own is None:
+            raise ArgumentError(
+                f"The reduction domain of an update of Func {reader} depends on {reader} itself."
+            )
+        if not covers(own.box, box):
+            raise OutgrownError(box)
+        return own.at(coordinates)
+
+    def _check_image(self, reader: str, image: str, box: Box) -> None:
+        given = self._images[image].box
+        for d, ((low, high), (first, last)) in enumerate(zip(box, given, strict=True)):
+            if low < first or high > last:
+                raise ImageBoundsError(
+                    f"Func {reader} reads image {image} at {low} .. {high} in dimension {d}, "
+                    f"but the array given has only {_shown(first, last)} there; pass a larger "
+                    "image, ask for a smaller output, or add a boundary condition."
+                )
+
+    def _reads(self, function: Function, box: Box) -> dict[str, Box]:
+        """The box that ``function`` on ``box`` reads of each other Func; images are checked."""
+        needed: dict[str, Box] = {}
+        for stage in function.stages:
+            domain = self._domain(function, stage, box)
+            for level in _nesting(stage, function.name):
+                for inner in _calls_in(*(a for call in level for a in call.args)):
+                    if inner.target in self._functions:
+                        self._values(inner.target, needed[inner.target])
+                for call, found in self._boxes(function.name, domain, level).items():
+                    if call.target != function.name:
+                        needed[call.target] = union(needed.get(call.target), found)
+        for image in self._images:
+            if image in needed:
+                self._check_image(function.name, image, needed.pop(image))
+        return needed
+
+    def _boxes(self, reader: str, domain: Domain, calls: Sequence[Call]) -> dict[Call, Box]:
+        """The box of coordinates of each of several calls over a whole domain."""
+        formula = Formula(tuple(a for call in calls for a in call.args))
+        read = partial(self._read, reader, None)
+        found: dict[Call, Box] = {}
+        for points in domain.meshes():
+            values = iter(formula.values({**self._constants, **points}, read))
+            for call in calls:
+                box = box_of([next(values) for _ in call.args])
+                if box is not None:
+                    found[call] = union(found.get(call), box)
+        return found
+
+    def _settled(self, function: Function, box: Box) -> Box:
+        """``box`` and all that its update stages touch of the Func itself."""
+        for _ in range(1 + len(function.stages) * (1 + len(box))):
+            grown = box
+            for stage in function.stages[1:]:
+                left = Call(function.type, function.name, tuple(cast(Int32, a) for a in stage.args))
+                own = [c for c in (left, *stage.calls) if c.target == function.name]
+                plain = [c for c in own if not _reads_func(function.name, *c.args)]
+                domain = self._domain(function, stage, box)
+                for touched in self._boxes(function.name, domain, plain).values():
+                    grown = checked(function.name, union(grown, touched))
+            if grown == box:
+                return box
+            box = grown
+        raise ArgumentError(
+            f"The updates of Func {function.name} read ever more of {function.name}; it may read "
+            "itself only with the same pure Vars in the same places."
+        )
+
+    def _domain(self, function: Function, stage: Stage, box: Box) -> Domain:
+        """The points that a stage runs over when its Func is computed on ``box``."""
+        pure = tuple(
+            (name, low, high)
+            for arg, name, (low, high) in zip(stage.args, function.args, box, strict=True)
+            if isinstance(arg, Variable) and arg.name == name
+        )
+        bounds = Formula(tuple(e for r in stage.rvars for e in (r.min, r.extent)))
+        limits = bounds.values(self._constants, partial(self._read, function.name, None))
+        reduction = tuple(
+            (r.name, int(low), int(low) + int(extent) - 1)
+            for r, low, extent in zip(stage.rvars, limits[::2], limits[1::2], strict=True)
+        )
+        return Domain(reduction, pure)
+
+
+def _calls_in(*roots: Expr) -> list[Call]:
+    return [n for n in walk(*roots) if isinstance(n, Call)]
+
+
+def _reads_func(name: str, *roots: Expr) -> bool:
+    return any(c.target == name for c in _calls_in(*roots))
+
+
+def _nesting(stage: Stage, own: str) -> list[list[Call]]:
+    """The calls of a stage by depth: those whose coordinates call nothing come first.
+
+    Left out are calls whose coordinates read the Func itself; they are met when it is computed.
+    """
+    depths: dict[Call, int] = {}
+    bounds = [e for r in stage.rvars for e in (r.min, r.extent)]
+    below: dict[Expr, int] = {}
+    for node in walk(stage.value, *stage.args, *bounds):
+        below[node] = max((below[c] for c in node.children), default=0)
+        if isinstance(node, Call):
+            depths[node] = below[node]
+            below[node] += 1
+    calls = [c for c in depths if not _reads_func(own, *c.args)]
+    return [
+        [c for c in calls if depths[c] == level] for level in sorted({depths[c] for c in calls})
+    ]
+
+
+def _shown(first: int, last: int) -> str:
+    return f"{first} .. {last}" if first <= last else "no elements"

@@ -1,0 +1,195 @@
+"""Update stages: their points in the order of the reduction domain, the pure Vars as arrays.
+
+Iterations that differ in pure Vars only are independent, since a Func may read itself only with
+the same pure Vars in the same places; so all of them are done at once, and the points of the
+reduction domain one after the other, ``r.x`` fastest. Two forms need no such loop to get the same
+bits: an accumulation ``f(i) = f(i) op e`` and an assignment ``f(i) = e``, where neither ``i`` nor
+``e`` reads ``f``. NumPy applies both element by element, in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import Array
+from backend.reference.boxes import Box, Values, box_of, covers, mesh
+from backend.reference.formula import Environment, Formula, Read, prepare
+from spaces.model.expr import Call, Expr, Op, Variable, cast, walk
+from spaces.model.pipeline import Function, Stage
+from spaces.model.types import Int32
+
+CHUNK = 1 << 22
+"""Points that are evaluated at once; bounds the memory that a large reduction takes."""
+
+
+class OutgrownError(Exception):
+    """A stage touches its own Func outside of the box it is being computed on."""
+
+    def __init__(self, box: Box) -> None:
+        super().__init__(box)
+        self.box = box
+
+
+def _points(ranges: Sequence[tuple[str, int, int]]) -> int:
+    return math.prod(max(0, high - low + 1) for _, low, high in ranges)
+
+
+@frozen
+class Domain:
+    """The points of one stage: RVars and the pure Vars, each with its first and last value."""
+
+    reduction: tuple[tuple[str, int, int], ...]
+    """RVars, innermost first."""
+    pure: tuple[tuple[str, int, int], ...]
+
+    @property
+    def reduction_points(self) -> int:
+        """Points of the reduction domain; 1 if there is none."""
+        return _points(self.reduction)
+
+    @property
+    def pure_points(self) -> int:
+        """Points of the pure Vars."""
+        return _points(self.pure)
+
+    def meshes(self) -> Iterator[dict[str, Array]]:
+        """Meshes that make up the domain in order, none much larger than :data:`CHUNK`."""
+        pure = tuple(reversed(self.pure))
+        if not self.reduction_points:
+            return
+        if not self.reduction:
+            yield mesh(pure)
+            return
+        *inner, (name, low, high) = self.reduction
+        step = max(1, CHUNK // (self.pure_points * _points(inner)))
+        for start in range(low, high + 1, step):
+            outer = (name, start, min(high, start + step - 1))
+            yield mesh((outer, *reversed(inner), *pure))
+
+
+@frozen
+class Update:
+    """One update stage about to run on the values that its Func has so far."""
+
+    function: Function
+    stage: Stage
+    domain: Domain
+    values: Values
+    constants: Environment
+    read: Read
+
+    def run(self) -> None:
+        """Change the values in place.
+
+        Raises:
+            OutgrownError: the Func is read or updated outside of its box.
+        """
+        # Bulk pays where few iterations can be done at once otherwise.
+        many = self.domain.reduction_points > self.domain.pure_points
+        accumulation = self._accumulation()
+        if many and accumulation is not None:
+            self._accumulate(*accumulation)
+        elif not self.stage.rvars or (many and not self._reads_itself(*self._roots)):
+            self._assign()
+        else:
+            self._in_order()
+
+    @property
+    def _indices(self) -> tuple[Expr, ...]:
+        return tuple(cast(Int32, a) for a in self.stage.args)
+
+    @property
+    def _roots(self) -> tuple[Expr, ...]:
+        return (self.stage.value, *self._indices)
+
+    def _reads_itself(self, *roots: Expr) -> bool:
+        return any(isinstance(n, Call) and n.target == self.function.name for n in walk(*roots))
+
+    def _accumulation(self) -> tuple[np.ufunc, Expr] | None:
+        """Operation and operand of ``f(i) = f(i) op e``, if the stage has this form."""
+        value = self.stage.value
+        if not isinstance(value, Op) or value.type.is_bool or value.name not in _ACCUMULATIONS:
+            return None
+        if value.type.is_float and value.name in ("min", "max"):
+            return None  # their choice among NaNs and zeros depends on the order of operands
+        first, second = value.args
+        if self._is_own_element(first):
+            operand = second
+        elif self._is_own_element(second) and value.name != "sub":
+            operand = first
+        else:
+            return None
+        if self._reads_itself(operand, *self.stage.args):
+            return None
+        return _ACCUMULATIONS[value.name], operand
+
+    def _is_own_element(self, expr: Expr) -> bool:
+        return (
+            isinstance(expr, Call)
+            and expr.target == self.function.name
+            and all(a is b for a, b in zip(expr.args, self._indices, strict=True))
+        )
+
+    def _accumulate(self, operation: np.ufunc, operand: Expr) -> None:
+        formula = Formula((operand, *self._indices))
+        for points in self.domain.meshes():
+            value, *indices = formula.values({**self.constants, **points}, self.read)
+            offsets, flat = self._flat(points, indices, value)
+            operation.at(self.values.array.reshape(-1), offsets, flat)
+
+    def _assign(self) -> None:
+        formula = Formula(self._roots)
+        for points in self.domain.meshes():
+            value, *indices = formula.values({**self.constants, **points}, self.read)
+            offsets, flat = self._flat(points, indices, value)
+            self.values.array.reshape(-1)[offsets] = flat
+
+    def _flat(self, points: Environment, indices: list[Array], value: Array) -> tuple[Array, Array]:
+        """Offset and value of each point, one-dimensional in the order of the domain."""
+        self._check(indices)
+        whole = np.broadcast_shapes(*(p.shape for p in points.values()))
+        offsets = np.broadcast_to(self.values.offsets(indices), whole)
+        return offsets.reshape(-1), np.broadcast_to(value, whole).reshape(-1)
+
+    def _in_order(self) -> None:
+        env = {**self.constants, **mesh(tuple(reversed(self.domain.pure)))}
+        names = [name for name, _, _ in reversed(self.domain.reduction)]
+        ranges = [range(low, high + 1) for _, low, high in reversed(self.domain.reduction)]
+        env.update(
+            (name, np.asarray(r.start, np.int32)) for name, r in zip(names, ranges, strict=True)
+        )
+
+        def varies(node: Expr) -> bool:
+            if isinstance(node, Variable):
+                return node.name in names
+            return isinstance(node, Call) and node.target == self.function.name
+
+        if not self.domain.reduction_points:
+            return  # then not even what is common to all points may be evaluated
+        formula = prepare(self._roots, varies, env, self.read)
+        for point in itertools.product(*ranges):
+            for name, coordinate in zip(names, point, strict=True):
+                env[name] = np.asarray(coordinate, np.int32)
+            value, *indices = formula.values(env, self.read)
+            self._check(indices)
+            places = [i - low for i, (low, _) in zip(indices, self.values.box, strict=True)]
+            self.values.array[tuple(reversed(places))] = value
+
+    def _check(self, indices: list[Array]) -> None:
+        box = box_of(indices)
+        if box is not None and not covers(self.values.box, box):
+            raise OutgrownError(box)
+
+
+_ACCUMULATIONS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
