@@ -1,0 +1,43 @@
+"""What the splits of a stage alone tell about its loops."""
+
+from __future__ import annotations
+
+from spaces.model.expr import Const
+from spaces.model.pipeline import Stage
+from spaces.model.schedule import DomainOrder, Factor, Split
+
+
+def constant_extents(stage: Stage, order: DomainOrder) -> dict[str, Factor]:
+    """Loops whose extent is a constant, or a parameter (by its name), whatever the sizes of images.
+
+    These are the inner loops of splits, RVars of constant extent, and what is made from them.
+    """
+    extents: dict[str, Factor] = {
+        r.name: int(r.extent.value) for r in stage.rvars if isinstance(r.extent, Const)
+    }
+    for record in order.splits:
+        if isinstance(record, Split):
+            old, factor = extents.pop(record.old, None), record.factor
+            if isinstance(old, int) and isinstance(factor, int) and factor > 0:
+                extents[record.outer] = -(-old // factor)
+            extents[record.inner] = factor
+        else:
+            inner, outer = extents.pop(record.inner, None), extents.pop(record.outer, None)
+            if isinstance(inner, int) and isinstance(outer, int):
+                extents[record.fused] = inner * outer
+    return {name: extent for name, extent in extents.items() if name in order.names}
+
+
+def reduction_loops(stage: Stage, order: DomainOrder) -> frozenset[str]:
+    """Loops that are RVars or made from them."""
+    reduced = {r.name for r in stage.rvars}
+    for record in order.splits:
+        if isinstance(record, Split):
+            used, made = {record.old}, {record.outer, record.inner}
+        else:
+            used, made = {record.inner, record.outer}, {record.fused}
+        if used & reduced:
+            reduced = (reduced - used) | made
+        else:
+            reduced -= made  # A shadowed name.
+    return frozenset(reduced)
