@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
-from backend.arguments import Array
+from backend.arguments import ArgumentError, Array
 from backend.reference.arithmetic import OPERATORS, convert
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
@@ -54,6 +54,10 @@ class Formula:
             case Const():
                 return np.asarray(node.value, node.type.dtype)
             case Variable():
+                if node.name not in env:
+                    raise ArgumentError(
+                        f"`{node.name}` has no value: no image, output or parameter gives it one."
+                    )
                 return env[node.name]
             case Cast():
                 return convert(node.type, operands[0])
