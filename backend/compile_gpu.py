@@ -1,0 +1,148 @@
+"""Compile a pipeline under a schedule for a GPU: CUDA C text, and a host program around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.buffers import Outputs, image_arrays, sizes_of
+from backend.compile import Checked
+from backend.compile import _size_error as size_error
+from backend.cuda.emulator import Emulator
+from backend.cuda.host import MOST_ELEMENTS, host_program
+from backend.cuda.host_part import HostFunction, compile_host_part
+from backend.cuda.kernel import Kernel
+from backend.cuda.nvrtc import KernelResources, compile_cuda
+from backend.cuda.printer import PrintedProgram, print_kernels
+from backend.cuda.program import CudaExecutor
+from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
+from backend.llvm.threads import default_pool
+from backend.lowering.gpu_passes import lower_gpu
+from spaces.model.algebra import evaluate
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+@frozen(eq=False)
+class GpuPipeline:
+    """CUDA text of one pipeline under one schedule, with what runs it.
+
+    Attributes:
+        pipeline: the algorithm.
+        schedule: how it is executed.
+        arch: the architecture that :meth:`resources` compiles for, as ``sm_80``.
+        program: the kernels and the host program before printing.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    arch: str
+    program: GpuProgram
+    _printed: PrintedProgram
+    _parts: Mapping[str, HostFunction]
+
+    @property
+    def source(self) -> str:
+        """The CUDA C text."""
+        return self._printed.module.source
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Each kernel's name, parameters, block size and shared memory, in order of launch."""
+        return self._printed.module.kernels
+
+    def resources(self) -> Mapping[str, KernelResources]:
+        """Registers, spills and shared memory of each kernel by name, as the compiler counts them.
+
+        Raises:
+            CudaUnavailable: the compiler's library is not here.
+        """
+        return compile_cuda(self.source, self.arch).kernels
+
+    def run(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Array] | None = None,
+        *,
+        executor: CudaExecutor | None = None,
+    ) -> dict[str, Array]:
+        """Compute every output.
+
+        Args:
+            inputs: an array for each image, dimension 0 as its last axis, with any strides.
+            params: values of scalar parameters; those left out take their default.
+            sizes: for each output the extent, or the (min, extent), of each dimension, innermost
+                first; one left out takes the shape of its array in ``out``, else its estimate. An
+                image may be named too, to say where its coordinates begin.
+            out: arrays to write outputs to, and to return for them; others are made.
+            executor: what runs the kernels; the emulator on the CPU if none is given.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+            SizeError: they do not fit the schedule: tails, or what it reads of an image.
+            CudaError: a launch failed.
+        """
+        arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
+        outputs = Outputs.make(self.pipeline, arguments, out or {})
+        if outputs.are_empty():
+            return outputs.results()
+        images = image_arrays(self.pipeline, arguments, outputs.written)
+        values = self._values(arguments)
+        host = host_program(self.program.body, self._printed, self._parts, values)
+        runner = Emulator() if executor is None else executor
+        buffers = {**images, **outputs.written, **host.arrays}
+        runner.run(self._printed.module, host.steps, buffers, {})
+        return outputs.results()
+
+    def _values(self, arguments: Arguments) -> dict[str, int | float]:
+        """All sizes, strides and scalars of a call, checked."""
+        sizes = arguments.sizes()
+        whole = {n: int(v) for n, v in arguments.scalars.items() if v == v and v == int(v)}
+        for requirement in self.program.requirements:
+            if not evaluate(requirement.condition, {**sizes, **whole}):
+                raise size_error(requirement, arguments)
+        strides: dict[str, int] = {}
+        for buffer, ranges in arguments.ranges.items():
+            stride, reach = 1, 0
+            for d, (low, extent) in enumerate(ranges):
+                strides[f"{buffer}.stride.{d}"] = stride
+                reach += max(abs(low), abs(low + extent)) * stride
+                stride *= extent
+            if reach > MOST_ELEMENTS:
+                raise ArgumentError(
+                    f"{buffer} is too large or too far from the origin: kernels can index "
+                    f"{MOST_ELEMENTS} elements at most."
+                )
+        return {**sizes, **strides, **arguments.scalars}
+
+
+def compile_gpu(
+    pipeline: Pipeline, schedule: Schedule | Checked, arch: str = "sm_80"
+) -> GpuPipeline:
+    """Compile ``pipeline`` under a legal schedule for a GPU. No GPU is needed to do so.
+
+    Args:
+        pipeline: the algorithm.
+        schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
+        arch: the architecture to read resources for; the text is the same for all.
+
+    Raises:
+        GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
+    """
+    plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
+    nest = loop_nest(pipeline, schedule) if isinstance(schedule, Schedule) else schedule.nest
+    program = lower_gpu(nest)
+    types = {buffer.name: buffer.type for buffer in program.buffers}
+    nodes = tuple(walk_host(program.body))
+    types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
+    parts = {
+        node.name: compile_host_part(node, types, default_pool())
+        for node in nodes
+        if isinstance(node, HostPart)
+    }
+    return GpuPipeline(pipeline, plain, arch, program, print_kernels(program, types), parts)

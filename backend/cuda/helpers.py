@@ -1,0 +1,78 @@
+"""Small device functions for what C has no operator for; a text holds those that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+HELPERS: Mapping[str, str] = {
+    "euclid_div": """\
+// Rounds so that the remainder is never negative; 0 for a zero divisor. U is T without its sign.
+template <class T, class U> static __device__ inline T euclid_div(T a, T b) {
+    if (b == 0) return 0;
+    if (b == (T)-1) return (T)((U)0 - (U)a);
+    T quotient = a / b;
+    return a % b < 0 ? (b > 0 ? quotient - 1 : quotient + 1) : quotient;
+}
+""",
+    "euclid_mod": """\
+// The remainder of euclid_div: from 0 up to the magnitude of the divisor; 0 for a zero divisor.
+template <class T> static __device__ inline T euclid_mod(T a, T b) {
+    if (b == 0 || b == (T)-1) return 0;
+    T rest = a % b;
+    return rest < 0 ? (b > 0 ? rest + b : rest - b) : rest;
+}
+""",
+    "unsigned_div": """\
+// 0 for a zero divisor.
+template <class T> static __device__ inline T unsigned_div(T a, T b) { return b == 0 ? 0 : a / b; }
+""",
+    "unsigned_mod": """\
+// 0 for a zero divisor.
+template <class T> static __device__ inline T unsigned_mod(T a, T b) { return b == 0 ? 0 : a % b; }
+""",
+    "magnitude": """\
+// The magnitude of the least integer does not fit its own type T, but it fits U.
+template <class T, class U> static __device__ inline U magnitude(T a) {
+    return a < 0 ? (U)0 - (U)a : (U)a;
+}
+""",
+    "lesser": """\
+// The second operand where either is NaN, unlike fmin.
+template <class T> static __device__ inline T lesser(T a, T b) { return a < b ? a : b; }
+""",
+    "greater": """\
+// The second operand where either is NaN, unlike fmax.
+template <class T> static __device__ inline T greater(T a, T b) { return a > b ? a : b; }
+""",
+    "float_mod": """\
+static __device__ inline float float_mod(float a, float b) { return a - b * floorf(a / b); }
+static __device__ inline double float_mod(double a, double b) { return a - b * floor(a / b); }
+""",
+    "to_int": """\
+// Toward zero; a value out of range gives the nearest integer, NaN gives 0.
+static __device__ inline int to_int(float x) { return __float2int_rz(x); }
+static __device__ inline int to_int(double x) { return x != x ? 0 : __double2int_rz(x); }
+""",
+    "to_uint": """\
+// Toward zero; a value out of range gives the nearest integer, NaN gives 0.
+static __device__ inline unsigned int to_uint(float x) { return __float2uint_rz(x); }
+static __device__ inline unsigned int to_uint(double x) {
+    return x != x ? 0u : __double2uint_rz(x);
+}
+""",
+    "to_llong": """\
+// Toward zero; a value out of range gives the nearest integer, NaN gives 0.
+static __device__ inline long long to_llong(float x) { return x != x ? 0ll : __float2ll_rz(x); }
+static __device__ inline long long to_llong(double x) { return x != x ? 0ll : __double2ll_rz(x); }
+""",
+    "to_ullong": """\
+// Toward zero; a value out of range gives the nearest integer, NaN gives 0.
+static __device__ inline unsigned long long to_ullong(float x) {
+    return x != x ? 0ull : __float2ull_rz(x);
+}
+static __device__ inline unsigned long long to_ullong(double x) {
+    return x != x ? 0ull : __double2ull_rz(x);
+}
+""",
+}
+"""The text of each helper by its name."""

@@ -1,0 +1,146 @@
+"""The host program of a GPU program, worked out for one call as steps for an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from backend.arguments import ArgumentError
+from backend.cuda.expressions import ctype
+from backend.cuda.host_part import HostFunction
+from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
+from backend.cuda.printer import PrintedProgram
+from backend.gpu_program import (
+    GlobalArray,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+    Sequence,
+)
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr
+
+MOST_ELEMENTS = 2**31 - 1
+"""Indices are int, in kernels as in Halide."""
+
+
+@frozen
+class HostProgram:
+    """The steps of one call.
+
+    Attributes:
+        steps: what an executor runs.
+        arrays: buffers beyond those of the caller, which the CPU shares with the GPU.
+    """
+
+    steps: tuple[Step, ...]
+    arrays: Mapping[str, NDArray[Any]]
+
+
+def host_program(
+    body: HostNode,
+    printed: PrintedProgram,
+    parts: Mapping[str, HostFunction],
+    values: Mapping[str, int | float],
+) -> HostProgram:
+    """The steps of one call.
+
+    Args:
+        body: the host's part of the program.
+        printed: its kernels.
+        parts: what the CPU computes, by name.
+        values: all size variables, strides included, and all scalars.
+
+    Raises:
+        ArgumentError: an intermediate result is too large to index.
+    """
+    host = _Host(printed, parts)
+    steps = tuple(host.steps(body, values, {}))
+    return HostProgram(steps, host.arrays)
+
+
+@define
+class _Host:
+    printed: PrintedProgram
+    parts: Mapping[str, HostFunction]
+    arrays: dict[str, NDArray[Any]] = field(factory=dict)
+
+    def steps(
+        self, node: HostNode, values: Mapping[str, int | float], names: Mapping[str, str]
+    ) -> Iterator[Step]:
+        """The steps of ``node``; ``names`` are those of the buffers that are allocated."""
+        match node:
+            case Sequence(body=body):
+                for part in body:
+                    yield from self.steps(part, values, names)
+            case HostLoop(var=var, min=low, body=inside):
+                first = _number(low, values)
+                for place in range(first, first + _number(node.extent, values)):
+                    yield from self.steps(inside, {**values, var.name: place}, names)
+            case HostIf(condition=condition, body=inside):
+                if _number(condition, values):
+                    yield from self.steps(inside, values, names)
+            case GlobalArray():
+                yield from self._allocated(node, values, names)
+            case Launch():
+                yield self._launch(node, values, names)
+            case HostPart():
+                yield self._compute(self.parts[node.name], values, names)
+
+    def _allocated(
+        self, node: GlobalArray, values: Mapping[str, int | float], names: Mapping[str, str]
+    ) -> Iterator[Step]:
+        elements = _elements(node, values)
+        if not any(node.buffer in part.buffers for part in self.parts.values()):
+            yield AllocStep(node.buffer, ctype(node.type), elements)
+            yield from self.steps(node.body, values, names)
+            yield FreeStep(node.buffer)
+            return
+        # The CPU's arrays belong to the call; in a loop each round has its own.
+        name = f"{node.buffer}@{len(self.arrays)}"
+        self.arrays[name] = np.empty(elements, node.type.dtype)
+        yield from self.steps(node.body, values, {**names, node.buffer: name})
+
+    def _launch(
+        self, launch: Launch, values: Mapping[str, int | float], names: Mapping[str, str]
+    ) -> LaunchStep:
+        kernel = self.printed.kernels[launch.kernel.name]
+        x, y, z = (max(_number(size, values), 0) for size in launch.kernel.grid)
+        grid: Dim3 = (x, y, z)
+        buffers = (names.get(buffer, buffer) for buffer in kernel.buffers)
+        scalars = (values[scalar.name] for scalar in kernel.scalars)
+        return LaunchStep(kernel.record.name, grid, (*buffers, *scalars))
+
+    def _compute(
+        self, part: HostFunction, values: Mapping[str, int | float], names: Mapping[str, str]
+    ) -> HostStep:
+        actual = {buffer: names.get(buffer, buffer) for buffer in part.buffers}
+        known = {variable.name: values[variable.name] for variable in part.variables}
+
+        def run(arrays: Mapping[str, NDArray[Any]]) -> None:
+            part({buffer: arrays[name] for buffer, name in actual.items()}, known)
+
+        reads = tuple(actual[buffer] for buffer in part.reads)
+        return HostStep(part.name, run, reads, tuple(actual[buffer] for buffer in part.writes))
+
+
+def _number(formula: Expr, values: Mapping[str, int | float]) -> int:
+    """The value of a formula, which is over sizes, loop variables and whole scalars."""
+    return evaluate(formula, {n: int(v) for n, v in values.items() if v == v and v == int(v)})
+
+
+def _elements(node: GlobalArray, values: Mapping[str, int | float]) -> int:
+    elements = max(_number(node.elements, values), 0)
+    if elements > MOST_ELEMENTS:
+        raise ArgumentError(
+            f"{node.buffer} has {elements} elements to store, but kernels can index "
+            f"{MOST_ELEMENTS} at most; ask for a smaller output, or compute {node.buffer} inside "
+            "a loop of its consumer."
+        )
+    return elements

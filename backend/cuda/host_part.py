@@ -1,0 +1,102 @@
+"""A part of a GPU program that the CPU computes, compiled and called with host arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from backend.buffers import _word as scalar_word
+from backend.gpu_program import HostPart
+from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
+from backend.llvm.engine import CompiledModule, compile_module
+from backend.llvm.runtime import runtime_symbols
+from backend.llvm.threads import ThreadPool
+from backend.lowering.parallel import parallel
+from backend.lowering.statements import (
+    buffers_read,
+    buffers_written,
+    free_buffers,
+    free_variables,
+    walk_statements,
+)
+from backend.lowering.unroll import unroll
+from backend.lowering.vectorize import vectorize
+from backend.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.model.expr import Variable
+from spaces.model.types import Type
+
+_Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@frozen
+class HostFunction:
+    """Machine code of one host part.
+
+    Attributes:
+        buffers: the buffers it is called with, in order.
+        variables: the sizes, scalars and loop variables it is called with, in order.
+        reads: those of ``buffers`` that it reads.
+        writes: those of ``buffers`` that it writes.
+    """
+
+    name: str
+    buffers: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    _module: CompiledModule = field(repr=False, eq=False)
+    _pool: ThreadPool = field(repr=False, eq=False)
+
+    def __call__(
+        self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int | float]
+    ) -> None:
+        """Compute.
+
+        Args:
+            arrays: a dense array for each of ``buffers``.
+            values: a number for each of ``variables``.
+
+        Raises:
+            MemoryError: there is not enough memory for what the part stores.
+        """
+        words = [arrays[name].ctypes.data for name in self.buffers]
+        words += [scalar_word(v.type, values[v.name]) for v in self.variables]
+        packed = (ctypes.c_int64 * len(words))(*words)
+        entry = _Entry(self._module.address(ENTRY))
+        if entry(self._pool.address, ctypes.addressof(packed)) == OUT_OF_MEMORY:
+            raise MemoryError(
+                f"There is no memory for the intermediate values of {self.name}; compute them in "
+                "smaller tiles, or ask for a smaller output."
+            )
+
+
+def compile_host_part(part: HostPart, types: Mapping[str, Type], pool: ThreadPool) -> HostFunction:
+    """Machine code of ``part``, whose buffers have ``types``."""
+    buffers = free_buffers(part.body)
+    variables = free_variables(part.body)
+    inside = tuple(walk_statements(part.body))
+    lowered = LoopProgram(
+        name=part.name,
+        # Without dimensions: their sizes and strides come as scalars, as far as they are used.
+        buffers=tuple(BufferParameter(b, types[b], 0, True) for b in buffers),
+        scalars=tuple(ScalarParameter(v.name, v.type) for v in variables),
+        requirements=(),
+        body=part.body,
+    )
+    for lowering in (unroll, vectorize, parallel):
+        lowered = lowering(lowered)
+    read = {name for s in inside for name in buffers_read(s)}
+    written = {name for s in inside for name in buffers_written(s)}
+    return HostFunction(
+        name=part.name,
+        buffers=buffers,
+        variables=variables,
+        reads=tuple(b for b in buffers if b in read),
+        writes=tuple(b for b in buffers if b in written),
+        module=compile_module(llvm_module(lowered), runtime_symbols()),
+        pool=pool,
+    )

@@ -1,0 +1,222 @@
+"""Kernels as CUDA C text, by the conventions of `backend.cuda`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from backend.cuda.expressions import ExpressionPrinter, Root, ctype
+from backend.cuda.helpers import HELPERS
+from backend.cuda.kernel import (
+    DYNAMIC_SHARED_PRELUDE,
+    BufferParam,
+    CudaModule,
+    Kernel,
+    ScalarParam,
+)
+from backend.cuda.names import Names
+from backend.gpu_program import BLOCK, THREAD, DeviceFunction, GpuProgram
+from backend.lowering.statements import (
+    buffers_written,
+    free_buffers,
+    free_variables,
+    walk_statements,
+)
+from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
+from spaces.model.expr import Const, Expr, Variable
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Type
+
+STATIC_SHARED_BYTES = 48 * 1024
+"""Shared memory that a block may declare; more is asked for at launch. CUDA C++ Programming Guide,
+table "Technical Specifications per Compute Capability"."""
+
+_INDENT = "    "
+
+_SHARED_ALIGNMENT = 16
+"""Bytes; the least that suits every element type."""
+
+
+@frozen
+class PrintedKernel:
+    """A kernel's record, and what its parameters stand for.
+
+    Attributes:
+        function: the kernel that was printed.
+        record: name, parameters and sizes as the text has them.
+        buffers: the buffers that a launch passes, in order.
+        scalars: the variables that follow them.
+    """
+
+    function: DeviceFunction
+    record: Kernel
+    buffers: tuple[str, ...]
+    scalars: tuple[Variable, ...]
+
+
+@frozen
+class PrintedProgram:
+    """The text of all kernels of a program, and each kernel by its name in the program."""
+
+    module: CudaModule
+    kernels: Mapping[str, PrintedKernel]
+
+
+def print_kernels(program: GpuProgram, types: Mapping[str, Type]) -> PrintedProgram:
+    """The kernels of ``program`` as text.
+
+    Args:
+        program: its kernels and nothing else is printed.
+        types: the element type of every buffer outside kernels.
+    """
+    helpers: set[str] = set()
+    names = Names()
+    printed: dict[str, PrintedKernel] = {}
+    texts = []
+    for function in program.kernels:
+        printer = _KernelPrinter(function, types, helpers)
+        kernel = printer.kernel(names.fresh(function.name))
+        printed[function.name] = kernel
+        texts.append(printer.text(kernel.record))
+    parts = [text for name, text in HELPERS.items() if name in helpers]
+    if any(kernel.record.dynamic_shared_bytes for kernel in printed.values()):
+        parts.insert(0, DYNAMIC_SHARED_PRELUDE)
+    records = tuple(kernel.record for kernel in printed.values())
+    return PrintedProgram(CudaModule("\n".join([*parts, *texts]), records), printed)
+
+
+class _KernelPrinter:
+    def __init__(
+        self, function: DeviceFunction, types: Mapping[str, Type], helpers: set[str]
+    ) -> None:
+        self._function = function
+        self._types = types
+        self._names = Names()
+        self._expressions = ExpressionPrinter(
+            self._variable, self._buffer, self._names.fresh, helpers
+        )
+
+    def kernel(self, name: str) -> PrintedKernel:
+        """The record of the kernel, which shall be called ``name``."""
+        function, types = self._function, self._types
+        body = tuple(walk_statements(function.body))
+        written = {buffer for s in body for buffer in buffers_written(s)}
+        shared = {array.buffer for array in function.shared}
+        buffers = tuple(b for b in free_buffers(function.body) if b not in shared)
+        places = {v.name for v in (*THREAD, *BLOCK)}
+        scalars = tuple(v for v in free_variables(function.body) if v.name not in places)
+        is_dynamic = function.shared_bytes > STATIC_SHARED_BYTES
+        record = Kernel(
+            name=name,
+            params=(
+                *(BufferParam(self._buffer(b), ctype(types[b]), b in written) for b in buffers),
+                *(ScalarParam(self._variable(v.name), ctype(v.type)) for v in scalars),
+            ),
+            block=function.block,
+            static_shared_bytes=0 if is_dynamic else function.shared_bytes,
+            dynamic_shared_bytes=self._dynamic_bytes() if is_dynamic else 0,
+        )
+        return PrintedKernel(function, record, buffers, scalars)
+
+    def text(self, record: Kernel) -> str:
+        """The function as text."""
+        lines = [*self._shared(record), *self._places(), *self._statement(self._function.body)]
+        return f"{record.declaration()} {{\n{_text(lines)}}}\n"
+
+    def _variable(self, name: str) -> str:
+        # Names with a dot in them are loops and sizes: no word of C looks like `blur_s0_x`.
+        return self._names.of(name.replace(".s0.", "."), "" if "." in name else "arg")
+
+    def _buffer(self, name: str) -> str:
+        return self._names.of(name, "buf")
+
+    def _offsets(self) -> Iterator[tuple[int, int]]:
+        """Where each dynamic shared array begins, and where it ends."""
+        end = 0
+        for array in self._function.shared:
+            start = -(-end // _SHARED_ALIGNMENT) * _SHARED_ALIGNMENT
+            end = start + array.nbytes
+            yield start, end
+
+    def _dynamic_bytes(self) -> int:
+        return max((end for _, end in self._offsets()), default=0)
+
+    def _shared(self, record: Kernel) -> Iterator[str]:
+        arrays = self._function.shared
+        if not record.dynamic_shared_bytes:
+            for array in arrays:
+                name = self._buffer(array.buffer)
+                yield f"__shared__ {ctype(array.type)} {name}[{array.elements}];"
+            return
+        yield "DYNAMIC_SHARED(shared_bytes);"
+        for array, (start, _) in zip(arrays, self._offsets(), strict=True):
+            name, type = self._buffer(array.buffer), ctype(array.type)
+            yield f"{type}* const {name} = ({type}*)(shared_bytes + {start});"
+
+    def _places(self) -> Iterator[str]:
+        """The place of the thread and of its block as int, where they are used."""
+        used = {v.name for v in free_variables(self._function.body)}
+        for place in (*BLOCK, *THREAD):
+            if place.name in used:
+                yield f"const int {self._variable(place.name)} = (int){place.name};"
+
+    def _statement(self, statement: Statement) -> Iterator[str]:
+        match statement:
+            case Block(body=body):
+                for inner in body:
+                    yield from self._statement(inner)
+            case Store():
+                yield from self._store(statement)
+            case If():
+                yield from self._if(statement)
+            case For():
+                yield from self._for(statement)
+            case Allocate(buffer=name, type=type, elements=elements):
+                yield f"{ctype(type)} {self._buffer(name)}[{elements}];"
+                yield from self._statement(statement.body)
+            case Barrier():
+                yield "__syncthreads();"
+            case _:
+                raise TypeError(f"A kernel has no statement of the kind of `{statement}`.")
+
+    def _store(self, store: Store) -> Iterator[str]:
+        printed = self._expressions.print((Root(store.index, True), Root(store.value, False)))
+        index, value = printed.texts
+        yield from printed.definitions
+        yield f"{self._buffer(store.buffer)}[{index}] = {value};"
+
+    def _if(self, statement: If) -> Iterator[str]:
+        conditions: list[Expr] = []
+        body: Statement = statement
+        while isinstance(body, If):
+            conditions.append(body.condition)
+            body = body.body
+        printed = self._expressions.print([Root(c, True) for c in conditions])
+        yield from printed.definitions
+        tests = printed.texts
+        whole = tests[0] if len(tests) == 1 else " && ".join(f"({test})" for test in tests)
+        yield f"if ({whole}) {{"
+        yield from map(_indented, self._statement(body))
+        yield "}"
+
+    def _for(self, loop: For) -> Iterator[str]:
+        begins_at_zero = isinstance(loop.min, Const) and loop.min.value == 0
+        end = loop.extent if begins_at_zero else loop.min + loop.extent
+        printed = self._expressions.print((Root(loop.min, True), Root(end, True)))
+        low, high = printed.texts
+        name = self._variable(loop.var.name)
+        yield from printed.definitions
+        if loop.kind is LoopKind.UNROLLED:
+            yield "#pragma unroll"
+        yield f"for (int {name} = {low}; {name} < {high}; ++{name}) {{"
+        yield from map(_indented, self._statement(loop.body))
+        yield "}"
+
+
+def _indented(line: str) -> str:
+    return _INDENT + line
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{_INDENT}{line}\n" for line in lines)

@@ -1,0 +1,134 @@
+"""The program of a GPU schedule: kernels, and the host program that launches them.
+
+A kernel's body is one thread's: it runs over the variables of :data:`THREAD` and :data:`BLOCK`,
+the sizes and scalars of its program, and the loop variables of the host around its launch. The
+host's formulas are over the same names, without threads and blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from attrs import frozen
+
+from backend.program import BufferParameter, Requirement, ScalarParameter, Statement
+from spaces.model.expr import Expr, Variable
+from spaces.model.types import Int32, Type
+
+THREAD = tuple(Variable(Int32, f"threadIdx.{axis}") for axis in "xyz")
+"""The place of a thread in its block along x, y and z."""
+
+BLOCK = tuple(Variable(Int32, f"blockIdx.{axis}") for axis in "xyz")
+"""The place of a block in the grid along x, y and z."""
+
+Dimensions: TypeAlias = tuple[int, int, int]
+
+
+@frozen
+class SharedArray:
+    """A buffer that the threads of a block share; ``elements`` of ``type``."""
+
+    buffer: str
+    type: Type
+    elements: int
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return self.elements * self.type.bytes
+
+
+@frozen
+class DeviceFunction:
+    """One kernel: what a thread does, and how many threads and blocks there are.
+
+    ``grid`` is worked out at each launch; a block's size and shared memory are constants.
+    """
+
+    name: str
+    grid: tuple[Expr, Expr, Expr]
+    block: Dimensions
+    shared: tuple[SharedArray, ...]
+    body: Statement
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, in bytes."""
+        return sum(array.nbytes for array in self.shared)
+
+
+@frozen
+class Sequence:
+    """Steps of the host in order."""
+
+    body: tuple[HostNode, ...]
+
+
+@frozen
+class HostLoop:
+    """A loop of the host around launches."""
+
+    var: Variable
+    min: Expr
+    extent: Expr
+    body: HostNode
+
+
+@frozen
+class HostIf:
+    """Steps that run where ``condition`` holds."""
+
+    condition: Expr
+    body: HostNode
+
+
+@frozen
+class GlobalArray:
+    """Memory outside of kernels, for the time of ``body``."""
+
+    buffer: str
+    type: Type
+    elements: Expr
+    body: HostNode
+
+
+@frozen
+class Launch:
+    """Runs a kernel over its grid."""
+
+    kernel: DeviceFunction
+
+
+@frozen
+class HostPart:
+    """A part of the program that the CPU computes: loops without blocks and threads."""
+
+    name: str
+    body: Statement
+
+
+HostNode: TypeAlias = Sequence | HostLoop | HostIf | GlobalArray | Launch | HostPart
+
+
+@frozen
+class GpuProgram:
+    """A whole program, as :class:`backend.program.LoopProgram` with kernels carved out."""
+
+    name: str
+    buffers: tuple[BufferParameter, ...]
+    scalars: tuple[ScalarParameter, ...]
+    requirements: tuple[Requirement, ...]
+    kernels: tuple[DeviceFunction, ...]
+    body: HostNode
+
+
+def walk_host(node: HostNode) -> Iterator[HostNode]:
+    """The step and all inside it, outer ones first."""
+    yield node
+    match node:
+        case Sequence(body=body):
+            for part in body:
+                yield from walk_host(part)
+        case HostLoop(body=inside) | HostIf(body=inside) | GlobalArray(body=inside):
+            yield from walk_host(inside)

@@ -1,0 +1,56 @@
+"""The loops of kernels count from 0, and are of the kinds that a kernel has.
+
+Counting from 0, a thread loop's variable is a thread's place in its block, and what a loop adds to
+an index cancels against the origin of the buffer. A kernel has no vectors and no thread pool:
+vectorized loops are unrolled, parallel ones serial.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.statements import bind, map_bodies, walk_statements
+from backend.program import For, LoopProgram, Statement
+from spaces.model.expr import constant
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Int32
+
+GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+_KIND_IN_KERNEL = {
+    LoopKind.VECTORIZED: LoopKind.UNROLLED,
+    LoopKind.PARALLEL: LoopKind.SERIAL,
+}
+
+_ZERO = constant(0, Int32)
+
+
+def normalize_gpu_loops(program: LoopProgram) -> LoopProgram:
+    """``program`` with the loops of its kernels counting from 0."""
+    return evolve(program, body=_outside(program.body))
+
+
+def has_gpu_loops(statement: Statement) -> bool:
+    """Whether there is a block or thread loop in it."""
+    return any(isinstance(s, For) and s.kind in GPU_KINDS for s in walk_statements(statement))
+
+
+def has_threads(statement: Statement) -> bool:
+    """Whether there is a thread loop in it."""
+    return any(
+        isinstance(s, For) and s.kind is LoopKind.GPU_THREAD for s in walk_statements(statement)
+    )
+
+
+def _outside(statement: Statement) -> Statement:
+    if isinstance(statement, For) and statement.kind in GPU_KINDS:
+        return _inside(statement)
+    return map_bodies(statement, _outside)
+
+
+def _inside(statement: Statement) -> Statement:
+    if not isinstance(statement, For):
+        return map_bodies(statement, _inside)
+    body = bind(statement.body, statement.var, statement.min + statement.var)
+    kind = _KIND_IN_KERNEL.get(statement.kind, statement.kind)
+    return For(statement.var, _ZERO, statement.extent, kind, _inside(body))

@@ -1,0 +1,266 @@
+"""Carves kernels out of a flattened loop program.
+
+The outermost block loops become a launch: their variables the place of a block, their extents the
+grid, worked out by the host. Inside, thread loops go: their variables become a thread's place, the
+innermost loop's along x. A block has as many threads along each axis as its largest thread loop
+there, and what runs on fewer threads is guarded. Code outside thread loops is run by one thread.
+
+Guards stand at the innermost places only, around code without barriers; so every barrier is reached
+by all threads of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeGuard
+
+from attrs import define, evolve, field, frozen
+
+from backend.gpu_program import (
+    BLOCK,
+    THREAD,
+    DeviceFunction,
+    Dimensions,
+    GlobalArray,
+    GpuProgram,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+    Sequence,
+    SharedArray,
+)
+from backend.lowering.gpu_errors import GpuLoweringError
+from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
+from backend.lowering.gpu_memory import thread_count
+from backend.lowering.known import inside_loop, known_sizes
+from backend.lowering.statements import bind, block, buffers_written, walk_statements
+from backend.program import Allocate, Barrier, Block, For, If, LoopProgram, Statement
+from spaces.model.expr import Const, Expr, constant
+from spaces.model.rewrite import variables
+from spaces.model.schedule import LoopKind, Memory
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+_ONE = constant(1, Int32)
+
+
+def carve_kernels(program: LoopProgram) -> GpuProgram:
+    """The kernels and the host program of ``program``, which has its barriers.
+
+    Raises:
+        GpuLoweringError: its block and thread loops form no grid of blocks of threads.
+    """
+    carver = _Carver(program.name)
+    body = carver.host(program.body, known_sizes(program))
+    return GpuProgram(
+        name=program.name,
+        buffers=program.buffers,
+        scalars=program.scalars,
+        requirements=program.requirements,
+        kernels=tuple(carver.kernels),
+        body=body,
+    )
+
+
+@define
+class _Carver:
+    """Walks the host's part of a program."""
+
+    program: str
+    kernels: list[DeviceFunction] = field(factory=list)
+    _parts: int = 0
+
+    def host(self, statement: Statement, known: Simplifier) -> HostNode:
+        if not has_gpu_loops(statement):
+            self._parts += 1
+            return HostPart(f"{self.program}_part{self._parts}", statement)
+        match statement:
+            case Block(body=body):
+                return Sequence(tuple(self.host(s, known) for s in body))
+            case For(kind=kind) if kind in GPU_KINDS:
+                return self._launch(statement, known)
+            case For(var=var, min=low, extent=extent):
+                inside = self.host(statement.body, inside_loop(known, var, low, extent))
+                return HostLoop(var, low, extent, inside)
+            case If():
+                return HostIf(statement.condition, self.host(statement.body, known))
+            case Allocate(buffer=buffer, type=type, elements=elements):
+                return GlobalArray(buffer, type, elements, self.host(statement.body, known))
+        raise TypeError(f"{statement} is no statement of a host.")
+
+    def _launch(self, outermost: For, known: Simplifier) -> Launch:
+        blocks, body = _block_loops(outermost)
+        grid: list[Expr] = [_ONE, _ONE, _ONE]
+        for axis, loop in enumerate(reversed(blocks)):
+            grid[axis] = loop.extent
+        for loop in blocks:
+            known = inside_loop(known, loop.var, loop.min, loop.extent)
+        size = _block_size(body, known)
+        thread = _Threads(size).lower(body, {}, ())
+        for axis, loop in enumerate(reversed(blocks)):
+            thread = bind(thread, loop.var, BLOCK[axis])
+        kernel = DeviceFunction(
+            name=self._name(body),
+            grid=(grid[0], grid[1], grid[2]),
+            block=size,
+            shared=_shared_arrays(body),
+            body=thread,
+        )
+        self.kernels.append(kernel)
+        return Launch(kernel)
+
+    def _name(self, body: Statement) -> str:
+        """After what the kernel writes; numbered where there are several of a name."""
+        inside = tuple(walk_statements(body))
+        own = {s.buffer for s in inside if isinstance(s, Allocate)}
+        written = dict.fromkeys(name for s in inside for name in buffers_written(s))
+        stem = "_".join(name for name in written if name not in own)
+        taken = {kernel.name for kernel in self.kernels}
+        name, number = f"{stem}_kernel", 2
+        while name in taken:
+            name, number = f"{stem}_kernel{number}", number + 1
+        return name
+
+
+def _block_loops(outermost: For) -> tuple[list[For], Statement]:
+    """The block loops, outermost first, and what is inside all of them."""
+    loops: list[For] = []
+    body: Statement = outermost
+    while isinstance(body, For) and body.kind is LoopKind.GPU_BLOCK:
+        loops.append(body)
+        body = body.body
+    names = [loop.var.name for loop in loops]
+    if not loops:
+        raise GpuLoweringError(
+            f"The thread loop {outermost.var.name} is in no block loop; make a loop around it a "
+            "gpu_block."
+        )
+    if len(loops) > 3:
+        raise GpuLoweringError(
+            f"{len(loops)} block loops are nested ({', '.join(names)}), but a grid has three "
+            "dimensions; make the outermost serial, or fuse two."
+        )
+    for inner in walk_statements(body):
+        if isinstance(inner, For) and inner.kind is LoopKind.GPU_BLOCK:
+            raise GpuLoweringError(
+                f"Something stands between the block loops {names[-1]} and {inner.var.name}; "
+                "block loops are nested directly."
+            )
+    return loops, body
+
+
+def _axis(loop: For) -> int:
+    """The axis of a thread loop: how many thread loops are nested in it."""
+    inner = [_axis(s) for s in walk_statements(loop.body) if _is_thread_loop(s)]
+    return 1 + max(inner) if inner else 0
+
+
+def _is_thread_loop(statement: Statement) -> TypeGuard[For]:
+    return isinstance(statement, For) and statement.kind is LoopKind.GPU_THREAD
+
+
+def _block_size(body: Statement, known: Simplifier) -> Dimensions:
+    """The number of threads along each axis: that of the largest thread loop there."""
+    sizes = [1, 1, 1]
+    for loop, limits in _thread_loops(body, known):
+        axis = _axis(loop)
+        if axis > 2:
+            raise GpuLoweringError(
+                f"More than three thread loops are nested in {loop.var.name}, but a block has "
+                "three dimensions; make one serial, or fuse two."
+            )
+        sizes[axis] = max(sizes[axis], thread_count(loop, limits))
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _thread_loops(body: Statement, known: Simplifier) -> Iterator[tuple[For, Simplifier]]:
+    """The thread loops, and what is known of the loops around each."""
+    match body:
+        case Block():
+            for statement in body.body:
+                yield from _thread_loops(statement, known)
+        case For():
+            if _is_thread_loop(body):
+                yield body, known
+            inside = inside_loop(known, body.var, body.min, body.extent)
+            yield from _thread_loops(body.body, inside)
+        case If() | Allocate():
+            yield from _thread_loops(body.body, known)
+
+
+def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
+    """Those of wide elements first, so that none needs padding."""
+    arrays = [
+        SharedArray(s.buffer, s.type, int(s.elements.value))
+        for s in walk_statements(body)
+        if isinstance(s, Allocate)
+        and s.memory is Memory.GPU_SHARED
+        and isinstance(s.elements, Const)
+    ]
+    return tuple(sorted(arrays, key=lambda array: -array.type.bytes))
+
+
+@frozen
+class _Threads:
+    """Replaces the thread loops of one kernel by the threads of a block of size ``block``."""
+
+    block: Dimensions
+
+    def lower(
+        self, statement: Statement, entered: Mapping[int, For], conditions: tuple[Expr, ...]
+    ) -> Statement:
+        """What one thread does of ``statement``, inside the thread loops ``entered`` (by axis) and
+        under ``conditions``.
+        """
+        if isinstance(statement, Barrier):
+            return statement
+        if not has_threads(statement) and not _has_barriers(statement):
+            return self._guarded(statement, entered, conditions)
+        match statement:
+            case Block(body=body):
+                return block(*(self.lower(s, entered, conditions) for s in body))
+            case For(kind=LoopKind.GPU_THREAD):
+                inside = {**entered, _axis(statement): statement}
+                return self.lower(statement.body, inside, conditions)
+            case For():
+                _check_uniform(statement, entered)
+                return evolve(statement, body=self.lower(statement.body, entered, conditions))
+            case If():
+                return self.lower(statement.body, entered, (*conditions, statement.condition))
+            case Allocate(memory=Memory.GPU_SHARED):
+                return self.lower(statement.body, entered, conditions)
+            case Allocate():
+                return evolve(statement, body=self.lower(statement.body, entered, conditions))
+        raise TypeError(f"{type(statement).__name__} is not a statement of a kernel.")
+
+    def _guarded(
+        self, statement: Statement, entered: Mapping[int, For], conditions: tuple[Expr, ...]
+    ) -> Statement:
+        """``statement`` on the threads that run it."""
+        tests = []
+        for axis, threads in enumerate(self.block):
+            extent = entered[axis].extent if axis in entered else _ONE
+            if not (isinstance(extent, Const) and extent.value == threads):
+                tests.append(THREAD[axis] < extent)
+        result = statement
+        for condition in reversed((*tests, *conditions)):
+            result = If(condition, result)
+        for axis, loop in entered.items():
+            result = bind(result, loop.var, THREAD[axis])
+        return result
+
+
+def _has_barriers(statement: Statement) -> bool:
+    return any(isinstance(s, Barrier) for s in walk_statements(statement))
+
+
+def _check_uniform(loop: For, entered: Mapping[int, For]) -> None:
+    """The threads of a block pass together through a loop with thread loops inside."""
+    for thread in entered.values():
+        if thread.var.name in variables(loop.min, loop.extent):
+            raise GpuLoweringError(
+                f"The loop {loop.var.name} has thread loops inside, but how often it runs depends "
+                f"on the thread loop {thread.var.name} around it; exchange the two."
+            )
