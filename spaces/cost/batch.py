@@ -1,0 +1,113 @@
+"""A batch: one structure with many choices of its tile sizes, costed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from spaces.cost.counting import features
+from spaces.cost.features import Features
+from spaces.model.algebra import FormulaError
+from spaces.model.parameters import bind, parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+Columns = Mapping[str, NDArray[np.int64]]
+"""For each parameter its values, one a choice; the arrays broadcast together."""
+
+
+class BatchError(ValueError):
+    """A batch has no meaning: a parameter or a size has no value."""
+
+
+@frozen
+class Batch:
+    """One structure and the values of its parameters.
+
+    Attributes:
+        pipeline: the algorithm.
+        schedule: the structure, with parameters as factors by name.
+        columns: the values of the parameters. Where they are open-mesh axes of a tile lattice
+            (shapes ``(n, 1)`` and ``(1, m)``), what depends on one of them is computed once.
+        sizes: the sizes to cost at; the pipeline's estimates if not given.
+        formulas: the features as formulas.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    columns: Columns = field(eq=False)
+    sizes: Mapping[str, int] = field(eq=False)
+    formulas: Features = field(eq=False, repr=False)
+
+    @staticmethod
+    def of(
+        pipeline: Pipeline,
+        schedule: Schedule,
+        columns: Mapping[str, object] | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> Batch:
+        """The batch of a well-formed structure.
+
+        Args:
+            pipeline: the algorithm.
+            schedule: the structure.
+            columns: for each of its parameters an array of ints.
+            sizes: size variables (``out.extent.0``); the pipeline's estimates if not given.
+
+        Raises:
+            BatchError: a parameter of the structure has no column.
+            LevelError, UnboundedError: the schedule has no loop nest.
+        """
+        given = {n: np.asarray(c, dtype=np.int64) for n, c in (columns or {}).items()}
+        missing = [name for name in parameters(schedule) if name not in given]
+        if missing:
+            raise BatchError(
+                f"The parameters {', '.join(missing)} of the schedule have no values; "
+                "give a column for each."
+            )
+        chosen = pipeline.sizes() if sizes is None else dict(sizes)
+        return Batch(pipeline, schedule, given, chosen, features(pipeline, schedule))
+
+    def at(self, columns: Columns) -> Batch:
+        """The same structure with other values of its parameters."""
+        return evolve(self, columns=columns)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that the columns broadcast to; ``()`` for a structure without parameters."""
+        return np.broadcast_shapes(*(column.shape for column in self.columns.values()))
+
+    @cached_property
+    def features(self) -> Features:
+        """The features as arrays that broadcast to :attr:`shape`.
+
+        Raises:
+            BatchError: an output has no size.
+        """
+        try:
+            return self.formulas.read({**self.sizes, **self.columns})
+        except FormulaError as error:
+            raise BatchError(
+                f"{error} Pipeline {self.pipeline.name} needs a size for every output and image: "
+                "give estimates where it is defined."
+            ) from None
+
+    def full(self, value: object) -> NDArray[np.float64]:
+        """``value`` in the shape of the batch."""
+        return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), self.shape))
+
+    def schedule_at(self, index: int) -> Schedule:
+        """The schedule of one choice, by its index in the flattened batch."""
+        return bind(self.schedule, self.values_at(index))
+
+    def values_at(self, index: int) -> dict[str, int]:
+        """The parameters of one choice, by its index in the flattened batch."""
+        place = np.unravel_index(index, self.shape) if self.shape else ()
+        return {
+            name: int(np.broadcast_to(column, self.shape)[place])
+            for name, column in self.columns.items()
+        }

@@ -1,0 +1,178 @@
+"""Counting the features of a loop nest: from the placements of its Funcs to formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from spaces.constraints.kernels import kernels
+from spaces.cost.accesses import stage_work
+from spaces.cost.features import (
+    Features,
+    FuncFeatures,
+    KernelFeatures,
+    LoopFeatures,
+    StageFeatures,
+)
+from spaces.cost.totals import ONE, Totals, product, times
+from spaces.model.expr import Expr
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline, Stage
+from spaces.model.placement import Placement, Placements
+from spaces.model.regions import Box, Interval, Ranges
+from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Memory, Schedule
+from spaces.model.traversal import LoopVar, loop_ranges
+
+
+def features(pipeline: Pipeline, schedule: Schedule) -> Features:
+    """The features of a well-formed (pipeline, schedule), as formulas over its parameters and
+    sizes.
+
+    Raises:
+        LevelError, UnboundedError: the schedule has no loop nest.
+    """
+    nest = Placements(pipeline, schedule)
+    counter = _Counter(nest)
+    return Features(
+        pipeline=pipeline,
+        schedule=schedule,
+        funcs=tuple(counter.func(nest.by_func[f.name]) for f in nest.levels.functions),
+        kernels=_kernels(pipeline, schedule),
+        is_image=pipeline.is_image,
+    )
+
+
+def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ...]:
+    loops = [loop for f in schedule.funcs for order in f.stages for loop in order.loops]
+    if all(loop.kind is not LoopKind.GPU_BLOCK for loop in loops):
+        return ()
+    return tuple(
+        KernelFeatures(
+            func=kernel.func,
+            stage=kernel.stage,
+            blocks=product(kernel.grid),
+            block=kernel.block,
+            shared_bytes=kernel.shared_bytes,
+            private_bytes=kernel.private_bytes(*Memory),
+        )
+        for kernel in kernels(loop_nest(pipeline, schedule))
+    )
+
+
+def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
+    """The Vars and RVars that each final loop of ``order`` walks along."""
+    walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
+    for record in order.splits:
+        if isinstance(record, Fuse):
+            inner, outer = walks.pop(record.inner), walks.pop(record.outer)
+            walks[record.fused] = tuple(dict.fromkeys(inner + outer))
+        else:
+            old = walks.pop(record.old)
+            walks[record.outer] = walks[record.inner] = old
+    return walks
+
+
+@define
+class _Counter:
+    nest: Placements
+    totals: Totals = field(init=False)
+    _loops: dict[tuple[LoopVar, ...], LoopFeatures] = field(init=False, factory=dict)
+    _walks: dict[tuple[str, int], dict[str, tuple[str, ...]]] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.totals = Totals(self.nest.simplify)
+        for placement in self.nest.by_func.values():
+            name = placement.function.name
+            orders = self.nest.schedule.of(name).stages
+            for index, stage in enumerate(placement.function.stages):
+                self._walks[name, index] = loop_dimensions(stage, orders[index])
+
+    def func(self, placement: Placement) -> FuncFeatures:
+        function, path, storage = placement.function, placement.path, placement.storage
+        stored = self._extents(storage.stored, path[: placement.store_depth])
+        return FuncFeatures(
+            name=function.name,
+            type=function.type,
+            args=function.args,
+            is_output=function.name in self.nest.pipeline.outputs,
+            depth=len(path),
+            store_depth=placement.store_depth,
+            visits=self.totals.count(path),
+            allocations=self.totals.count(path[: placement.store_depth]),
+            required=self._extents(placement.required, path),
+            computed=self._extents(storage.target, path),
+            stored=stored,
+            allocated=tuple(
+                extent if fold is None else self.totals.typical(fold, path)
+                for extent, fold in zip(stored, storage.folds, strict=True)
+            ),
+            whole=self._whole(placement),
+            slides=len(path) > placement.store_depth,
+            stages=tuple(self._stage(placement, i) for i in range(len(placement.stages))),
+        )
+
+    def _extents(self, box: Box, loops: Sequence[LoopVar]) -> tuple[Expr, ...]:
+        return tuple(self.totals.typical(self._extent(interval), loops) for interval in box)
+
+    def _extent(self, interval: Interval) -> Expr:
+        if interval.min is None or interval.max is None:
+            raise ValueError("a loop nest has no unbounded regions")
+        return self.nest.simplify(interval.max - interval.min + 1)
+
+    def _whole(self, placement: Placement) -> tuple[Expr, ...]:
+        if not placement.path:
+            return self._extents(placement.required, ())
+        simplify = self.nest.simplify
+        ranges = Ranges(simplify, loop_ranges(placement.path, simplify))
+        union = []
+        for interval in placement.required:
+            if interval.min is not None and interval.max is not None:
+                low, high = ranges.of(interval.min).min, ranges.of(interval.max).max
+                union.append(Interval(low, high))
+        return self._extents(tuple(union), ())
+
+    def _stage(self, placement: Placement, index: int) -> StageFeatures:
+        function, traversal = placement.function, placement.stages[index]
+        loops = (*placement.path, *traversal.loops)
+        lanes = [v.extent for v in traversal.loops if v.kind is LoopKind.VECTORIZED]
+        return StageFeatures(
+            func=function.name,
+            index=index,
+            work=stage_work(function.stages[index]),
+            loops=tuple(self._loop(loops[: i + 1]) for i in range(len(loops))),
+            depth=len(placement.path),
+            points=self.totals.total(self._points(placement, index), placement.path),
+            lanes=product(lanes),
+            reduced=tuple(r.name for r in function.stages[index].rvars),
+        )
+
+    def _loop(self, loops: tuple[LoopVar, ...]) -> LoopFeatures:
+        known = self._loops.get(loops)
+        if known is None:
+            loop = loops[-1]
+            known = self._loops[loops] = LoopFeatures(
+                func=loop.func,
+                stage=loop.stage,
+                loop=loop.loop,
+                kind=loop.kind,
+                dimensions=self._walks[loop.func, loop.stage][loop.loop],
+                trips=self.totals.typical(loop.extent, loops[:-1]),
+                runs=self.totals.count(loops),
+            )
+        return known
+
+    def _points(self, placement: Placement, index: int) -> Expr:
+        """Evaluations in a visit: iterations, less those that guards keep from evaluating."""
+        function, traversal = placement.function, placement.stages[index]
+        box = dict(zip(function.args, map(self._extent, placement.storage.target), strict=True))
+        box |= {r.name: r.extent for r in function.stages[index].rvars}
+        guarded = {g.dimension for g in traversal.guards} & set(box)
+        walks = self._walks[function.name, index]
+        count: Expr = ONE
+        for loop in traversal.loops:
+            if not set(walks[loop.loop]) <= guarded:
+                count = times(count, loop.extent)
+        for dimension in sorted(guarded):
+            count = times(count, box[dimension])
+        return count

@@ -1,0 +1,160 @@
+"""Costs on a GPU: Listing 1 of [S20].
+
+A group of stages that share a kernel costs its arithmetic, divided by the threads that run at a
+time, and its loads, weighed by the memory they go to. A kernel that does not fit the device, or
+cannot keep it busy, is useless: its cost is infinite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices import Device, GpuDevice
+from spaces.constraints.occupancy import occupancy_fractions
+from spaces.cost.accesses import Access
+from spaces.cost.batch import Batch
+from spaces.cost.features import Features, KernelFeatures, Number, StageFeatures, volume
+from spaces.model.schedule import LoopKind
+
+TRANSACTION_BYTES = 128
+"""Bytes that the threads of a warp can be served by one access to global memory."""
+
+
+@frozen
+class Occupancy:
+    """Estimated cost of a schedule on one GPU, in operations a thread.
+
+    Attributes:
+        device: the GPU.
+        registers_per_thread: registers that a thread is taken to need; fewer are assumed where a
+            block would not get them, as compilers then spill [S20 4.2].
+        threshold: the least occupancy worth considering [S20 4.2].
+        global_load: operations that a transaction with global memory takes the time of.
+        shared_load: the same for one thread's load from shared memory.
+    """
+
+    device: GpuDevice
+    registers_per_thread: int = 64
+    threshold: float = 0.1
+    global_load: float = 40.0
+    shared_load: float = 0.3
+
+    @staticmethod
+    def of(device: Device) -> Occupancy:
+        """The model for one GPU.
+
+        Raises:
+            ValueError: ``device`` is a CPU.
+        """
+        if not isinstance(device, GpuDevice):
+            raise ValueError(
+                f"The cost model 'occupancy' is for GPUs, and {device.name} is a CPU; use 'reuse'."
+            )
+        return Occupancy(device)
+
+    def cost(self, batch: Batch) -> NDArray[np.float64]:
+        features = batch.features
+        cost: Number = 0.0
+        for kernel in features.kernels:
+            cost = cost + self._group(features, kernel)
+        for stage in features.stages:
+            if _kernel_of(stage) is None:
+                cost = cost + self._on_host(features, stage)
+        return batch.full(cost)
+
+    def occupancy(self, kernel: KernelFeatures, threads: Number) -> Number:
+        """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel``."""
+        registers = np.minimum(
+            min(self.registers_per_thread, self.device.max_registers_per_thread),
+            self.device.registers_per_sm // np.maximum(threads, 1),
+        )
+        return occupancy_fractions(self.device, threads, registers, kernel.shared_bytes)
+
+    def _group(self, features: Features, kernel: KernelFeatures) -> Number:
+        arithmetic: Number = 0.0
+        memory: Number = 0.0
+        least_occupancy: Number = 1.0
+        least_threads: Number = float(self.device.max_threads_per_sm)
+        for stage in features.stages:
+            if _kernel_of(stage) != (kernel.func, kernel.stage):
+                continue
+            threads = stage_threads(stage)
+            fraction = self.occupancy(kernel, threads)
+            active = np.maximum(fraction * self.device.max_threads_per_sm, 1.0)
+            operations = stage.points * max(stage.work.operations.total, 1)
+            arithmetic = arithmetic + operations / (np.maximum(fraction, 1e-9) * active)
+            memory = memory + self._loads(features, stage)
+            least_occupancy = np.minimum(least_occupancy, fraction)
+            least_threads = np.minimum(least_threads, active)
+        busy = np.maximum(least_occupancy * least_threads, 1e-9)
+        cost = arithmetic + memory / busy
+        return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
+
+    def _is_useful(self, features: Features, kernel: KernelFeatures, occupancy: Number) -> Number:
+        """Lines 28, 36 and 37 of Listing 1."""
+        device = self.device
+        # A domain too small for a warp on each multiprocessor leaves some idle whatever is chosen.
+        needed = features.func(kernel.func).distinct // device.warp_threads
+        fits = (kernel.threads <= device.max_threads_per_block) & (
+            kernel.shared_bytes <= device.max_shared_bytes_per_block
+        )
+        whole_warps = (kernel.threads % device.warp_threads == 0) | (needed == 0)
+        keeps_busy = kernel.blocks >= np.minimum(needed, device.sm_count)
+        return fits & whole_warps & keeps_busy & (occupancy >= self.threshold)
+
+    def _loads(self, features: Features, stage: StageFeatures) -> Number:
+        cost: Number = 0.0
+        for access in stage.work.accesses:
+            loads = stage.points * access.reads
+            kinds = _kinds_around_storage(features, access.buffer)
+            if LoopKind.GPU_THREAD in kinds:
+                continue  # kept in registers
+            if LoopKind.GPU_BLOCK in kinds:
+                cost = cost + loads * self.shared_load
+            else:
+                together = consecutive_loads(features, stage, access)
+                cost = cost + loads * self.global_load / together
+        return cost
+
+    def _on_host(self, features: Features, stage: StageFeatures) -> Number:
+        """A stage outside all kernels: one thread, all of whose data crosses to the device."""
+        reads = sum(access.reads for access in stage.work.accesses)
+        return stage.points * (max(stage.work.operations.total, 1) + (reads + 1) * self.global_load)
+
+
+def stage_threads(stage: StageFeatures) -> Number:
+    """Threads that a stage keeps busy in each block."""
+    return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
+
+
+def consecutive_loads(features: Features, stage: StageFeatures, access: Access) -> Number:
+    """Loads of neighboring threads that one transaction serves, at least 1."""
+    threads = [loop for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD]
+    if not threads:
+        return 1
+    x = threads[-1]
+    most = TRANSACTION_BYTES // features.element_bytes(access.buffer)
+    moved = sorted(features.moved_vars(stage, x))
+    steps = [[index.step(var) for var in moved] for index in access.indices]
+    if not any(any(s) for s in steps):
+        return np.minimum(np.maximum(x.trips, 1), most)  # all threads read the same place
+    is_dense = all(abs(s) == 1 for s in steps[0]) and not any(any(s) for s in steps[1:])
+    return np.minimum(np.maximum(x.trips, 1), most) if is_dense else 1
+
+
+def _kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
+    """The stage that names the kernel a stage belongs to."""
+    for loop in stage.loops:
+        if loop.kind is LoopKind.GPU_BLOCK:
+            return (loop.func, loop.stage)
+    return None
+
+
+def _kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
+    """The kinds of the loops around the storage of a buffer: none for global memory."""
+    if features.is_image[buffer]:
+        return frozenset()
+    func = features.func(buffer)
+    return frozenset(loop.kind for loop in func.stages[0].loops[: func.store_depth])

@@ -1,0 +1,234 @@
+"""Costs on a CPU: computing, recomputing and moving data between caches.
+
+Follows section 3 of [S19]: what a placement and its tile sizes make a stage compute
+(equations 2 to 4), keep (1, 8, 9, 12) and load (5 to 7, 10, 11, 13), where a prefetcher hides the
+elements of a row but not the start of it (6). To rank schedules that differ in more than fusion,
+loads are weighed by the cache they come from, work by the vector unit that does it, and both by
+the cores that share it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices import CpuDevice, Device
+from spaces.cost.accesses import Access
+from spaces.cost.batch import Batch
+from spaces.cost.features import (
+    Features,
+    FuncFeatures,
+    Number,
+    StageFeatures,
+    read_extents,
+    volume,
+)
+from spaces.cost.traffic import Traffic
+from spaces.model.expr import Const, Expr
+from spaces.model.schedule import LoopKind
+
+
+@frozen
+class Prices:
+    """Cycles of one core that things take, where nothing else holds them up.
+
+    The defaults are of the order of a server core of the last decade; only their proportions
+    matter.
+    """
+
+    instruction: float = 0.4
+    load: float = 0.5
+    store: float = 1.0
+    lane: float = 1.2
+    """One lane of a gather or a scatter, or of anything that is done lane by lane."""
+    transcendental: float = 20.0
+    division: float = 10.0
+    iteration: float = 1.0
+    visit: float = 6.0
+    """Entering an innermost loop."""
+    allocation: float = 60.0
+    task: float = 2_000.0
+    """Handing one iteration of a parallel loop to a thread."""
+    launch: float = 15_000.0
+    """Starting a parallel loop and waiting for its end."""
+    line_from_l2: float = 2.0
+    line_from_l3: float = 8.0
+    line_from_memory: float = 24.0
+    row: float = 30.0
+    """What the prefetcher needs to find a new row beyond the second-level cache."""
+
+
+def input_loads(
+    features: Features, stage: StageFeatures, buffer: str, prefetched: bool = True
+) -> Number:
+    """Loads of ``buffer`` that ``stage`` causes outside the cache: C of [S19] (5), (6), (13).
+
+    Each time the storage of the stage's Func is allocated anew, all it reads is loaded once. With
+    a streaming prefetcher the elements of a row cost nothing beyond its first, provided that the
+    loop that runs fastest walks along the row.
+    """
+    func = features.func(stage.func)
+    extents = dict(zip(func.args, func.stored, strict=True))
+    loads: Number = 0
+    for access in stage.work.accesses:
+        if access.buffer == buffer:
+            read = read_extents(access, extents)
+            hidden = prefetched and walks_along_rows(features, stage, access)
+            loads = loads + volume(read[1:] if hidden else read)
+    return loads * func.allocations
+
+
+def walks_along_rows(features: Features, stage: StageFeatures, access: Access) -> bool:
+    """Whether the loop that runs fastest moves along the innermost dimension of the buffer.
+
+    Loops that run once in a typical visit, as those of a window that slides by one value, move
+    nothing; the loop around them runs fastest then.
+    """
+    for loop in reversed(stage.loops):
+        if not _runs_once(loop.trips):
+            moved = features.moved_vars(stage, loop)
+            return any(access.indices[0].step(var) for var in moved)
+    return True
+
+
+def _runs_once(trips: Number) -> bool:
+    if isinstance(trips, Expr):
+        return isinstance(trips, Const) and trips.value == 1
+    return bool(np.all(np.asarray(trips) == 1))
+
+
+@frozen
+class Reuse:
+    """Estimated cycles of the slowest core.
+
+    Attributes:
+        device: the CPU.
+        prices: what things cost on it.
+    """
+
+    device: CpuDevice
+    prices: Prices = Prices()
+
+    @staticmethod
+    def of(device: Device) -> Reuse:
+        """The model for one CPU.
+
+        Raises:
+            ValueError: ``device`` is a GPU.
+        """
+        if not isinstance(device, CpuDevice):
+            raise ValueError(
+                f"The cost model 'reuse' is for CPUs, and {device.name} is a GPU; use 'occupancy'."
+            )
+        return Reuse(device)
+
+    def cost(self, batch: Batch) -> NDArray[np.float64]:
+        features = batch.features
+        traffic = Traffic(features, self.device.cache_line_bytes)
+        cycles: Number = 0.0
+        for func in features.funcs:
+            for stage in func.stages:
+                spent = self._compute(features, stage) + self._memory(traffic, stage)
+                cycles = cycles + spent / self._speedup(stage)
+            cycles = cycles + func.allocations * self.prices.allocation * (not func.is_output)
+        return batch.full(cycles + self._parallel_overhead(features))
+
+    def _compute(self, features: Features, stage: StageFeatures) -> Number:
+        """Cycles of all evaluations and of the loops around them."""
+        prices, operations = self.prices, stage.work.operations
+        lanes = stage.lanes
+        vectors = stage.points / lanes
+        simple = operations.total - operations.transcendental - operations.divisions
+        average = operations.bits / max(operations.total, 1)
+        cycles = simple * prices.instruction * self._registers(lanes, average)
+        cycles = cycles + lanes * (
+            operations.transcendental * prices.transcendental
+            + operations.divisions * prices.division
+        )
+        for access in stage.work.accesses:
+            bits = 8 * features.element_bytes(access.buffer)
+            cycles = cycles + access.reads * self._load(stage, access, bits)
+        func = features.func(stage.func)
+        along = stage.vector_dimensions
+        if along and along != func.args[:1]:
+            cycles = cycles + lanes * prices.lane
+        else:
+            cycles = cycles + prices.store * self._registers(lanes, func.type.bits)
+        return vectors * cycles + self._loops(stage)
+
+    def _registers(self, lanes: Number, bits: float) -> Number:
+        """Vector registers that ``lanes`` values take, at least one."""
+        return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
+
+    def _load(self, stage: StageFeatures, access: Access, bits: int) -> Number:
+        """Cycles to load one vector of values, found in the first-level cache."""
+        along = stage.vector_dimensions
+        moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
+        if not along or not moving:
+            return self.prices.load
+        first = access.indices[0]
+        is_dense = moving == [first] and first.is_affine and abs(first.step(along[0])) == 1
+        if is_dense and len(along) == 1:
+            return self.prices.load * self._registers(stage.lanes, bits)
+        return self.prices.lane * stage.lanes
+
+    def _loops(self, stage: StageFeatures) -> Number:
+        """Cycles that the own loops of a stage take beside their bodies."""
+        counted = [
+            loop for loop in stage.own if loop.kind not in (LoopKind.VECTORIZED, LoopKind.UNROLLED)
+        ]
+        if not counted:
+            return stage.loops[stage.depth - 1].runs * 1.0 if stage.depth else 1.0
+        innermost = counted[-1]
+        entered = innermost.runs / innermost.trips
+        return innermost.runs * self.prices.iteration + entered * self.prices.visit
+
+    def _memory(self, traffic: Traffic, stage: StageFeatures) -> Number:
+        """Cycles that lines take on their way to the first-level cache, and out again."""
+        device, prices = self.device, self.prices
+        cycles: Number = 0.0
+        for capacity, per_line, per_row in (
+            (device.l1_bytes, prices.line_from_l2, 0.0),
+            (device.l2_bytes, prices.line_from_l3, prices.row),
+            (device.l3_bytes // device.cores, prices.line_from_memory, prices.row),
+        ):
+            fitting = traffic.fitting_depth(stage, capacity)
+            for buffer in (*stage.work.buffers, stage.func):
+                resident = _resident(traffic.features, buffer)
+                moved = traffic.moved(stage, buffer, fitting, resident)
+                # A line that is written is fetched first and evicted later.
+                both = 2 if buffer == stage.func else 1
+                cycles = cycles + both * (moved.lines * per_line + moved.rows * per_row)
+        return cycles
+
+    def _speedup(self, stage: StageFeatures) -> Number:
+        """How many cores share the iterations of the parallel loops around a stage."""
+        tasks = volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL))
+        rounds = -(-tasks // self.device.cores)
+        return tasks / rounds
+
+    def _parallel_overhead(self, features: Features) -> Number:
+        """Cycles that starting threads takes, once for each parallel loop."""
+        prices = self.prices
+        loops = {
+            loop.key: loop
+            for stage in features.stages
+            for loop in stage.loops
+            if loop.kind is LoopKind.PARALLEL
+        }
+        cycles: Number = 0.0
+        for loop in loops.values():
+            starts = loop.runs / loop.trips
+            cycles = cycles + starts * prices.launch + loop.runs * prices.task / self.device.cores
+        return cycles
+
+
+def _resident(features: Features, buffer: str) -> int:
+    """The depth of loops at which all of a buffer that was made in the nest is still in a cache
+    that the body fits into; -1 for images and outputs, which come from outside.
+    """
+    if features.is_image[buffer]:
+        return -1
+    func: FuncFeatures = features.func(buffer)
+    return -1 if func.is_output else func.depth

@@ -1,0 +1,98 @@
+"""How often things happen in a loop nest: sums over iterations, and values of a typical one.
+
+The result is a formula without loop variables. It is exact where bounds do not depend on outer
+loops, depend on them linearly, or differ in the first iteration only (a sliding window that fills
+up). Elsewhere, as where the last tile is cut short, every iteration is taken to be like the middle
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from spaces.model.expr import Expr, Op, constant
+from spaces.model.rewrite import rewrite, substitute, variables
+from spaces.model.simplify import Simplifier
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Int32
+
+ONE = constant(1, Int32)
+
+
+def times(a: Expr, b: Expr) -> Expr:
+    """``a * b`` as it stands: formulas count beyond the int32 in which a simplifier would wrap."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
+    return Op(Int32, "mul", (a, b))
+
+
+def product(factors: Sequence[Expr]) -> Expr:
+    """The product of ``factors``, 1 if there are none."""
+    result: Expr = ONE
+    for factor in factors:
+        result = times(result, factor)
+    return result
+
+
+def plus(a: Expr, b: Expr) -> Expr:
+    """``a + b`` as it stands."""
+    return Op(Int32, "add", (a, b))
+
+
+@define
+class Totals:
+    """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables."""
+
+    simplify: Simplifier
+    _typical: dict[Expr, Expr] = field(factory=dict)
+
+    def total(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
+        """The sum of ``value`` over all iterations of ``loops``, outermost first."""
+        for loop in reversed(loops):
+            extent = loop.extent
+            if loop.var.name not in variables(value):
+                value = times(value, extent)
+                continue
+            first = self.simplify(substitute(value, {loop.var.name: loop.min}))
+            later = self._typical_of(value, loop)
+            value = plus(first, times(later, self.simplify(extent - 1)))
+        return value
+
+    def count(self, loops: Sequence[LoopVar]) -> Expr:
+        """How often the body of the innermost of ``loops`` runs."""
+        return self.total(ONE, loops)
+
+    def typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
+        """``value`` in an iteration that is neither the first nor at an edge."""
+        known = self._typical.get(value)
+        if known is None:
+            known = value
+            for loop in reversed(loops):
+                if loop.var.name in variables(known):
+                    known = self._typical_of(known, loop)
+            self._typical[value] = known
+        return known
+
+    def _typical_of(self, value: Expr, loop: LoopVar) -> Expr:
+        def later(node: Expr) -> Expr:
+            if isinstance(node, Op) and node.name == "select" and _asks_for_first(node, loop):
+                return node.args[2]
+            return node
+
+        steady = rewrite(value, later)
+        if loop.var.name not in variables(steady):
+            return self.simplify(steady)
+        middle = (loop.min + loop.max + 1) / 2
+        return self.simplify(substitute(steady, {loop.var.name: middle}))
+
+
+def _asks_for_first(node: Op, loop: LoopVar) -> bool:
+    condition = node.args[0]
+    return (
+        isinstance(condition, Op)
+        and condition.name == "eq"
+        and condition.args[0] is loop.var
+        and condition.args[1] is loop.min
+    )

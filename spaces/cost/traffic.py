@@ -1,0 +1,192 @@
+"""Which part of a nest fits into a cache, and what therefore moves between caches.
+
+The classical argument: find, for a cache, the outermost loop one iteration of whose body touches no
+more than the cache holds. Consecutive iterations of that loop then find in the cache what they
+share, so that the loop around it moves each line that it touches once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define, field, frozen
+
+from spaces.cost.features import (
+    Features,
+    FuncFeatures,
+    Number,
+    StageFeatures,
+    read_extents,
+    volume,
+)
+
+Extents = Mapping[str, Number]
+"""For each Var and RVar of a stage, how many of its values occur."""
+
+
+@frozen
+class Footprint:
+    """What a stage touches of one buffer in one iteration of a loop body.
+
+    Attributes:
+        lines: cache lines.
+        rows: separate runs of consecutive lines, each of which a prefetcher must find anew.
+    """
+
+    lines: Number
+    rows: Number
+
+
+@define
+class Regions:
+    """The values of Vars that occur in one iteration of the loops around each stage.
+
+    ``depth`` counts loops from the outside: at depth 0 everything, at the depth of all loops of
+    a stage one evaluation.
+    """
+
+    features: Features
+    line_bytes: int
+    _required: dict[tuple[str, int], tuple[Number, ...]] = field(init=False, factory=dict)
+    _footprints: dict[tuple[str, int, str, int], Footprint] = field(init=False, factory=dict)
+    _readers: dict[str, list[StageFeatures]] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        for stage in self.features.stages:
+            for buffer in stage.work.buffers:
+                if buffer != stage.func:
+                    self._readers.setdefault(buffer, []).append(stage)
+
+    def required(self, func: FuncFeatures, depth: int) -> tuple[Number, ...]:
+        """Extents of what is needed of ``func`` in an iteration of ``depth`` of its loops."""
+        key = (func.name, depth)
+        if key not in self._required:
+            if depth == func.depth:
+                self._required[key] = func.required
+            elif depth == 0:
+                self._required[key] = func.whole
+            else:
+                self._required[key] = self._from_readers(func, depth)
+        return self._required[key]
+
+    def _from_readers(self, func: FuncFeatures, depth: int) -> tuple[Number, ...]:
+        extents: tuple[Number, ...] = func.required
+        for reader in self._readers.get(func.name, []):
+            inner = self.extents(reader, depth)
+            for access in reader.work.accesses:
+                if access.buffer == func.name and all(i.is_known for i in access.indices):
+                    read = read_extents(access, inner)
+                    extents = tuple(map(np.maximum, extents, read))
+        return tuple(map(np.minimum, extents, func.whole))
+
+    def extents(self, stage: StageFeatures, depth: int) -> Extents:
+        """How many values each Var of ``stage`` takes in an iteration of ``depth`` loops."""
+        func = self.features.func(stage.func)
+        inner = {name: 1 for loop in stage.own for name in loop.dimensions}
+        inner |= dict.fromkeys(func.args, 1)
+        for loop in stage.loops[max(depth, stage.depth) :]:
+            for name in loop.dimensions:
+                inner[name] = inner[name] * loop.trips
+        if depth < stage.depth:
+            inner |= dict(zip(func.args, self.required(func, depth), strict=True))
+        return inner
+
+    def footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
+        """What ``stage`` touches of ``buffer``, its own Func included, at ``depth``."""
+        key = (stage.func, stage.index, buffer, depth)
+        if key not in self._footprints:
+            self._footprints[key] = self._footprint(stage, buffer, depth)
+        return self._footprints[key]
+
+    def _footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
+        extents = self.extents(stage, depth)
+        size = self.features.element_bytes(buffer)
+        lines: Number = 0
+        rows: Number = 0
+        if buffer == stage.func:
+            args = self.features.func(buffer).args
+            lines, rows = self._lines(tuple(extents[a] for a in args), size)
+        for access in stage.work.accesses:
+            if access.buffer == buffer and buffer != stage.func:
+                more = self._lines(read_extents(access, extents), size)
+                lines, rows = lines + more[0], rows + more[1]
+        if not self.features.is_image[buffer]:
+            func = self.features.func(buffer)
+            if not func.is_output:
+                kept = func.allocation_bytes / self.line_bytes + 1
+                lines = np.minimum(lines, kept)
+        return Footprint(lines, rows)
+
+    def _lines(self, extents: tuple[Number, ...], size: int) -> tuple[Number, Number]:
+        if not extents:
+            return 1, 1
+        rows = volume(extents[1:])
+        return rows * (extents[0] * (size / self.line_bytes) + 1), rows
+
+
+@define
+class Traffic:
+    """Lines that move into a cache of a given size, for every stage and buffer."""
+
+    features: Features
+    line_bytes: int
+    regions: Regions = field(init=False)
+    _inside: dict[tuple[str, int, str], list[StageFeatures]] = field(init=False, factory=dict)
+    _sets: dict[tuple[str, int, str], Number] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.regions = Regions(self.features, self.line_bytes)
+        for stage in self.features.stages:
+            for loop in stage.loops:
+                self._inside.setdefault(loop.key, []).append(stage)
+
+    def working_set(self, stage: StageFeatures, depth: int) -> Number:
+        """Bytes that one iteration of the innermost of ``depth`` loops around ``stage`` touches,
+        all stages in it together; at depth 0 what the whole nest touches.
+        """
+        outer = stage.loops[max(depth, 1) - 1].key
+        key = (outer[0], outer[1], outer[2] if depth else "")
+        if key not in self._sets:
+            lines: dict[str, Number] = {}
+            for other in self._inside[outer]:
+                for buffer in (*other.work.buffers, other.func):
+                    touched = self.regions.footprint(other, buffer, depth).lines
+                    lines[buffer] = np.maximum(lines.get(buffer, 0), touched)
+            self._sets[key] = sum(lines.values()) * self.line_bytes
+        return self._sets[key]
+
+    def fitting_depth(self, stage: StageFeatures, capacity: int) -> Number:
+        """The least depth at which the working set of ``stage`` fits into ``capacity`` bytes;
+        one more than its loops where not even a single evaluation does.
+        """
+        depth: Number = 0
+        fits: Number = False
+        for d in range(len(stage.loops) + 1):
+            fits = fits | (self.working_set(stage, d) <= capacity)
+            depth = depth + ~np.asarray(fits)
+        return depth
+
+    def moved(
+        self, stage: StageFeatures, buffer: str, fitting: Number, resident: Number
+    ) -> Footprint:
+        """What ``stage`` moves of ``buffer`` into a cache in all.
+
+        Args:
+            stage: the stage that reads ``buffer``, or computes it.
+            buffer: a Func or an image.
+            fitting: the least depth at which the working set fits.
+            resident: where ``fitting`` is not more than this, all of the buffer is in the cache
+                already; -1 for what comes from outside.
+        """
+        lines: Number = 0.0
+        rows: Number = 0.0
+        for d in range(len(stage.loops) + 1):
+            body = self.regions.footprint(stage, buffer, d)
+            runs = stage.loops[d - 1].runs if d else 1
+            # The loop outside the fitting one moves each line it touches once.
+            here = np.maximum(fitting - 1, 0) == d
+            lines = lines + np.where(here, runs * body.lines, 0)
+            rows = rows + np.where(here, runs * body.rows, 0)
+        moves = fitting > resident
+        return Footprint(np.where(moves, lines, 0), np.where(moves, rows, 0))

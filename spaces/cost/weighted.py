@@ -1,0 +1,62 @@
+"""The weighted sum of execution features of [TOY]."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from spaces.cost.batch import Batch
+from spaces.cost.features import Features, Number, total
+
+
+@frozen
+class Groups:
+    """The five groups of execution features of [TOY]; bytes, and counts over the whole run."""
+
+    mem: Number
+    loads: Number
+    stores: Number
+    arith: Number
+    math: Number
+
+
+def groups(features: Features) -> Groups:
+    """The five groups of a schedule, as formulas or as arrays.
+
+    "Intermediate results" are the values of Funcs that are neither inlined nor outputs: ``mem``
+    is the bytes of one allocation of each, ``loads`` and ``stores`` count their values.
+    """
+    stages = features.stages
+    stored = [func for func in features.funcs if not func.is_output]
+    return Groups(
+        mem=total(func.allocation_bytes for func in stored),
+        loads=total(features.loads_of_funcs(stage) for stage in stages),
+        stores=total(func.stores for func in stored),
+        arith=total(stage.points * stage.work.operations.arithmetic for stage in stages),
+        math=total(stage.points * stage.work.operations.math for stage in stages),
+    )
+
+
+@frozen
+class Weighted:
+    """Cost as a weighted sum; the defaults are the published weights ([TOY], Evaluation).
+
+    It sees neither loop order nor locality nor parallelism.
+    """
+
+    mem: float = 0.1
+    loads: float = 0.5
+    stores: float = 0.5
+    arith: float = 1.0
+    math: float = 10.0
+
+    def cost(self, batch: Batch) -> NDArray[np.float64]:
+        found = groups(batch.features)
+        return batch.full(
+            self.mem * found.mem
+            + self.loads * found.loads
+            + self.stores * found.stores
+            + self.arith * found.arith
+            + self.math * found.math
+        )

@@ -1,0 +1,98 @@
+"""Counts of points and loop iterations against a walk through the loop nest, value by value."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spaces.cost.counting import features
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import Compute, Loop, LoopNest, Node, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule, Split, Tail
+from spaces.model.types import Int32
+from tests.strategies import schedules
+
+SIZE = 9
+
+
+@st.composite
+def _stencils(draw: st.DrawFn) -> Pipeline:
+    """Stages that read one or two of their predecessors at shifted coordinates."""
+    x, y = Var("x"), Var("y")
+    sources: list[ImageParam | Func] = [ImageParam(Int32, 2, "input")]
+    for number in range(draw(st.integers(2, 3))):
+        func = Func(f"f{number}")
+        shifts = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
+        value: Expr | int = 0
+        for source in [sources[-1], *draw(st.lists(st.sampled_from(sources), max_size=1))]:
+            for dx, dy in draw(st.lists(shifts, min_size=1, max_size=2)):
+                value = value + source[x + dx, y + dy]
+        func[x, y] = value
+        sources.append(func)
+    return pipeline(sources[-1])
+
+
+def _walk(nest: LoopNest, sizes: dict[str, int]) -> tuple[Counter, Counter]:
+    """Evaluations of each stage, and runs of the body of each loop."""
+    points: Counter = Counter()
+    runs: Counter = Counter()
+
+    def visit(nodes: tuple[Node, ...], values: dict[str, int]) -> None:
+        for node in nodes:
+            if isinstance(node, Compute):
+                points[node.func, node.stage] += 1
+            elif isinstance(node, Loop):
+                low, high = evaluate(node.var.min, values), evaluate(node.var.max, values)
+                for value in range(low, high + 1):
+                    runs[node.var.func, node.var.stage, node.var.loop] += 1
+                    visit(node.body, {**values, node.var.var.name: value})
+            else:
+                visit(node.body, values)
+
+    visit(nest.body, dict(sizes))
+    return points, runs
+
+
+def _has_guards(schedule: Schedule) -> bool:
+    splits = [r for f in schedule.funcs for order in f.stages for r in order.splits]
+    return any(isinstance(r, Split) and r.tail is Tail.GUARD_WITH_IF for r in splits)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_counts_are_exact_on_stencils(data: st.DataObject) -> None:
+    pipe = data.draw(_stencils())
+    chosen = data.draw(schedules(pipe))
+    assume(not _has_guards(chosen))
+    buffers = (*pipe.outputs, "input")
+    sizes = {f"{b}.{part}.{d}": 0 for b in buffers for d in (0, 1) for part in ("min", "extent")}
+    sizes |= {name: SIZE for name in sizes if ".extent." in name}
+    points, runs = _walk(loop_nest(pipe, chosen), sizes)
+    found = features(pipe, chosen).read_ints(sizes)
+    for stage in found.stages:
+        assert stage.points == points[stage.func, stage.index]
+        for loop in stage.loops:
+            assert loop.runs == runs[loop.key]
+    for func in found.funcs:
+        assert func.points >= func.distinct
+
+
+def test_iterations_that_a_guard_skips_are_no_points() -> None:
+    x = Var("x")
+    f = Func("f")
+    f[x] = x
+    pipe = pipeline(f)
+    order = Schedule.default(pipe).funcs[0].stages[0]
+    split = Split("x", "xo", "xi", 8, Tail.GUARD_WITH_IF)
+    loops = tuple(type(order.loops[0])(name) for name in ("xo", "xi"))
+    guarded = Schedule.default(pipe).with_stage("f", 0, type(order)((split,), loops))
+    found = features(pipe, guarded).read_ints({"f.min.0": 0, "f.extent.0": 13})
+    stage = found.func("f").stages[0]
+    assert stage.points == 13
+    assert [loop.runs for loop in stage.loops] == [2, 16]

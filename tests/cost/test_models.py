@@ -1,0 +1,177 @@
+"""The cost models of the library keep the contract, and the registry finds them and a user's."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.constraints.devices import CpuDevice, device
+from spaces.cost.batch import Batch, BatchError
+from spaces.cost.model import CostModel
+from spaces.cost.occupancy import Occupancy
+from spaces.cost.registry import UnknownModelError, cost_model, cost_model_names, register
+from spaces.cost.reuse import Reuse
+from spaces.cost.weighted import Groups, Weighted, groups
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, Var
+from spaces.model.functions import cos, sin, sqrt
+from spaces.model.schedule import Schedule
+from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
+
+CPU = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=4,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=8 << 20,
+    cache_line_bytes=64,
+    vector_bits=256,
+)
+
+
+class TestWeighted(CostModelContract):
+    def model(self) -> CostModel:
+        return Weighted()
+
+
+class TestReuse(CostModelContract):
+    def model(self) -> CostModel:
+        return Reuse(CPU)
+
+
+class TestOccupancy(CostModelContract):
+    def model(self) -> CostModel:
+        return Occupancy.of(device("sm_80"))
+
+    def structures(self):
+        pipe = blur()
+        return [(pipe, gpu_tiled(pipe))]
+
+
+class _FewestVisits:
+    """A user's own model: the less often blur_x is computed anew the better."""
+
+    def cost(self, batch: Batch):
+        return batch.full(batch.features.func("blur_x").visits)
+
+
+class TestOfAUser(CostModelContract):
+    def model(self) -> CostModel:
+        return _FewestVisits()
+
+
+def test_models_by_name() -> None:
+    assert {"occupancy", "reuse", "weighted"} <= set(cost_model_names())
+    assert isinstance(cost_model("weighted", CPU), Weighted)
+    assert isinstance(cost_model("reuse", CPU), Reuse)
+    assert isinstance(cost_model("occupancy", device("sm_75")), Occupancy)
+
+
+def test_a_user_registers_a_model() -> None:
+    register("fewest visits", lambda _device: _FewestVisits())
+    assert isinstance(cost_model("fewest visits", CPU), _FewestVisits)
+
+
+def test_a_user_passes_an_object_or_a_function() -> None:
+    mine = _FewestVisits()
+    assert cost_model(mine, CPU) is mine
+    batch = Batch.of(blur(), tiled(blur()), {"TX": [8, 16], "TY": [4, 4]})
+    by_function = cost_model(lambda b: b.features.func("blur_x").points, CPU).cost(batch)
+    assert by_function.tolist() == [512 * 256 // (8 * 4) * 8 * 6, 512 * 256 // (16 * 4) * 16 * 6]
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        ("fastest", UnknownModelError, "No cost model is called 'fastest'; there are .*reuse"),
+        (3, TypeError, "3 is no cost model"),
+        ("reuse", ValueError, "'reuse' is for CPUs, and sm_80 is a GPU"),
+    ],
+)
+def test_what_is_no_model_is_refused(model, error, message) -> None:
+    with pytest.raises(error, match=message):
+        cost_model(model, device("sm_80"))
+
+
+def test_a_batch_needs_all_parameters() -> None:
+    with pytest.raises(BatchError, match="The parameters TY of the schedule have no values"):
+        Batch.of(blur(), tiled(blur()), {"TX": [8]})
+
+
+def test_a_batch_needs_sizes() -> None:
+    x = Var("x")
+    f = Func("f")
+    f[x] = x * 2
+    pipe = pipeline(f)
+    with pytest.raises(BatchError, match=r"f.extent.0 .*needs a size for every output"):
+        _ = Batch.of(pipe, Schedule.default(pipe)).features
+
+
+def _trig():
+    """Benchmark 1 of [TOY]."""
+    x, y = Var("x"), Var("y")
+    g, f = Func("g"), Func("f")
+    g[x, y] = sqrt(cos(x) + sin(y))
+    f[x, y] = g[x + 1, y] + g[x, y] + g[x + 1, y + 1] + g[x, y + 1]
+    return pipeline(f, estimates={f: [2048, 2048]})
+
+
+def test_groups_of_the_default_schedule() -> None:
+    """Inlined: cos at x and x + 1, sin at y and y + 1, four roots; their sums, and three more."""
+    pipe = _trig()
+    n = 2048 * 2048
+    found = groups(Batch.of(pipe, Schedule.default(pipe)).features)
+    assert found == Groups(mem=0, loads=0, stores=0, arith=(2 + 4 + 3) * n, math=8 * n)
+    assert float(Weighted().cost(Batch.of(pipe, Schedule.default(pipe)))) == 89 * n
+
+
+def test_groups_at_root() -> None:
+    pipe = _trig()
+    n, halo = 2048 * 2048, 2049 * 2049
+    found = groups(Batch.of(pipe, schedule(pipe).func("g").compute_root().schedule).features)
+    assert found == Groups(
+        mem=4 * halo, loads=4 * n, stores=halo, arith=halo + 3 * n, math=3 * halo
+    )
+
+
+def test_redundant_work_costs() -> None:
+    """Small tiles recompute their borders."""
+    pipe = blur()
+    overlapping = schedule(pipe, tiled(pipe)).func("blur_x")
+    overlapping = overlapping.store_at("blur_y", "x").compute_at("blur_y", "x")
+    batch = Batch.of(pipe, overlapping.schedule, {"TX": [64, 64], "TY": [2, 32]})
+    for model in (Weighted(), Reuse(CPU)):
+        small, large = model.cost(batch)
+        assert small > large
+
+
+def test_rows_beat_columns() -> None:
+    """What [TOY] could not see: a column-major traversal has poor locality."""
+    pipe = blur()
+    rows = schedule(pipe).func("blur_x").compute_root().schedule
+    columns = schedule(pipe, rows).func("blur_x").reorder("y", "x").schedule
+    sizes = {**pipe.sizes(), "blur_y.extent.0": 8192, "blur_y.extent.1": 8192}
+    by_rows, by_columns = (
+        float(Reuse(CPU).cost(Batch.of(pipe, s, sizes=sizes))) for s in (rows, columns)
+    )
+    assert by_rows * 1.5 < by_columns
+
+
+def test_threads_and_lanes_help() -> None:
+    pipe = blur()
+    serial = schedule(pipe)
+    lanes = serial.vectorize("x", 16)
+    threads = lanes.parallel("y", 32)
+    costs = [float(Reuse(CPU).cost(Batch.of(pipe, s.schedule))) for s in (serial, lanes, threads)]
+    assert costs[0] > 3 * costs[1]
+    assert costs[1] > 1.5 * costs[2]
+
+
+def test_threads_share_evenly_or_wait() -> None:
+    """5 tasks take 4 cores as long as 8."""
+    pipe = blur()
+    strips = schedule(pipe).split("y", "y", "yi", "T").parallel("y").schedule
+    sizes = {**pipe.sizes(), "blur_y.extent.1": 4000}
+    five, eight = Reuse(CPU).cost(Batch.of(pipe, strips, {"T": [800, 500]}, sizes))
+    assert five > eight * 1.2

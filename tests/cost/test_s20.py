@@ -1,0 +1,114 @@
+"""The K-H-W-Z example of [S20], section 3, and Listing 1 on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spaces.constraints.devices import device
+from spaces.cost.batch import Batch
+from spaces.cost.counting import features
+from spaces.cost.occupancy import Occupancy, stage_threads
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.types import Float32
+
+SM_75 = device("sm_75")
+
+
+def _khwz(width: int = 1536, height: int = 1536):
+    """[S20] Fig. 2(a); stage E is an image here."""
+    x, y, c = Var("x"), Var("y"), Var("c")
+    e = ImageParam(Float32, 2, "E")
+    k, h, w, z = Func("K"), Func("H"), Func("W"), Func("Z")
+    k[x, y, c] = e[x, y] + e[x + 1, y] + e[x + 2, y]
+    h[x, y] = e[x, y] * 4
+    w[x, y] = k[x, y, 0] + k[x, y, 1] + k[x, y, 2] + 2 * h[x, y]
+    z[x, y] = w[x, y - 2] + w[x, y - 1] + w[x, y] + w[x, y + 1] + w[x, y + 2]
+    return pipeline(z, estimates={z: [width, height], e: [width + 2, height + 4]})
+
+
+def _nested(pipe, tx: int | str, ty: int | str):
+    """Fig. 4: W in shared memory at the blocks of Z, K inside the threads of W, H inlined."""
+    tiled = schedule(pipe).gpu_tile("x", "y", "xo", "yo", "xi", "yi", tx, ty)
+    shared = tiled.func("W").compute_at("Z", "xo").gpu_threads("x", "y")
+    return shared.func("K").compute_at("W", "x").unroll("c").schedule
+
+
+def test_a_producer_widens_the_block() -> None:
+    pipe = _khwz()
+    (kernel,) = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
+    assert kernel.block == (32, 16, 1)
+    assert kernel.threads == 512
+    assert kernel.shared_bytes == 2048
+    assert kernel.blocks == (1536 // 32) * (1536 // 12)
+
+
+def test_the_multiprocessor_is_full() -> None:
+    pipe = _khwz()
+    (kernel,) = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
+    model = Occupancy(SM_75, registers_per_thread=64)
+    assert model.occupancy(kernel, kernel.threads) == 1.0
+
+
+def test_sharing_k_too_takes_three_times_the_room() -> None:
+    pipe = _khwz()
+    nested = _nested(pipe, 32, 12)
+    shared = schedule(pipe, nested).func("K").compute_at("Z", "xo").gpu_threads("x", "y").schedule
+    (kernel,) = features(pipe, shared).read_ints(pipe.sizes()).kernels
+    assert kernel.block == (32, 16, 1)
+    assert kernel.shared_bytes == 2048 + 3 * 2048
+
+
+def test_only_members_with_threads_keep_them_busy() -> None:
+    pipe = _khwz()
+    found = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes())
+    assert stage_threads(found.func("Z").stages[0]) == 32 * 12
+    assert stage_threads(found.func("W").stages[0]) == 32 * 16
+
+
+@pytest.mark.parametrize(
+    ("tx", "ty", "useful"),
+    [
+        (32, 12, True),
+        (32, 60, False),  # 32 x 64 = 2048 threads
+        (33, 12, False),  # 33 x 16 = 528 threads are no whole number of warps
+        (768, 1, False),  # 768 x 5 threads
+        (32, 28, True),  # 32 x 32 = 1024
+    ],
+)
+def test_configurations_that_do_not_fit_cost_infinitely_much(
+    tx: int, ty: int, useful: bool
+) -> None:
+    pipe = _khwz()
+    batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [tx], "TY": [ty]})
+    cost = Occupancy(SM_75).cost(batch)
+    assert cost.shape == (1,)
+    assert np.isfinite(cost[0]) == useful
+
+
+def test_too_few_blocks_leave_multiprocessors_idle() -> None:
+    pipe = _khwz(width=128, height=128)
+    batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [32, 8], "TY": [12, 4]})
+    few, many = Occupancy(SM_75).cost(batch)  # 44 and 512 blocks for 68 multiprocessors
+    assert np.isinf(few)
+    assert np.isfinite(many)
+
+
+def test_fusing_beats_a_kernel_for_each_stage() -> None:
+    pipe = _khwz()
+    apart = schedule(pipe).gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
+    for name in ("W", "H"):
+        apart = apart.func(name).compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
+    apart = apart.func("K").compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
+    model = Occupancy(SM_75)
+    separate = model.cost(Batch.of(pipe, apart.schedule))
+    tiles = {"TX": [32], "TY": [4, 12, 28]}
+    fused = model.cost(Batch.of(pipe, _nested(pipe, "TX", "TY"), tiles))
+    assert fused.min() < separate
+
+
+def test_the_cpu_has_no_occupancy() -> None:
+    with pytest.raises(ValueError, match="'occupancy' is for GPUs"):
+        Occupancy.of(device("cpu"))
