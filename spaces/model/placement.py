@@ -7,6 +7,8 @@ level range over their bounds.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
@@ -14,7 +16,7 @@ from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.regions import Box, Interval, Ranges, union
-from spaces.model.schedule import Schedule, Split, Tail
+from spaces.model.schedule import FuncSchedule, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
 from spaces.model.traversal import (
@@ -31,6 +33,31 @@ from spaces.model.types import Int32
 
 class UnboundedError(ValueError):
     """A Func or image is read at coordinates that have no limits."""
+
+
+@frozen
+class InwardShift:
+    """Stage ``stage`` splits a whole dimension by ``factor`` and shifts the last tile inwards."""
+
+    stage: int
+    dimension: str
+    factor: Expr
+
+
+def inward_shifts(function: Function, schedule: FuncSchedule) -> tuple[InwardShift, ...]:
+    """The splits of whole dimensions of a Func that shift inwards, tails decided."""
+    found = []
+    for index, order in enumerate(schedule.stages):
+        whole = set(function.args)
+        tails = resolved_tails(function.stages[index], order, is_update=index > 0)
+        for record, tail in zip(order.splits, tails, strict=True):
+            if isinstance(record, Split):
+                if tail is Tail.SHIFT_INWARDS and record.old in whole:
+                    found.append(InwardShift(index, record.old, factor_expr(record.factor)))
+                whole.discard(record.old)
+            else:
+                whole -= {record.inner, record.outer}
+    return tuple(found)
 
 
 @frozen
@@ -99,16 +126,11 @@ class Placements:
         """
         for name in self.pipeline.outputs:
             function = self.pipeline.function(name)
-            for index, order in enumerate(self.schedule.of(name).stages):
-                tails = resolved_tails(function.stages[index], order, is_update=index > 0)
-                for record, tail in zip(order.splits, tails, strict=True):
-                    is_whole = isinstance(record, Split) and record.old in function.args
-                    if is_whole and tail is Tail.SHIFT_INWARDS and isinstance(record, Split):
-                        size = size_variable(name, "extent", function.args.index(record.old))
-                        known, _ = self.simplify.known(size.name)
-                        factor = factor_expr(record.factor)
-                        least = factor if known is None else self.simplify(fn.max(known, factor))
-                        self.simplify.assume(size.name, least, None)
+            for shift in inward_shifts(function, self.schedule.of(name)):
+                size = size_variable(name, "extent", function.args.index(shift.dimension))
+                known, _ = self.simplify.known(size.name)
+                least = shift.factor if known is None else fn.max(known, shift.factor)
+                self.simplify.assume(size.name, self.simplify(least), None)
 
     def _place(self, function: Function) -> Placement:
         name = function.name
@@ -175,7 +197,7 @@ class Placements:
     def _read_box(
         self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int
     ) -> Box:
-        box: Box | None = None
+        reads: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
         for reader, index in readers:
             placement = self.by_func[reader]
             stage = placement.function.stages[index]
@@ -184,10 +206,10 @@ class Placements:
                 if call.target == name:
                     read = tuple(analysis.of(arg) for arg in call.args)
                     self._check(name, reader, call.args, read)
-                    box = read if box is None else self._union(box, read)
-        if box is None:
-            raise UnboundedError(f"{name} has {dimensions} dimensions but is never read.")
-        return box
+                    for intervals, interval in zip(reads, read, strict=True):
+                        intervals[interval] = None
+        # Many reads share a few intervals a dimension; only distinct ones are united.
+        return tuple(reduce(self._united, intervals) for intervals in reads)
 
     @staticmethod
     def _check(name: str, reader: str, args: tuple[Expr, ...], box: Box) -> None:
@@ -254,6 +276,9 @@ class Placements:
                 visited.append(interval)
             box = self._union(box, tuple(visited))
         return box
+
+    def _united(self, a: Interval, b: Interval) -> Interval:
+        return _simplified(union(a, b), self.simplify)
 
     def _union(self, a: Box, b: Box) -> Box:
         return tuple(_simplified(union(x, y), self.simplify) for x, y in zip(a, b, strict=True))

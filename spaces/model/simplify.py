@@ -47,6 +47,10 @@ class Simplifier:
             self._ranges[name] = (low, high)
             self._lowers.clear()
 
+    def copy(self) -> Simplifier:
+        """A simplifier with the same limits, free to assume others for variables it reuses."""
+        return Simplifier(dict(self._ranges))
+
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
         """The limits of a variable that were assumed."""
         return self._ranges.get(name, (None, None))
@@ -203,8 +207,33 @@ class Simplifier:
 
     def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
         """Whether ``p <= q`` follows from the known ranges."""
-        low = self.lower(q - p)
+        difference = q - p
+        if difference.constant is not None:
+            return difference.constant >= 0
+        if self._operandwise(difference):
+            return True
+        low = self.lower(difference)
         return low is not None and low >= 0
+
+    def _operandwise(self, difference: Polynomial) -> bool:
+        """``max(a, b) <= max(c, d) + r`` because ``a <= c + r`` and ``b <= d + r``, or crosswise;
+        likewise for min. Overlapping clamps, as stencils at a border read, are ordered by it.
+        """
+        signed: dict[int, Op] = {}
+        for monomial, coefficient in difference.terms.items():
+            for atom in monomial:
+                if isinstance(atom, Op) and atom.name in ("min", "max"):
+                    if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
+                        return False
+                    signed[coefficient] = atom
+        if len(signed) != 2 or signed[1].name != signed[-1].name:
+            return False
+        smaller, larger = signed[-1], signed[1]
+        rest = difference - Polynomial.of(larger) + Polynomial.of(smaller)
+        a, b = (self.polynomial(x) for x in smaller.args)
+        c, d = (self.polynomial(x) + rest for x in larger.args)
+        straight = self.proves_at_most(a, c) and self.proves_at_most(b, d)
+        return straight or (self.proves_at_most(a, d) and self.proves_at_most(b, c))
 
     def at_most(self, a: Expr, b: Expr) -> bool:
         """Whether ``a <= b`` follows from the known ranges, for expressions."""
