@@ -15,7 +15,7 @@ from spaces.model.expr import Expr, Variable
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.types import Type
 
-Statement: TypeAlias = "Block | For | Allocate | Provide | Store | If | Barrier"
+Statement: TypeAlias = "Block | For | ParallelFor | Allocate | Provide | Store | If | Barrier"
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -32,6 +32,9 @@ class Load(Expr):
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return Load(self.type, self.buffer, children[0])
 
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"{self.buffer}[{children[0]}]"
+
 
 @frozen(eq=False, slots=True, repr=False)
 class Ramp(Expr):
@@ -47,6 +50,9 @@ class Ramp(Expr):
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return Ramp(self.type, children[0], children[1])
 
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"ramp({', '.join(children)}, {self.type.lanes})"
+
 
 @frozen(eq=False, slots=True, repr=False)
 class Broadcast(Expr):
@@ -60,6 +66,9 @@ class Broadcast(Expr):
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return Broadcast(self.type, children[0])
+
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"x{self.type.lanes}({children[0]})"
 
 
 @frozen
@@ -77,6 +86,21 @@ class For:
     min: Expr
     extent: Expr
     kind: LoopKind
+    body: Statement
+
+
+@frozen
+class ParallelFor:
+    """A parallel loop whose body is a function of its own, called by the threads of a pool.
+
+    ``variables`` and ``buffers`` are what the body uses of its surroundings.
+    """
+
+    var: Variable
+    min: Expr
+    extent: Expr
+    variables: tuple[Variable, ...]
+    buffers: tuple[str, ...]
     body: Statement
 
 
@@ -119,10 +143,11 @@ class Store:
 
 @frozen
 class If:
-    """``body`` where ``condition`` holds."""
+    """``body`` where ``condition`` holds, else ``otherwise`` if given."""
 
     condition: Expr
     body: Statement
+    otherwise: Statement | None = None
 
 
 @frozen
@@ -132,8 +157,9 @@ class Barrier:
 
 @frozen
 class BufferParameter:
-    """An image or output the caller passes: base pointer, and min, extent, stride (in elements)
-    of each dimension, innermost first."""
+    """An image or output the caller passes: a pointer to its first element, and min, extent,
+    stride (in elements) of each dimension, innermost first. The innermost stride is 1.
+    """
 
     name: str
     type: Type

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -24,22 +25,29 @@ _table: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
 _lock = threading.RLock()
 
 
-def _digest(kind: str, fields: tuple[Any, ...]) -> int:
+@lru_cache(maxsize=4096)
+def _text_digest(text: object) -> int:
     """Hashes of strings vary between runs, those of integers do not."""
-    parts: list[int] = [zlib.crc32(kind.encode())]
+    return zlib.crc32(str(text).encode())
+
+
+def _digest(kind: str, fields: tuple[Any, ...]) -> int:
+    parts = [_text_digest(kind)]
     for value in fields:
         for item in value if isinstance(value, tuple) else (value,):
-            is_node = isinstance(item, Expr)
-            parts.append(item.digest if is_node else zlib.crc32(str(item).encode()))
+            parts.append(item.digest if isinstance(item, Expr) else _text_digest(item))
     return hash(tuple(parts))
 
 
 class _Interned(type):
     """Metaclass whose calls return the one node that has these fields."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        node = super().__call__(*args, **kwargs)
-        key = (cls, node._key())
+    def __call__(cls, *fields: Any) -> Any:
+        key = (cls, cls._identity(fields))  # type: ignore[attr-defined]
+        known = _table.get(key)
+        if known is not None:
+            return known
+        node = super().__call__(*fields)
         with _lock:
             known = _table.setdefault(key, node)
             if known is node:
@@ -141,7 +149,12 @@ class Expr(Arithmetic, metaclass=_Interned):
     digest: int = field(init=False, default=0)
     """A number made of the structure alone, the same in every run: a stable order for sums."""
 
-    def _key(self) -> tuple[Any, ...]:
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What two calls must share to give the same node."""
+        return fields
+
+    def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
 
     @property
@@ -154,7 +167,11 @@ class Expr(Arithmetic, metaclass=_Interned):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._key()
+        return type(self), self._fields()
+
+    def written(self, children: tuple[str, ...]) -> str:
+        """The text of a node that is no part of the language itself, given those below it."""
+        return f"{type(self).__name__}({', '.join(children)})"
 
     def as_expr(self) -> Expr:
         """The expression itself."""
@@ -188,12 +205,11 @@ class Const(Expr):
 
     value: int | float = field()
 
-    def _key(self) -> tuple[Any, ...]:
-        value = float(self.value).hex() if self.type.is_float else int(self.value)
-        return (self.type, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Const, (self.type, self.value)
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        # 0.0 and -0.0 are equal in Python, and 1, 1.0 and True are, but they are other literals.
+        type, value = fields
+        return (type, float(value).hex() if type.is_float else int(value))
 
     def __bool__(self) -> bool:
         if self.type.is_bool:
@@ -232,7 +248,9 @@ class Op(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Cast(Expr):
-    """Conversion to ``type``: integers wrap, floats truncate toward zero."""
+    """Conversion to ``type``: integers wrap (a boolean, of one bit, too), floats truncate toward
+    zero.
+    """
 
     value: Expr = field()
 
@@ -296,7 +314,8 @@ def _format(node: Expr, outer: int) -> str:
             return f"!{_format(args[0], 9)}"
         case Op(name=name, args=args):
             return f"{name}({', '.join(_format(a, 0) for a in args)})"
-    raise TypeError(f"{type(node).__name__} is not a node of the expression language.")
+        case _:
+            return node.written(tuple(_format(c, 0) for c in node.children))
 
 
 def constant(value: int | float, type: Type) -> Const:
@@ -320,7 +339,7 @@ def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
     if isinstance(value, bool):
         return constant(value, Bool)
     if isinstance(value, int):
-        target = like if like is not None and not like.is_bool else Int32
+        target = Int32 if like is None else like
         if not target.holds(value):
             raise OverflowError(
                 f"The literal {value} does not fit {target}, the type it is combined with; "
@@ -341,8 +360,14 @@ def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
 
 def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    """An arithmetic operator over matched operands."""
+    """An arithmetic operator over matched operands.
+
+    Raises:
+        TypeError: it would calculate with conditions (Halide does, modulo 2).
+    """
     left, right = match(a, b)
+    if left.type.is_bool and name not in ("min", "max"):
+        raise TypeError(f"`{left}` and `{right}` are conditions; cast them to a number first.")
     return Op(left.type, name, (left, right))
 
 
@@ -384,7 +409,7 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
         if target.is_float:
             return constant(expr.value, target)
         if not expr.type.is_float:
-            return constant(bool(expr.value) if target.is_bool else expr.value, target)
+            return constant(expr.value, target)
     return Cast(target, expr)
 
 

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.expr import Expr
+from spaces.model.expr import Call, Expr
 from spaces.model.levels import Path, Place
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Placement, Placements
 from spaces.model.regions import Box
-from spaces.model.rewrite import substitute
+from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import LoopLevel, Memory, Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import Guard, LoopVar
@@ -134,6 +134,19 @@ def walk_nest(nodes: tuple[Node, ...]) -> Iterator[Node]:
             yield from walk_nest(node.body)
 
 
+def _tidied(value: Expr, simplify: Simplifier) -> Expr:
+    """``value`` with simpler coordinates. Its own arithmetic stays as written: a sum of products
+    in normal form may take many times the operations.
+    """
+
+    def tidy(node: Expr) -> Expr:
+        if isinstance(node, Call):
+            return node.with_children(tuple(simplify(a) for a in node.args))
+        return node
+
+    return rewrite(value, tidy)
+
+
 @frozen
 class _Assembly:
     """Puts the placed Funcs together, from the root inwards."""
@@ -182,7 +195,7 @@ class _Assembly:
             func=placement.function.name,
             stage=index,
             args=tuple(simplify(substitute(a, traversal.coordinates)) for a in stage.args),
-            value=simplify(substitute(stage.value, traversal.coordinates)),
+            value=_tidied(substitute(stage.value, traversal.coordinates), simplify),
             guards=traversal.guards,
         )
 

@@ -57,6 +57,8 @@ class Simplifier:
 
     def __call__(self, expr: Expr) -> Expr:
         """An equal expression, in normal form where it is integer arithmetic."""
+        if not expr.children:
+            return expr
         if expr in self._done:
             return self._done[expr]
         for node in walk(expr):

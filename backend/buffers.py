@@ -1,0 +1,185 @@
+"""NumPy arrays as the buffers of compiled code: dense along their last axis, and never overlapping.
+
+Arrays of other strides are copied; outputs of other strides are computed aside and copied back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Type
+
+_INT32_MAX = 2**31 - 1
+
+
+def sizes_of(
+    pipeline: Pipeline, sizes: Sizes | None, out: Mapping[str, Array] | None
+) -> dict[str, tuple[int | Range, ...]]:
+    """The sizes given, and those of the output arrays given.
+
+    Raises:
+        ArgumentError: an output array is of no output, or contradicts the size given.
+    """
+    result: dict[str, tuple[int | Range, ...]] = {k: tuple(v) for k, v in (sizes or {}).items()}
+    for name, array in (out or {}).items():
+        if name not in pipeline.outputs:
+            raise ArgumentError(
+                f"Pipeline {pipeline.name} has no output {name!r}; "
+                f"it has {', '.join(pipeline.outputs)}."
+            )
+        extents = tuple(reversed(array.shape))
+        if name not in result:
+            result[name] = extents
+            continue
+        given = tuple(s[1] if isinstance(s, tuple) else s for s in result[name])
+        if given != extents:
+            raise ArgumentError(
+                f"Output {name} is said to have extents {list(given)}, innermost first, but the "
+                f"array to write it to has {list(extents)}."
+            )
+    return result
+
+
+@frozen
+class Outputs:
+    """The arrays of the outputs: those returned, and those that compiled code writes."""
+
+    returned: Mapping[str, Array]
+    written: Mapping[str, Array]
+
+    @staticmethod
+    def make(pipeline: Pipeline, arguments: Arguments, out: Mapping[str, Array]) -> Outputs:
+        """The given arrays where they can be written directly, and new ones.
+
+        Raises:
+            ArgumentError: a given array has another type than its output, or cannot be written.
+        """
+        returned, written = {}, {}
+        for name in pipeline.outputs:
+            type = pipeline.function(name).type
+            if name in out:
+                returned[name] = _checked(name, out[name], type)
+            else:
+                returned[name] = np.empty(arguments.shape(name), type.dtype)
+            others = [w for n, w in returned.items() if n != name]
+            direct = _is_dense(returned[name]) and _is_injective(returned[name])
+            if direct and not any(np.may_share_memory(returned[name], o) for o in others):
+                written[name] = returned[name]
+            else:
+                written[name] = np.empty(arguments.shape(name), type.dtype)
+        return Outputs(returned, written)
+
+    def are_empty(self) -> bool:
+        """Whether there is nothing to compute.
+
+        Raises:
+            ArgumentError: some outputs are empty and others are not.
+        """
+        empty = [name for name, array in self.written.items() if array.size == 0]
+        if empty and len(empty) < len(self.written):
+            full = [name for name in self.written if name not in empty]
+            raise ArgumentError(
+                f"Output {', '.join(empty)} is empty, but {', '.join(full)} is not; give every "
+                "output at least one element."
+            )
+        return bool(empty)
+
+    def results(self) -> dict[str, Array]:
+        """The arrays to return, filled."""
+        for name, array in self.returned.items():
+            if self.written[name] is not array:
+                array[...] = self.written[name]
+        return dict(self.returned)
+
+
+def _checked(name: str, array: Array, type: Type) -> Array:
+    if array.dtype != type.dtype:
+        raise ArgumentError(
+            f"Output {name} is {type}, but the array to write it to holds {array.dtype}; "
+            f"make one of dtype {str(type.dtype)!r}."
+        )
+    if not array.flags.writeable:
+        raise ArgumentError(f"The array to write output {name} to is read-only.")
+    return array
+
+
+def _is_dense(array: Array) -> bool:
+    """Whether neighbors along the last axis are neighbors in memory, and all strides are whole."""
+    size = array.itemsize
+    if array.ndim and array.shape[-1] > 1 and array.strides[-1] != size:
+        return False
+    aligned = array.ctypes.data % size == 0 if array.size else True
+    return aligned and all(s % size == 0 for s in array.strides)
+
+
+def _is_injective(array: Array) -> bool:
+    """Whether no two elements are surely the same memory."""
+    reach = array.itemsize
+    steps = zip(array.strides, array.shape, strict=True)
+    for stride, extent in sorted((abs(s), n) for s, n in steps if n > 1):
+        if stride < reach:
+            return False
+        reach = stride * (extent - 1) + reach
+    return True
+
+
+def image_arrays(
+    pipeline: Pipeline, arguments: Arguments, outputs: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The arrays of the images, copied where compiled code could not read them as they are.
+
+    Raises:
+        ArgumentError: an image is empty.
+    """
+    result = {}
+    for image in pipeline.images:
+        array = arguments.images[image.name]
+        if array.size == 0:
+            raise ArgumentError(
+                f"Image {image.name} is empty (its shape is {array.shape}), but the output is not."
+            )
+        shared = any(np.may_share_memory(array, o) for o in outputs.values())
+        copied = shared or not _is_dense(array)
+        result[image.name] = np.array(array, order="C", copy=True) if copied else array
+    return result
+
+
+def argument_words(
+    pipeline: Pipeline, arguments: Arguments, arrays: Mapping[str, Array]
+) -> ctypes.Array[ctypes.c_int64]:
+    """The words that compiled code is called with (see ``backend.llvm.codegen``).
+
+    Raises:
+        ArgumentError: a size does not fit 32 bits.
+    """
+    words: list[int] = []
+    for name in (*(i.name for i in pipeline.images), *pipeline.outputs):
+        array = arrays[name]
+        words.append(array.ctypes.data)
+        strides = reversed(array.strides)
+        for d, ((low, extent), stride) in enumerate(
+            zip(arguments.ranges[name], strides, strict=True)
+        ):
+            if max(abs(low), abs(low + extent)) > _INT32_MAX:
+                raise ArgumentError(
+                    f"Dimension {d} of {name} reaches from {low} to {low + extent - 1}; "
+                    f"coordinates beyond {_INT32_MAX} are not supported."
+                )
+            words += [low, extent, stride // array.itemsize]
+    for scalar in pipeline.scalars:
+        words.append(_word(scalar.type, arguments.scalars[scalar.name]))
+    return (ctypes.c_int64 * len(words))(*words)
+
+
+def _word(type: Type, value: int | float | bool) -> int:
+    if not type.is_float:
+        return int(value)
+    packed = struct.pack("<f" if type.bits == 32 else "<d", value)
+    return int.from_bytes(packed.ljust(8, b"\0"), "little", signed=True)

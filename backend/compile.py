@@ -1,0 +1,150 @@
+"""Compile a pipeline under a schedule for the CPU, and run it on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Protocol
+
+from attrs import define, field
+
+from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
+from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
+from backend.llvm.engine import CompiledModule, compile_module
+from backend.llvm.operators import FloatMode
+from backend.llvm.runtime import runtime_symbols
+from backend.llvm.threads import ThreadPool, default_pool
+from backend.lowering.passes import lower
+from backend.program import LoopProgram, Requirement
+from backend.program_text import program_text
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.rewrite import variables
+from spaces.model.schedule import Schedule
+
+_Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Checked(Protocol):
+    """A schedule that has been verified, and its loop nest."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """What was verified."""
+
+    @property
+    def nest(self) -> LoopNest:
+        """What it means."""
+
+
+class SizeError(ArgumentError):
+    """Buffers have sizes that the schedule cannot work on."""
+
+
+@define(eq=False)
+class CompiledPipeline:
+    """Machine code of one pipeline under one schedule. Safe to run from several threads at once.
+
+    Attributes:
+        pipeline: the algorithm.
+        schedule: how it is executed.
+        pool: the threads that execute parallel loops.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    pool: ThreadPool
+    _stages: Mapping[str, LoopProgram]
+    _module: CompiledModule
+    _call: ctypes._CFunctionType = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._call = _Entry(self._module.address(ENTRY))
+
+    def run(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> dict[str, Array]:
+        """Compute every output.
+
+        Args:
+            inputs: an array for each image, dimension 0 as its last axis, with any strides.
+            params: values of scalar parameters; those left out take their default.
+            sizes: for each output the extent, or the (min, extent), of each dimension, innermost
+                first; one left out takes the shape of its array in ``out``, else its estimate. An
+                image may be named too, to say where its coordinates begin.
+            out: arrays to write outputs to, and to return for them; others are made.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+            SizeError: they do not fit the schedule: tails, or what it reads of an image.
+            MemoryError: there is not enough memory for what the schedule stores.
+        """
+        arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
+        outputs = Outputs.make(self.pipeline, arguments, out or {})
+        if outputs.are_empty():
+            return outputs.results()
+        images = image_arrays(self.pipeline, arguments, outputs.written)
+        words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
+        status = self._call(self.pool.address, ctypes.addressof(words))
+        if status == OUT_OF_MEMORY:
+            raise MemoryError(
+                f"Pipeline {self.pipeline.name} found no memory for its intermediate values; "
+                "compute them in smaller tiles, or ask for a smaller output."
+            )
+        if status != 0:
+            raise _size_error(self._stages["start"].requirements[status - 1], arguments)
+        return outputs.results()
+
+    def llvm_ir(self) -> str:
+        """The optimised LLVM IR."""
+        return self._module.llvm_ir()
+
+    def assembly(self) -> str:
+        """The machine code as the host's assembly."""
+        return self._module.asm()
+
+    def program_text(self, after: str = "start") -> str:
+        """The loop program as it is after the lowering pass of that name.
+
+        Raises:
+            KeyError: there is no such pass; the message lists those there are.
+        """
+        if after not in self._stages:
+            raise KeyError(f"There is no pass {after!r}; there are {', '.join(self._stages)}.")
+        return program_text(self._stages[after])
+
+
+def compile_cpu(
+    pipeline: Pipeline,
+    schedule: Schedule | Checked,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
+) -> CompiledPipeline:
+    """Compile ``pipeline`` under a legal schedule for the CPU of this process.
+
+    Args:
+        pipeline: the algorithm.
+        schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
+        threads: how many threads execute parallel loops, the calling one among them; by default
+            one for each usable core, shared by all pipelines compiled so.
+        float_mode: how far float results may be from those of the expressions as written.
+    """
+    plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
+    nest = loop_nest(pipeline, schedule) if isinstance(schedule, Schedule) else schedule.nest
+    stages = lower(nest)
+    program = list(stages.values())[-1]
+    module = compile_module(llvm_module(program, float_mode), runtime_symbols())
+    pool = default_pool() if threads is None else ThreadPool(threads)
+    return CompiledPipeline(pipeline, plain, pool, stages, module)
+
+
+def _size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
+    values = {**arguments.sizes(), **arguments.scalars}
+    names = variables(requirement.condition)
+    shown = ", ".join(f"{name} is {values[name]}" for name in names)
+    return SizeError(f"{requirement.message} Needed is {requirement.condition}, but {shown}.")

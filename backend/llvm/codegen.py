@@ -1,0 +1,390 @@
+"""A lowered program as LLVM IR text.
+
+The module defines ``i32 NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of each
+buffer its address and then min, extent and stride of each dimension, then each scalar (floats by
+their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold; or
+:data:`OUT_OF_MEMORY`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field, frozen
+from llvmlite import ir
+
+from backend.llvm.alias import AliasScopes, LoopHint
+from backend.llvm.blocks import I8, I32, I64, POINTER, VOID, Value, i32, i64
+from backend.llvm.expressions import Expressions, Place
+from backend.llvm.memory import Memory
+from backend.llvm.operators import FloatMode, Operators, llvm_type
+from backend.lowering.statements import walk_statements
+from backend.program import (
+    Allocate,
+    Block,
+    For,
+    If,
+    LoopProgram,
+    ParallelFor,
+    Statement,
+    Store,
+)
+from spaces.model.expr import Const, Variable
+from spaces.model.schedule import Memory as MemoryKind
+from spaces.model.types import Int32, Type
+
+OUT_OF_MEMORY = -1
+
+ENTRY = "run"
+"""Name of the function that a module exports."""
+
+_STACK_BYTES = 16 << 10
+"""Scratch of constant size up to this many bytes lies on the stack."""
+
+_ALIGNMENT = 64
+"""Of scratch, in bytes: a cache line and the widest vector."""
+
+
+def llvm_module(program: LoopProgram, float_mode: FloatMode = FloatMode.STRICT) -> str:
+    """The IR of a program that has passed all lowering passes."""
+    module = _Module(program, float_mode)
+    module.entry()
+    return f"{module.module}\n{LoopHint.text()}"
+
+
+@define
+class _Module:
+    """What the functions of one module share."""
+
+    program: LoopProgram
+    float_mode: FloatMode
+    module: Any = field(init=False)
+    scopes: AliasScopes = field(init=False)
+    types: dict[str, Type] = field(init=False)
+    runtime: dict[str, Value] = field(init=False)
+    _tasks: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.module = ir.Module(self.program.name)
+        parameters = {b.name: b.type for b in self.program.buffers}
+        scratch = {
+            s.buffer: s.type for s in walk_statements(self.program.body) if isinstance(s, Allocate)
+        }
+        self.types = {**parameters, **scratch}
+        self.scopes = AliasScopes(self.module, tuple(self.types))
+        self.runtime = {
+            "par_for": self._declare("spaces_par_for", I32, POINTER, POINTER, I32, I32, POINTER),
+            "malloc": self._declare("spaces_malloc", POINTER, I64),
+            "free": self._declare("spaces_free", VOID, POINTER),
+        }
+        self.runtime["malloc"].return_value.add_attribute("noalias")
+
+    def _declare(self, name: str, result: Any, *arguments: Any) -> Value:
+        function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        function.attributes.add("nounwind")
+        return function
+
+    def define(self, name: str, *arguments: Any) -> Value:
+        """A new function that returns a status."""
+        function = ir.Function(self.module, ir.FunctionType(I32, arguments), name)
+        function.attributes.add("nounwind")
+        return function
+
+    def task_name(self, variable: Variable) -> str:
+        """A fresh name for the body of a parallel loop."""
+        self._tasks += 1
+        return f"task{self._tasks}.{variable.name}"
+
+    def entry(self) -> None:
+        """The function that callers call."""
+        function = self.define(ENTRY, POINTER, POINTER)
+        frame = _Frame.begin(self, function, function.args[0])
+        words = _Words(frame.entry.builder, function.args[1])
+        buffers: dict[str, Value] = {}
+        variables: dict[str, Value] = {}
+        for buffer in self.program.buffers:
+            buffers[buffer.name] = words.pointer()
+            for d in range(buffer.dimensions):
+                for part in ("min", "extent", "stride"):
+                    variables[f"{buffer.name}.{part}.{d}"] = words.scalar(Int32)
+        for parameter in self.program.scalars:
+            variables[parameter.name] = words.scalar(parameter.type)
+        statements = frame.open(variables, buffers)
+        statements.requirements(self.program)
+        statements.statement(self.program.body)
+        frame.close()
+
+
+def local_bytes(builder: Any, size: int) -> Value:
+    """The address of ``size`` bytes that live as long as the call of the function."""
+    block = builder.alloca(ir.ArrayType(I8, size))
+    block.align = _ALIGNMENT
+    block.type = POINTER  # the builder's pointers to locals know what they point to; ours never do
+    return block
+
+
+@define
+class _Words:
+    """Reads 64-bit words one after the other."""
+
+    builder: Any
+    base: Value
+    _next: int = 0
+
+    def _word(self, type: Any) -> Value:
+        address = self.builder.gep(self.base, [i64(self._next)], source_etype=I64)
+        self._next += 1
+        return self.builder.load(address, typ=type, align=8)
+
+    def pointer(self) -> Value:
+        """The next word as an address."""
+        return self._word(POINTER)
+
+    def scalar(self, type: Type) -> Value:
+        """The next word as a value: int32 stays 64 bits wide, as coordinates do."""
+        if type == Int32:
+            return self._word(I64)
+        if type.is_float:
+            return self._word(llvm_type(type))
+        word = self._word(I64)
+        return word if type.bits == 64 else self.builder.trunc(word, llvm_type(type))
+
+
+@frozen
+class _Frame:
+    """One function under construction: entry block, body, and the way out."""
+
+    module: _Module
+    function: Value
+    pool: Value
+    entry: Place
+    here: Place
+
+    @staticmethod
+    def begin(module: _Module, function: Value, pool: Value) -> _Frame:
+        """A function whose first block is for what never varies."""
+        first, body = (function.append_basic_block(n) for n in ("entry", "body"))
+        return _Frame(
+            module, function, pool, _Frame.place(module, first), _Frame.place(module, body)
+        )
+
+    @staticmethod
+    def place(module: _Module, block: Value) -> Place:
+        """The end of a block."""
+        builder = ir.IRBuilder(block)
+        operators = Operators(module.module, builder, module.float_mode)
+        return Place(builder, operators, Memory(builder, module.scopes))
+
+    def open(self, variables: dict[str, Value], buffers: dict[str, Value]) -> _Statements:
+        """Begin the body, with these variables and buffers in scope."""
+        values = Expressions(self.here, self.entry, variables, buffers, self.module.types)
+        return _Statements(self, values)
+
+    def close(self) -> None:
+        """End the function with success."""
+        self.here.builder.ret(i32(0))
+        self.entry.builder.branch(self.function.blocks[1])
+
+
+@define
+class _Statements:
+    """Emits statements into one function."""
+
+    frame: _Frame
+    values: Expressions
+    _owned: list[Value] = field(factory=list)
+    """Heap blocks that are to be freed before leaving, innermost last."""
+
+    @property
+    def _build(self) -> Any:
+        return self.frame.here.builder
+
+    def requirements(self, program: LoopProgram) -> None:
+        """Return the number of the first requirement that does not hold."""
+        for number, requirement in enumerate(program.requirements, start=1):
+            self._leave_if(self._build.not_(self.values.value(requirement.condition)), i32(number))
+
+    def statement(self, statement: Statement) -> None:
+        """Emit one statement."""
+        match statement:
+            case Block(body=body):
+                for part in body:
+                    self.statement(part)
+            case Store():
+                self.values.store(statement.buffer, statement.index, statement.value)
+            case For():
+                self._loop(statement)
+            case If():
+                self._if(statement)
+            case Allocate():
+                self._allocate(statement)
+            case ParallelFor():
+                self._parallel(statement)
+            case _:
+                raise TypeError(f"a {type(statement).__name__} is no statement of CPU code")
+
+    @contextmanager
+    def _block(self, name: str, after: Value) -> Iterator[None]:
+        """What is emitted now goes into a block of its own that ends by jumping to ``after``."""
+        self._build.position_at_end(self.frame.function.append_basic_block(name))
+        with self.values.scope():
+            yield
+        self._build.branch(after)
+
+    def _if(self, node: If) -> None:
+        condition = self.values.value(node.condition)
+        start, function = self._build.block, self.frame.function
+        after = function.append_basic_block("endif")
+        targets = []
+        for body, name in ((node.body, "then"), (node.otherwise, "else")):
+            if body is None:
+                targets.append(after)
+                continue
+            targets.append(len(function.blocks))
+            with self._block(name, after):
+                self.statement(body)
+        chosen = [function.blocks[t] if isinstance(t, int) else t for t in targets]
+        self._build.position_at_end(start)
+        self._build.cbranch(condition, *chosen)
+        self._build.position_at_end(after)
+
+    def _loop(self, loop: For) -> None:
+        low, extent = self.values.index(loop.min), self.values.index(loop.extent)
+        function, build = self.frame.function, self._build
+        body = function.append_basic_block(loop.var.name)
+        after = function.append_basic_block("done")
+        if isinstance(loop.extent, Const) and loop.extent.value > 0:
+            build.branch(body)
+        else:
+            build.cbranch(build.icmp_signed(">", extent, i64(0)), body, after)
+        before = build.block
+        build.position_before(before.terminator)
+        last = build.add(low, extent, flags=["nsw"])
+        build.position_at_end(body)
+        index = build.phi(I64, loop.var.name)
+        index.add_incoming(low, before)
+        with self.values.scope(), self._bound(loop.var.name, index):
+            self.statement(loop.body)
+        following = build.add(index, i64(1), flags=["nsw"])
+        index.add_incoming(following, build.block)
+        jump = build.cbranch(build.icmp_signed("<", following, last), body, after)
+        jump.set_metadata("llvm.loop", LoopHint())
+        build.position_at_end(after)
+
+    @contextmanager
+    def _bound(self, name: str, value: Value) -> Iterator[None]:
+        """A variable in scope."""
+        shadowed = self.values.variables.get(name)
+        self.values.variables[name] = value
+        yield
+        if shadowed is None:
+            del self.values.variables[name]
+        else:
+            self.values.variables[name] = shadowed
+
+    def _allocate(self, node: Allocate) -> None:
+        elements = node.elements
+        size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
+        on_stack = node.memory in (MemoryKind.STACK, MemoryKind.REGISTER)
+        small = size is not None and size <= _STACK_BYTES and node.memory is MemoryKind.AUTO
+        if size is not None and (on_stack or small):
+            block = self._on_stack(max(size, 1))
+            self._with_buffer(node, block)
+            return
+        count = self.values.index(elements)
+        build = self._build
+        count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
+        block = build.call(
+            self.frame.module.runtime["malloc"], [build.mul(count, i64(node.type.bytes))]
+        )
+        null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
+        self._leave_if(null, i32(OUT_OF_MEMORY))
+        self._owned.append(block)
+        self._with_buffer(node, block)
+        self._owned.pop()
+        self._build.call(self.frame.module.runtime["free"], [block])
+
+    def _with_buffer(self, node: Allocate, block: Value) -> None:
+        self.values.buffers[node.buffer] = block
+        self.statement(node.body)
+        del self.values.buffers[node.buffer]
+
+    def _on_stack(self, size: int) -> Value:
+        """Memory of this call of the function; allocated at its start, not again in each loop."""
+        return local_bytes(self.frame.entry.builder, size)
+
+    def _leave_if(self, condition: Value, status: Value) -> None:
+        """Free what is owned and return ``status`` where the condition holds."""
+        function, build = self.frame.function, self._build
+        leave = function.append_basic_block("leave")
+        stay = function.append_basic_block("stay")
+        build.cbranch(condition, leave, stay)
+        build.position_at_end(leave)
+        for block in reversed(self._owned):
+            build.call(self.frame.module.runtime["free"], [block])
+        build.ret(status)
+        build.position_at_end(stay)
+
+    def _parallel(self, loop: ParallelFor) -> None:
+        closure = _Closure(loop)
+        module, build = self.frame.module, self._build
+        task = closure.function(module, lambda inner: inner.statement(loop.body))
+        packed = closure.pack(self.frame, self.values)
+        low, extent = (build.trunc(self.values.index(e), I32) for e in (loop.min, loop.extent))
+        arguments = [self.frame.pool, task, low, extent, packed]
+        status = build.call(module.runtime["par_for"], arguments)
+        self._leave_if(build.icmp_signed("!=", status, i32(0)), status)
+
+
+@frozen
+class _Closure:
+    """What the body of a parallel loop is given: the pool, its buffers and its variables, a word
+    each.
+    """
+
+    loop: ParallelFor
+
+    @property
+    def _types(self) -> list[Any]:
+        wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
+        return [POINTER] * (1 + len(self.loop.buffers)) + wide
+
+    def pack(self, frame: _Frame, values: Expressions) -> Value:
+        """Store it on the stack of the caller."""
+        closure = local_bytes(frame.entry.builder, 8 * len(self._types))
+        held = [
+            frame.pool,
+            *(values.buffers[b] for b in self.loop.buffers),
+            *(values.variables[v.name] for v in self.loop.variables),
+        ]
+        for number, value in enumerate(held):
+            frame.here.builder.store(
+                value, self._slot(frame.here.builder, closure, number), align=8
+            )
+        return closure
+
+    @staticmethod
+    def _slot(builder: Any, closure: Value, number: int) -> Value:
+        return builder.gep(closure, [i64(number)], source_etype=I64)
+
+    def function(self, module: _Module, body: Callable[[_Statements], None]) -> Value:
+        """The function ``i32 task(closure, index)``."""
+        task = module.define(module.task_name(self.loop.var), POINTER, I32)
+        task.linkage = "internal"
+        first, inside = (task.append_basic_block(n) for n in ("entry", "body"))
+        entry, here = _Frame.place(module, first), _Frame.place(module, inside)
+        held = [
+            entry.builder.load(self._slot(entry.builder, task.args[0], n), typ=kind, align=8)
+            for n, kind in enumerate(self._types)
+        ]
+        count = len(self.loop.buffers)
+        buffers = dict(zip(self.loop.buffers, held[1:], strict=False))
+        names = [v.name for v in self.loop.variables]
+        variables = dict(zip(names, held[1 + count :], strict=True))
+        variables[self.loop.var.name] = entry.builder.sext(task.args[1], I64)
+        frame = _Frame(module, task, held[0], entry, here)
+        body(frame.open(variables, buffers))
+        frame.close()
+        return task

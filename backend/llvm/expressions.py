@@ -1,0 +1,331 @@
+"""Expressions as LLVM values: each is emitted once in the scope where it is first needed.
+
+A scalar int32 coordinate is wanted in one of two forms. As a *value* it is 32 bits wide and wraps.
+As an *index*, a loop bound or part of an address, it is 64 bits wide and never overflows, which
+is how coordinates are meant and what lets LLVM turn them into pointer increments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, TypeAlias
+
+from attrs import define, field, frozen
+from llvmlite import ir
+
+from backend.llvm.blocks import I32, I64, Value, i64
+from backend.llvm.memory import Memory
+from backend.llvm.operators import Operators, literal, llvm_type
+from backend.program import Broadcast, Load, Ramp
+from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant
+from spaces.model.types import Int32, Int64, Type
+
+
+class Form(Enum):
+    """How a coordinate is wanted."""
+
+    VALUE = "value"
+    INDEX = "index"
+
+
+Key: TypeAlias = tuple[Expr, Form]
+Term: TypeAlias = tuple[int, Expr]
+"""A part of a sum with its sign, 1 or -1."""
+
+_INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
+_WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
+
+
+@frozen
+class Place:
+    """Somewhere instructions are put: a builder, and what writes through it."""
+
+    builder: Any
+    operators: Operators
+    memory: Memory
+
+
+@define
+class Expressions:
+    """The values of expressions inside one function.
+
+    Attributes:
+        here: where the code being generated goes.
+        entry: the end of the function's first block, where what never varies goes.
+        variables: loop variables, sizes and int32 scalars in 64 bits, other scalars as they are.
+        buffers: the address of each buffer in scope.
+        types: the element type of each buffer.
+    """
+
+    here: Place
+    entry: Place
+    variables: dict[str, Value]
+    buffers: dict[str, Value]
+    types: Mapping[str, Type]
+    _fixed_names: frozenset[str] = field(init=False)
+    _fixed: dict[Expr, bool] = field(init=False, factory=dict)
+    _scopes: list[dict[Key, Value]] = field(init=False)
+    _addresses: list[dict[Any, Value]] = field(init=False)
+    _entry_buffers: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._fixed_names = frozenset(self.variables)
+        self._entry_buffers = frozenset(self.buffers)
+        self._scopes, self._addresses = [{}], [{}]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A part of the function that may not run: what is emitted in it is forgotten after it."""
+        self._scopes.append({})
+        self._addresses.append({})
+        yield
+        self._scopes.pop()
+        self._addresses.pop()
+
+    def index(self, expr: Expr) -> Value:
+        """A scalar coordinate in 64 bits."""
+        return self._emit((expr, Form.INDEX))
+
+    def value(self, expr: Expr) -> Value:
+        """The value of an expression in its own type."""
+        return self._emit((expr, Form.VALUE))
+
+    def store(self, buffer: str, index: Expr, value: Expr) -> None:
+        """Store a value, scalar or vector, at a flat index."""
+        held, memory = self.value(value), self.here.memory
+        step = _step(index)
+        if step in (0, 1):
+            base = index.base if isinstance(index, Ramp) else index
+            memory.store(buffer, self._address(buffer, base), held, value.type)
+        else:
+            memory.store_lanes(buffer, held, value.type, self._lane_addresses(buffer, index))
+
+    def _emit(self, wanted: Key) -> Value:
+        """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
+        stack = [wanted]
+        while stack:
+            key = stack[-1]
+            if self._known(key) is not None:
+                stack.pop()
+                continue
+            missing = [n for n in self._needs(key) if self._known(n) is None]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            fixed = self._is_fixed(key[0])
+            scope = self._scopes[0] if fixed else self._scopes[-1]
+            place = self.entry if fixed else self.here
+            scope[key] = self._node(key, place)
+        value = self._known(wanted)
+        assert value is not None
+        return value
+
+    def _known(self, key: Key) -> Value | None:
+        for scope in reversed(self._scopes):
+            if key in scope:
+                return scope[key]
+        return None
+
+    def _is_fixed(self, expr: Expr) -> bool:
+        """Whether a scalar is the same throughout the function."""
+        if expr not in self._fixed:
+            match expr:
+                case Const():
+                    fixed = True
+                case Variable(name=name):
+                    fixed = name in self._fixed_names
+                case Load():
+                    fixed = False
+                case _:
+                    fixed = all(self._is_fixed(c) for c in expr.children)
+            self._fixed[expr] = fixed
+        return self._fixed[expr]
+
+    @staticmethod
+    def _needs(key: Key) -> list[Key]:
+        """What must be there before a node is emitted."""
+        node, form = key
+        if form is Form.INDEX:
+            match node:
+                case Const() | Variable():
+                    return []
+                case Op(name="select", args=(condition, a, b)):
+                    return [(condition, Form.VALUE), (a, Form.INDEX), (b, Form.INDEX)]
+                case Op(name=name) if name in _INDEX_OPERATORS:
+                    return [(a, Form.INDEX) for a in node.args]
+                case _:
+                    return [(node, Form.VALUE)]
+        if not isinstance(node, Load):
+            return [(c, Form.VALUE) for c in node.children]
+        if _step(node.index) is not None:
+            base = node.index.base if isinstance(node.index, Ramp) else node.index
+            return [(t, Form.INDEX) for _, t in _terms(base)]
+        shared, varying = _lane_terms(node.index)
+        return [(t, Form.INDEX) for _, t in shared] + [(t, Form.VALUE) for _, t in varying]
+
+    def _node(self, key: Key, place: Place) -> Value:
+        node, form = key
+        if form is Form.INDEX:
+            return self._index_node(node, place)
+        match node:
+            case Const():
+                return literal(node.type, node.value)
+            case Variable():
+                held = self.variables[node.name]
+                is_wide = node.type == Int32
+                return place.builder.trunc(held, I32) if is_wide else held
+            case Load():
+                return self._load(node, place)
+            case Broadcast(value=Const() as single):
+                return literal(node.type, single.value)
+            case Broadcast():
+                return place.memory.broadcast(self._child(node.value), llvm_type(node.type))
+            case Ramp():
+                return self._ramp(node, place)
+            case Cast():
+                return place.operators.convert(node.value.type, node.type, self._child(node.value))
+            case Op():
+                args = [self._child(a) for a in node.args]
+                return place.operators.op(node.name, node.type, node.args[0].type, args)
+        raise TypeError(f"{type(node).__name__} cannot be compiled: `{node}`")
+
+    def _child(self, expr: Expr, form: Form = Form.VALUE) -> Value:
+        value = self._known((expr, form))
+        assert value is not None
+        return value
+
+    def _index_node(self, node: Expr, place: Place) -> Value:
+        match node:
+            case Const(value=value):
+                return i64(int(value))
+            case Variable(name=name):
+                return self.variables[name]
+            case Op(name="select", args=(condition, a, b)):
+                arms = self._child(a, Form.INDEX), self._child(b, Form.INDEX)
+                return place.builder.select(self._child(condition), *arms)
+            case Op(name=name) if name in _INDEX_OPERATORS:
+                args = [self._child(a, Form.INDEX) for a in node.args]
+                if name in _WITHOUT_OVERFLOW:
+                    return getattr(place.builder, name)(*args, flags=["nsw"])
+                return place.operators.op(name, Int64, Int64, args)
+        return place.builder.sext(self._child(node), I64)
+
+    def _ramp(self, node: Ramp, place: Place) -> Value:
+        kind = llvm_type(node.type)
+        base = place.memory.broadcast(self._child(node.base), kind)
+        lanes = range(node.type.lanes)
+        if isinstance(node.stride, Const):
+            steps = [ir.Constant(I32, lane * int(node.stride.value)) for lane in lanes]
+            return place.builder.add(base, ir.Constant(kind, steps))
+        numbers = ir.Constant(kind, [ir.Constant(I32, lane) for lane in lanes])
+        stride = place.memory.broadcast(self._child(node.stride), kind)
+        return place.builder.add(base, place.builder.mul(stride, numbers))
+
+    def _load(self, node: Load, place: Place) -> Value:
+        memory, step = place.memory, _step(node.index)
+        if step is None:
+            addresses = self._lane_addresses(node.buffer, node.index)
+            return memory.load_lanes(node.buffer, node.type, addresses)
+        base = node.index.base if isinstance(node.index, Ramp) else node.index
+        address = self._address(node.buffer, base)
+        if step == 0:
+            return memory.load(node.buffer, address, node.type)
+        return memory.load_strided(node.buffer, address, node.type, step)
+
+    def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
+        """The address of each lane; what the lanes share moves the pointer once for all."""
+        memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
+        step = _step(index)
+        if isinstance(index, Ramp) and step is not None:
+            base = self._address(buffer, index.base)
+            return lambda lane: memory.address(base, i64(lane * step), type)
+        shared, varying = _lane_terms(index)
+        base = self._moved(buffer, shared)
+        total: Value = literal(index.type, 0)
+        for sign, term in varying:
+            total = (build.add if sign > 0 else build.sub)(total, self.value(term))
+        return lambda lane: memory.address(base, memory.widen_lane(total, lane), type)
+
+    def _address(self, buffer: str, index: Expr) -> Value:
+        """The address of the element at a scalar index."""
+        return self._moved(buffer, _terms(index))
+
+    def _moved(self, buffer: str, terms: list[Term]) -> Value:
+        """A buffer's address moved by terms: by those that never vary once, at the function's
+        start, and by numbers last, so that they fold into the access.
+        """
+        fixed: list[Term] = []
+        moving: list[Term] = []
+        number = 0
+        for sign, term in terms:
+            if isinstance(term, Const):
+                number += sign * int(term.value)
+            else:
+                (fixed if self._is_fixed(term) else moving).append((sign, term))
+        type, at_entry = self.types[buffer], buffer in self._entry_buffers
+        place = self.entry if at_entry else self.here
+        address = self._offset(self.buffers[buffer], fixed, type, place, at_entry)
+        address = self._offset(address, moving, type, self.here, False)
+        return self.here.memory.address(address, i64(number), type) if number else address
+
+    def _offset(
+        self, base: Value, terms: list[Term], type: Type, place: Place, at_entry: bool
+    ) -> Value:
+        if not terms:
+            return base
+        key = (base, *terms)
+        scope = self._addresses[0 if at_entry else -1]
+        for known in self._addresses:
+            if key in known:
+                return known[key]
+        total: Value | None = None
+        for sign, term in terms:
+            part = self.index(term)
+            if total is None:
+                total = part if sign > 0 else place.builder.neg(part)
+            else:
+                combine = place.builder.add if sign > 0 else place.builder.sub
+                total = combine(total, part, flags=["nsw"])
+        scope[key] = place.memory.address(base, total, type)
+        return scope[key]
+
+
+def _step(index: Expr) -> int | None:
+    """How many elements the lanes of an index are apart: 0 for a scalar, None if uneven."""
+    if index.type.lanes == 1:
+        return 0
+    if isinstance(index, Ramp) and isinstance(index.stride, Const):
+        return int(index.stride.value)
+    return None
+
+
+def _lane_terms(index: Expr) -> tuple[list[Term], list[Term]]:
+    """The terms of a vector index: those that all lanes share, and those that vary."""
+    shared: list[Term] = []
+    varying: list[Term] = []
+    for sign, term in _terms(index):
+        if isinstance(term, Broadcast):
+            shared += [(sign * s, t) for s, t in _terms(term.value)]
+        elif isinstance(term, Ramp):
+            shared += [(sign * s, t) for s, t in _terms(term.base)]
+            varying.append((sign, Ramp(term.type, constant(0, Int32), term.stride)))
+        else:
+            varying.append((sign, term))
+    return shared, varying
+
+
+def _terms(index: Expr) -> list[Term]:
+    """The signed terms that add up to an index."""
+    found: list[Term] = []
+    stack = [(1, index)]
+    while stack:
+        sign, node = stack.pop()
+        if isinstance(node, Op) and node.type.element == Int32 and node.name in ("add", "sub"):
+            a, b = node.args
+            stack += [(sign if node.name == "add" else -sign, b), (sign, a)]
+        else:
+            found.append((sign, node))
+    return found

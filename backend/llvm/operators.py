@@ -1,0 +1,248 @@
+"""Halide's operators as LLVM instructions, on scalars and vectors alike, exact in their type.
+
+What each means is said in ``backend.reference.arithmetic``, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from attrs import frozen
+from llvmlite import ir
+
+from backend.llvm.blocks import IRType, Value
+from spaces.model.types import Type
+
+
+class FloatMode(StrEnum):
+    """How far results of float arithmetic may be from those of the expressions as written."""
+
+    STRICT = "strict"
+    """Each operation is rounded as written; equal to the reference bit for bit."""
+
+    CONTRACT = "contract"
+    """A product that is added may be rounded once instead of twice (fused multiply-add)."""
+
+    FAST = "fast"
+    """Sums may also be reordered and divisions become reciprocals; no NaN or infinity is met."""
+
+
+_FLAGS = {FloatMode.STRICT: (), FloatMode.CONTRACT: ("contract",), FloatMode.FAST: ("fast",)}
+
+_PREDICATES = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+def llvm_type(type: Type) -> IRType:
+    """The LLVM type of a value; booleans are single bits."""
+    element: IRType
+    if type.is_float:
+        element = ir.FloatType() if type.bits == 32 else ir.DoubleType()
+    else:
+        element = ir.IntType(type.bits)
+    return element if type.lanes == 1 else ir.VectorType(element, type.lanes)
+
+
+def memory_type(type: Type) -> IRType:
+    """The LLVM type of a value in memory; a boolean takes a byte there."""
+    return llvm_type(Type("uint", 8, type.lanes) if type.is_bool else type)
+
+
+def literal(type: Type, value: int | float) -> Value:
+    """A constant, the same in every lane."""
+    kind = llvm_type(type)
+    if type.lanes == 1:
+        return ir.Constant(kind, value)
+    return ir.Constant(kind, [ir.Constant(kind.element, value)] * type.lanes)
+
+
+def suffix(type: Type) -> str:
+    """The part of an intrinsic's name that tells the type, such as ``v8f32``."""
+    element = f"{'f' if type.is_float else 'i'}{type.bits}"
+    return element if type.lanes == 1 else f"v{type.lanes}{element}"
+
+
+@frozen
+class Operators:
+    """Emits operators at the place where ``builder`` stands."""
+
+    module: Any
+    builder: Any
+    float_mode: FloatMode = FloatMode.STRICT
+
+    def intrinsic(self, name: str, result: IRType, *args: Value) -> Value:
+        """A call of a function or intrinsic by its full name."""
+        function = self.module.globals.get(name)
+        if function is None:
+            kind = ir.FunctionType(result, [a.type for a in args])
+            function = ir.Function(self.module, kind, name)
+            if not name.startswith("llvm."):
+                function.attributes.add("nounwind")
+        return self.builder.call(function, args)
+
+    def op(self, name: str, type: Type, operand: Type, args: Sequence[Value]) -> Value:
+        """Operator ``name`` of result type ``type`` over values of type ``operand``."""
+        if name in _PREDICATES:
+            return self._compare(_PREDICATES[name], operand, *args)
+        if name in _LOGIC:
+            return _LOGIC[name](self, *args)
+        if name == "select":
+            return self.builder.select(*args)
+        family = _FLOAT if operand.is_float else (_BOOL if operand.is_bool else _INTEGER)
+        return family[name](self, operand, *args)
+
+    def _compare(self, predicate: str, type: Type, a: Value, b: Value) -> Value:
+        if type.is_float:
+            compare = (
+                self.builder.fcmp_unordered if predicate == "!=" else self.builder.fcmp_ordered
+            )
+            return compare(predicate, a, b)
+        if type.is_int:
+            return self.builder.icmp_signed(predicate, a, b)
+        return self.builder.icmp_unsigned(predicate, a, b)
+
+    def _choose(self, predicate: str, type: Type, a: Value, b: Value) -> Value:
+        return self.builder.select(self._compare(predicate, type, a, b), a, b)
+
+    def _float(self, name: str, a: Value, b: Value) -> Value:
+        return getattr(self.builder, name)(a, b, flags=_FLAGS[self.float_mode])
+
+    def _float_mod(self, type: Type, a: Value, b: Value) -> Value:
+        whole = self._unary("floor", type, self._float("fdiv", a, b))
+        return self._float("fsub", a, self._float("fmul", b, whole))
+
+    def _unary(self, name: str, type: Type, a: Value) -> Value:
+        return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a)
+
+    def _abs(self, type: Type, a: Value) -> Value:
+        zero = literal(type, 0)
+        negative = self.builder.icmp_signed("<", a, zero)
+        return self.builder.select(negative, self.builder.sub(zero, a), a)
+
+    def _div(self, type: Type, a: Value, b: Value) -> Value:
+        return self._divide(type, a, b)[0]
+
+    def _mod(self, type: Type, a: Value, b: Value) -> Value:
+        return self._divide(type, a, b)[1]
+
+    def _divide(self, type: Type, a: Value, b: Value) -> tuple[Value, Value]:
+        """Quotient and remainder, the remainder never negative; both 0 where ``b`` is."""
+        number = constant_of(b)
+        if number is not None and number > 0:
+            quotient = self._divide_by_number(type, a, b, number)
+            if number & (number - 1) == 0:
+                return quotient, self.builder.and_(a, literal(type, number - 1))
+            return quotient, self.builder.sub(a, self.builder.mul(quotient, b))
+        return (
+            self._divide_unsigned(type, a, b) if type.is_uint else self._divide_signed(type, a, b)
+        )
+
+    def _divide_by_number(self, type: Type, a: Value, b: Value, number: int) -> Value:
+        build = self.builder
+        if type.is_uint:
+            return build.udiv(a, b)
+        if number & (number - 1) == 0:
+            return build.ashr(a, literal(type, number.bit_length() - 1))
+        # With s = a < 0 ? -1 : 0, floor(a / b) is ((a ^ s) / b) ^ s, and a ^ s is not negative.
+        sign = build.ashr(a, literal(type, type.bits - 1))
+        return build.xor(build.udiv(build.xor(a, sign), b), sign)
+
+    def _divide_unsigned(self, type: Type, a: Value, b: Value) -> tuple[Value, Value]:
+        build, zero = self.builder, literal(type, 0)
+        is_zero = build.icmp_unsigned("==", b, zero)
+        safe = build.select(is_zero, literal(type, 1), b)
+        quotient, rest = build.udiv(a, safe), build.urem(a, safe)
+        return build.select(is_zero, zero, quotient), build.select(is_zero, zero, rest)
+
+    def _divide_signed(self, type: Type, a: Value, b: Value) -> tuple[Value, Value]:
+        """The processor traps on dividing by 0, and the smallest integer by -1."""
+        build, zero, one = self.builder, literal(type, 0), literal(type, 1)
+        is_zero = build.icmp_signed("==", b, zero)
+        is_minus = build.icmp_signed("==", b, literal(type, -1))
+        safe = build.select(build.or_(is_zero, is_minus), one, b)
+        quotient = build.sdiv(a, safe)
+        rest = build.sub(a, build.mul(quotient, safe))
+        is_below = build.icmp_signed("<", rest, zero)
+        is_positive = build.icmp_signed(">", safe, zero)
+        down = build.select(is_positive, literal(type, -1), one)
+        magnitude = build.select(is_positive, safe, build.sub(zero, safe))
+        quotient = build.add(quotient, build.select(is_below, down, zero))
+        rest = build.add(rest, build.select(is_below, magnitude, zero))
+        quotient = build.select(is_minus, build.sub(zero, a), quotient)
+        return build.select(is_zero, zero, quotient), build.select(is_zero, zero, rest)
+
+    def convert(self, source: Type, target: Type, value: Value) -> Value:
+        """A cast: integers wrap, floats truncate toward zero and stay within the target."""
+        build, kind = self.builder, llvm_type(target)
+        if source.is_float and target.is_float:
+            if source.bits == target.bits:
+                return value
+            return (build.fpext if target.bits > source.bits else build.fptrunc)(value, kind)
+        if source.is_float:
+            name = f"llvm.fpto{'s' if target.is_int else 'u'}i.sat"
+            return self.intrinsic(f"{name}.{suffix(target)}.{suffix(source)}", kind, value)
+        if target.is_float:
+            return (build.sitofp if source.is_int else build.uitofp)(value, kind)
+        if target.bits == source.bits:
+            return value
+        if target.bits < source.bits:
+            return build.trunc(value, kind)
+        return (build.sext if source.is_int else build.zext)(value, kind)
+
+
+def constant_of(value: Value) -> int | None:
+    """The number that an integer constant is, or that all its lanes are."""
+    if not isinstance(value, ir.Constant):
+        return None
+    number = value.constant
+    if isinstance(number, list | tuple):
+        lanes = {lane.constant for lane in number}
+        number = lanes.pop() if len(lanes) == 1 else None
+    return int(number) if isinstance(number, int) else None
+
+
+_Emit = Callable[..., Value]
+
+_LOGIC: dict[str, _Emit] = {
+    "and": lambda o, a, b: o.builder.and_(a, b),
+    "or": lambda o, a, b: o.builder.or_(a, b),
+    "not": lambda o, a: o.builder.not_(a),
+}
+
+_INTEGER: dict[str, _Emit] = {
+    "add": lambda o, t, a, b: o.builder.add(a, b),
+    "sub": lambda o, t, a, b: o.builder.sub(a, b),
+    "mul": lambda o, t, a, b: o.builder.mul(a, b),
+    "div": Operators._div,
+    "mod": Operators._mod,
+    "min": lambda o, t, a, b: o._choose("<", t, a, b),
+    "max": lambda o, t, a, b: o._choose(">", t, a, b),
+    "abs": lambda o, t, a: o._abs(t, a),
+}
+
+_BOOL: dict[str, _Emit] = {
+    "add": lambda o, t, a, b: o.builder.xor(a, b),
+    "sub": lambda o, t, a, b: o.builder.xor(a, b),
+    "mul": lambda o, t, a, b: o.builder.and_(a, b),
+    "div": lambda o, t, a, b: o.builder.and_(a, b),
+    "mod": lambda o, t, a, b: literal(t, 0),
+    "min": lambda o, t, a, b: o.builder.and_(a, b),
+    "max": lambda o, t, a, b: o.builder.or_(a, b),
+}
+
+_FLOAT: dict[str, _Emit] = {
+    "add": lambda o, t, a, b: o._float("fadd", a, b),
+    "sub": lambda o, t, a, b: o._float("fsub", a, b),
+    "mul": lambda o, t, a, b: o._float("fmul", a, b),
+    "div": lambda o, t, a, b: o._float("fdiv", a, b),
+    "mod": Operators._float_mod,
+    "min": lambda o, t, a, b: o._choose("<", t, a, b),
+    "max": lambda o, t, a, b: o._choose(">", t, a, b),
+    "abs": lambda o, t, a: o._unary("fabs", t, a),
+    "pow": lambda o, t, a, b: o.intrinsic(f"llvm.pow.{suffix(t)}", a.type, a, b),
+    **{
+        name: (lambda o, t, a, _name=name: o._unary(_name, t, a))
+        for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil")
+    },
+}

@@ -1,0 +1,117 @@
+"""Replace accesses at coordinates by accesses to flat memory: strides, and folds as modulo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from backend.lowering.statements import map_bodies, map_own
+from backend.program import Allocate, Load, LoopProgram, Provide, Statement, Store
+from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
+from spaces.model.rewrite import rewrite
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+
+@frozen
+class Layout:
+    """Where coordinates of a buffer lie: first coordinate, stride and fold of each dimension."""
+
+    mins: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    folds: tuple[Expr | None, ...]
+
+    is_scratch: bool
+
+    def index(self, args: tuple[Expr, ...], simplify: Simplifier) -> Expr:
+        """The flat index of the element at ``args``.
+
+        In scratch, coordinates count from where its box begins, which mostly cancels. In buffers
+        of the caller what varies with the coordinates is added first and what is fixed last, so
+        that the fixed part can move to the pointer.
+        """
+        moving: Expr = constant(0, Int32)
+        fixed: Expr = constant(0, Int32)
+        for arg, low, stride, fold in zip(args, self.mins, self.strides, self.folds, strict=True):
+            if fold is not None:
+                arg = Op(Int32, "mod", (arg, fold))
+            elif self.is_scratch:
+                arg = simplify(arg - low)
+            else:
+                fixed = _plus(fixed, _times(low, stride))
+            moving = _plus(moving, _times(arg, stride))
+        return moving if _is_zero(fixed) else moving - fixed
+
+
+def flatten(program: LoopProgram) -> LoopProgram:
+    """The program with ``Load`` and ``Store`` in place of ``Call`` and ``Provide``.
+
+    Buffers of the caller have a stride of 1 in their innermost dimension.
+    """
+    layouts = {b.name: _parameter(b.name, b.dimensions) for b in program.buffers}
+    return evolve(program, body=_Pass(layouts, Simplifier()).statement(program.body))
+
+
+def _parameter(name: str, dimensions: int) -> Layout:
+    def variables(part: str) -> tuple[Expr, ...]:
+        return tuple(Variable(Int32, f"{name}.{part}.{d}") for d in range(dimensions))
+
+    strides = (constant(1, Int32), *variables("stride")[1:])[:dimensions]
+    return Layout(variables("min"), strides, (None,) * dimensions, is_scratch=False)
+
+
+@frozen
+class _Pass:
+    layouts: Mapping[str, Layout]
+    simplify: Simplifier
+
+    def statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Allocate(buffer=name):
+                layouts = {**self.layouts, name: _allocated(statement)}
+                body = _Pass(layouts, self.simplify).statement(statement.body)
+                return evolve(statement, mins=(), extents=(), folds=(), body=body)
+            case Provide(func=name, args=args, value=value):
+                index = self._index(name, tuple(self.value(a) for a in args))
+                return Store(name, index, self.value(value))
+            case _:
+                return map_bodies(map_own(statement, self.value), self.statement)
+
+    def value(self, value: Expr) -> Expr:
+        return rewrite(value, self._load)
+
+    def _load(self, node: Expr) -> Expr:
+        if isinstance(node, Call):
+            return Load(node.type, node.target, self._index(node.target, node.args))
+        return node
+
+    def _index(self, name: str, args: tuple[Expr, ...]) -> Expr:
+        return self.layouts[name].index(args, self.simplify)
+
+
+def _allocated(node: Allocate) -> Layout:
+    strides: list[Expr] = []
+    stride: Expr = constant(1, Int32)
+    for extent in node.extents:
+        strides.append(stride)
+        stride = _times(extent, stride)
+    return Layout(node.mins, tuple(strides), node.folds, is_scratch=True)
+
+
+def _plus(a: Expr, b: Expr) -> Expr:
+    if _is_zero(a):
+        return b
+    return a if _is_zero(b) else a + b
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return constant(int(a.value) * int(b.value), Int32)
+    if isinstance(b, Const) and b.value == 1:
+        return a
+    return b if isinstance(a, Const) and a.value == 1 else a * b
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value == 0

@@ -1,0 +1,26 @@
+"""What is known of the sizes of a program, and of the loops around a statement."""
+
+from __future__ import annotations
+
+from backend.program import LoopProgram
+from spaces.model.expr import Expr, Op, Variable
+from spaces.model.simplify import Simplifier
+
+
+def known_sizes(program: LoopProgram) -> Simplifier:
+    """A simplifier that believes the requirements of the form ``size >= number``."""
+    simplify = Simplifier()
+    for requirement in program.requirements:
+        match requirement.condition:
+            case Op(name="ge", args=(Variable(name=name), least)):
+                known, _ = simplify.known(name)
+                low = least if known is None else Op(least.type, "max", (known, least))
+                simplify.assume(name, simplify(low), None)
+    return simplify
+
+
+def inside_loop(outer: Simplifier, var: Variable, low: Expr, extent: Expr) -> Simplifier:
+    """What is known inside a loop. It is a new one: a copy of the loop may have other limits."""
+    inner = outer.copy()
+    inner.assume(var.name, outer(low), outer(low + extent - 1))
+    return inner

@@ -1,0 +1,28 @@
+"""Make the bodies of parallel loops functions of their own, with what they use of outside."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.statements import free_buffers, free_variables, map_bodies
+from backend.program import For, LoopProgram, ParallelFor, Statement
+from spaces.model.schedule import LoopKind
+
+
+def parallel(program: LoopProgram) -> LoopProgram:
+    """The program with each parallel loop as a call to the thread pool."""
+    return evolve(program, body=_outlined(program.body))
+
+
+def _outlined(statement: Statement) -> Statement:
+    statement = map_bodies(statement, _outlined)
+    if not isinstance(statement, For) or statement.kind is not LoopKind.PARALLEL:
+        return statement
+    return ParallelFor(
+        var=statement.var,
+        min=statement.min,
+        extent=statement.extent,
+        variables=tuple(v for v in free_variables(statement.body) if v is not statement.var),
+        buffers=free_buffers(statement.body),
+        body=statement.body,
+    )

@@ -1,0 +1,35 @@
+"""The passes of the CPU road in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from backend.lowering.flatten import flatten
+from backend.lowering.parallel import parallel
+from backend.lowering.simplify import simplify
+from backend.lowering.start import start
+from backend.lowering.unroll import unroll
+from backend.lowering.vectorize import vectorize
+from backend.program import LoopProgram
+from spaces.model.loopnest import LoopNest
+
+CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
+    {
+        "simplify": simplify,
+        "unroll": unroll,
+        "flatten": flatten,
+        "vectorize": vectorize,
+        "parallel": parallel,
+    }
+)
+"""Each pass by name, in the order they run after :func:`~backend.lowering.start.start`."""
+
+
+def lower(nest: LoopNest) -> dict[str, LoopProgram]:
+    """The program of a loop nest after each pass, by the pass's name; the last one is compiled."""
+    program = start(nest)
+    stages = {"start": program}
+    for name, lowering in CPU_PASSES.items():
+        program = stages[name] = lowering(program)
+    return stages

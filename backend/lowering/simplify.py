@@ -1,0 +1,153 @@
+"""Simplify coordinates, bounds and guards, and move guards out of the loops they do not vary in."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.known import inside_loop, known_sizes
+from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
+from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
+from spaces.model.expr import Call, Const, Expr, Op, Variable, constant, walk
+from spaces.model.rewrite import rewrite, variables
+from spaces.model.schedule import LoopKind
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Bool, Int32
+
+_ONE = constant(1, Int32)
+
+_HOISTABLE = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
+"""Loops that a guard may leave; whether a GPU thread runs at all is not for this pass to say."""
+
+
+def simplify(program: LoopProgram) -> LoopProgram:
+    """Simpler index arithmetic; loops of one iteration and constant conditions are gone."""
+    return evolve(program, body=_Pass(known_sizes(program)).statement(program.body))
+
+
+class _Pass:
+    def __init__(self, known: Simplifier) -> None:
+        self.known = known
+
+    def statement(self, statement: Statement) -> Statement:
+        match statement:
+            case For():
+                return self._loop(statement)
+            case If():
+                return self._guard(statement)
+            case Provide():
+                args = tuple(self.known(a) for a in statement.args)
+                return Provide(statement.func, args, self.value(statement.value))
+            case Allocate():
+                return map_bodies(map_own(statement, self.known), self.statement)
+            case _:
+                return map_bodies(statement, self.statement)
+
+    def _loop(self, loop: For) -> Statement:
+        low, extent = self.known(loop.min), self.known(loop.extent)
+        if isinstance(extent, Const) and extent.value <= 0:
+            return EMPTY
+        if extent is _ONE and loop.kind in _HOISTABLE:
+            return self.statement(bind(loop.body, loop.var, low))
+        inner = _Pass(inside_loop(self.known, loop.var, low, extent))
+        body = inner.statement(loop.body)
+        result = For(loop.var, low, extent, loop.kind, body)
+        is_guard = isinstance(body, If) and body.otherwise is None
+        if is_guard and isinstance(body, If) and loop.kind in _HOISTABLE:
+            return _hoisted(result, body)
+        return result
+
+    def _guard(self, guard: If) -> Statement:
+        condition = self.value(guard.condition)
+        if isinstance(condition, Const):
+            taken = guard.body if condition.value else guard.otherwise
+            return EMPTY if taken is None else self.statement(taken)
+        body = self.statement(guard.body)
+        otherwise = None if guard.otherwise is None else self.statement(guard.otherwise)
+        return If(condition, body, otherwise)
+
+    def value(self, value: Expr) -> Expr:
+        """The value with simpler coordinates and conditions; its arithmetic stays as written."""
+
+        def simpler(node: Expr) -> Expr:
+            if isinstance(node, Call):
+                return node.with_children(tuple(self.known(a) for a in node.args))
+            return folded(self.known(node) if is_comparison_of_coordinates(node) else node)
+
+        return rewrite(value, simpler)
+
+
+def is_comparison_of_coordinates(node: Expr) -> bool:
+    """Whether a condition compares loop variables and sizes only, which never wrap."""
+    if not (isinstance(node, Op) and node.type.is_bool and len(node.args) == 2):
+        return False
+    return all(is_coordinate(a) for a in node.args)
+
+
+def is_coordinate(root: Expr) -> bool:
+    """Whether an expression is int32 arithmetic over variables and constants alone."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type != Int32 or not isinstance(node, Const | Variable | Op):
+            return False
+        if isinstance(node, Op) and node.name == "select":
+            stack += node.args[1:]
+        else:
+            stack += node.children
+    return True
+
+
+def folded(node: Expr) -> Expr:
+    """The node without constant conditions."""
+    if not isinstance(node, Op):
+        return node
+    if node.name == "select" and isinstance(node.args[0], Const):
+        return node.args[1] if node.args[0].value else node.args[2]
+    if node.name == "not" and isinstance(node.args[0], Const):
+        return constant(not node.args[0].value, Bool)
+    if node.name in ("and", "or"):
+        absorbing = node.name == "or"
+        for this, other in (node.args, node.args[::-1]):
+            if isinstance(this, Const):
+                return this if bool(this.value) is absorbing else other
+        if node.args[0] is node.args[1]:
+            return node.args[0]
+    return node
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The conditions that must all hold."""
+    if isinstance(condition, Op) and condition.name == "and":
+        return (*conjuncts(condition.args[0]), *conjuncts(condition.args[1]))
+    return (condition,)
+
+
+def _hoisted(loop: For, guard: If) -> Statement:
+    """``for v { if (c) s }`` as ``if (c) for v { s }`` where ``c`` does not vary with ``v``."""
+    fixed, varying = _split_guard(loop.var.name, guard)
+    body: Statement = guard
+    if fixed:
+        body = _innermost(guard)
+        for condition in reversed(varying):
+            body = If(condition, body)
+    result: Statement = evolve(loop, body=body)
+    for condition in reversed(fixed):
+        result = If(condition, result)
+    return result
+
+
+def _split_guard(name: str, guard: Statement) -> tuple[list[Expr], list[Expr]]:
+    fixed: list[Expr] = []
+    varying: list[Expr] = []
+    while isinstance(guard, If) and guard.otherwise is None:
+        for condition in conjuncts(guard.condition):
+            reads = any(isinstance(n, Call) for n in walk(condition))
+            (varying if reads or name in variables(condition) else fixed).append(condition)
+        guard = guard.body
+    return fixed, varying
+
+
+def _innermost(guard: Statement) -> Statement:
+    while isinstance(guard, If) and guard.otherwise is None:
+        guard = guard.body
+    return guard

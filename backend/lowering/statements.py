@@ -1,0 +1,158 @@
+"""Walks over the statements of a loop program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import evolve
+
+from backend.program import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Load,
+    ParallelFor,
+    Provide,
+    Statement,
+    Store,
+)
+from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.rewrite import substitute
+
+EMPTY = Block(())
+"""The statement that does nothing."""
+
+
+def block(*statements: Statement) -> Statement:
+    """The statements in order, without blocks inside blocks; a single one stands for itself."""
+    flat: list[Statement] = []
+    for statement in statements:
+        flat += statement.body if isinstance(statement, Block) else (statement,)
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
+    """The statement with the statements directly inside it replaced."""
+    match statement:
+        case Block(body=body):
+            return block(*(change(s) for s in body))
+        case If(otherwise=otherwise):
+            rest = None if otherwise is None else change(otherwise)
+            return If(statement.condition, change(statement.body), rest)
+        case For() | ParallelFor() | Allocate():
+            return evolve(statement, body=change(statement.body))
+        case Provide() | Store() | Barrier():
+            return statement
+
+
+def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """The statement with its own expressions replaced, not those of statements inside it."""
+    match statement:
+        case For() | ParallelFor():
+            return evolve(statement, min=change(statement.min), extent=change(statement.extent))
+        case Allocate():
+            return evolve(
+                statement,
+                elements=change(statement.elements),
+                mins=tuple(change(e) for e in statement.mins),
+                extents=tuple(change(e) for e in statement.extents),
+                folds=tuple(None if e is None else change(e) for e in statement.folds),
+            )
+        case Provide():
+            args = tuple(change(a) for a in statement.args)
+            return Provide(statement.func, args, change(statement.value))
+        case Store():
+            mask = None if statement.mask is None else change(statement.mask)
+            return Store(statement.buffer, change(statement.index), change(statement.value), mask)
+        case If():
+            return evolve(statement, condition=change(statement.condition))
+        case Block() | Barrier():
+            return statement
+
+
+def map_all(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """The statement with every expression in it and in the statements inside it replaced."""
+    return map_bodies(map_own(statement, change), lambda s: map_all(s, change))
+
+
+def bind(statement: Statement, var: Variable, value: Expr) -> Statement:
+    """The statement with a variable replaced everywhere."""
+    return map_all(statement, lambda expr: substitute(expr, {var.name: value}))
+
+
+def walk_statements(statement: Statement) -> Iterator[Statement]:
+    """The statement and all inside it, parents first."""
+    yield statement
+    match statement:
+        case Block(body=body):
+            for inner in body:
+                yield from walk_statements(inner)
+        case For(body=inside) | ParallelFor(body=inside) | Allocate(body=inside):
+            yield from walk_statements(inside)
+        case If():
+            yield from walk_statements(statement.body)
+            if statement.otherwise is not None:
+                yield from walk_statements(statement.otherwise)
+
+
+def own_expressions(statement: Statement) -> tuple[Expr, ...]:
+    """The expressions of the statement itself, not those of statements inside it."""
+    match statement:
+        case For() | ParallelFor():
+            return (statement.min, statement.extent)
+        case Allocate():
+            folds = tuple(f for f in statement.folds if f is not None)
+            return (statement.elements, *statement.mins, *statement.extents, *folds)
+        case Provide():
+            return (*statement.args, statement.value)
+        case Store():
+            mask = () if statement.mask is None else (statement.mask,)
+            return (statement.index, statement.value, *mask)
+        case If():
+            return (statement.condition,)
+        case Block() | Barrier():
+            return ()
+
+
+def free_variables(statement: Statement) -> tuple[Variable, ...]:
+    """The variables it uses that are not those of loops inside it, in order of first use."""
+    bound = {s.var.name for s in walk_statements(statement) if isinstance(s, For | ParallelFor)}
+    found = {
+        node.name: node
+        for inner in walk_statements(statement)
+        for node in walk(*own_expressions(inner))
+        if isinstance(node, Variable) and node.name not in bound
+    }
+    return tuple(found.values())
+
+
+def free_buffers(statement: Statement) -> tuple[str, ...]:
+    """The buffers it uses that are not allocated inside it, in order of first use."""
+    own = {s.buffer for s in walk_statements(statement) if isinstance(s, Allocate)}
+    used = dict.fromkeys(
+        name
+        for inner in walk_statements(statement)
+        for name in (*buffers_read(inner), *buffers_written(inner))
+    )
+    return tuple(name for name in used if name not in own)
+
+
+def buffers_read(statement: Statement) -> tuple[str, ...]:
+    """The buffers, Funcs and images that the statement itself reads."""
+    found: dict[str, None] = {}
+    for node in walk(*own_expressions(statement)):
+        if isinstance(node, Load):
+            found[node.buffer] = None
+        elif isinstance(node, Call):
+            found[node.target] = None
+    return tuple(found)
+
+
+def buffers_written(statement: Statement) -> tuple[str, ...]:
+    """The buffer or Func that the statement itself writes, if it does."""
+    match statement:
+        case Store(buffer=name) | Provide(func=name):
+            return (name,)
+    return ()

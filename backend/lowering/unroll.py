@@ -1,0 +1,40 @@
+"""Write out the iterations of unrolled loops."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.statements import bind, block, map_bodies, walk_statements
+from backend.program import For, LoopProgram, Statement
+from spaces.model.expr import Const, constant
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Int32
+
+
+def unroll(program: LoopProgram) -> LoopProgram:
+    """The program without unrolled loops. Of vectorized loops inside each other only the innermost
+    stays one: lanes are independent, so that the outer ones may as well be written out.
+    """
+    return evolve(program, body=_unrolled(program.body))
+
+
+def _unrolled(statement: Statement) -> Statement:
+    statement = map_bodies(statement, _unrolled)
+    if not isinstance(statement, For):
+        return statement
+    is_outer_vector = statement.kind is LoopKind.VECTORIZED and _has_vector_loop(statement.body)
+    if statement.kind is not LoopKind.UNROLLED and not is_outer_vector:
+        return statement
+    if not isinstance(statement.extent, Const):
+        return evolve(statement, kind=LoopKind.SERIAL)
+    copies = (
+        bind(statement.body, statement.var, statement.min + constant(i, Int32))
+        for i in range(int(statement.extent.value))
+    )
+    return block(*copies)
+
+
+def _has_vector_loop(statement: Statement) -> bool:
+    return any(
+        isinstance(s, For) and s.kind is LoopKind.VECTORIZED for s in walk_statements(statement)
+    )

@@ -1,0 +1,137 @@
+"""Execute vectorized loops as vectors: their variable becomes a ramp, one lane an iteration."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.statements import block, map_bodies, map_own
+from backend.lowering.widen import Widening, is_vector
+from backend.program import (
+    Allocate,
+    Block,
+    For,
+    If,
+    Load,
+    LoopProgram,
+    Statement,
+    Store,
+)
+from spaces.model.expr import Const, Expr, Op, constant
+from spaces.model.rewrite import rewrite, substitute
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Bool, Int32
+
+
+def vectorize(program: LoopProgram) -> LoopProgram:
+    """The program without vectorized loops.
+
+    Where a guard varies between lanes, vectors run if all lanes pass it, else lane after lane.
+    Storage inside a vectorized loop gets an innermost dimension of one element a lane.
+    """
+    return evolve(program, body=_vectorized(program.body))
+
+
+def _vectorized(statement: Statement) -> Statement:
+    statement = map_bodies(statement, _vectorized)
+    if not isinstance(statement, For) or statement.kind is not LoopKind.VECTORIZED:
+        return statement
+    loop = evolve(statement, kind=LoopKind.SERIAL)
+    if not isinstance(loop.extent, Const) or loop.extent.value < 2:
+        return loop
+    return _Lanes(loop, int(loop.extent.value)).statement(loop.body)
+
+
+class _Lanes:
+    """The lanes of one vectorized loop."""
+
+    def __init__(self, loop: For, lanes: int) -> None:
+        self.loop = loop
+        self.lanes = lanes
+        self.widen = Widening(loop.var, loop.min, lanes)
+
+    def statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Block(body=body):
+                return block(*(self.statement(s) for s in body))
+            case Store():
+                return self._store(statement)
+            case If():
+                return self._guard(statement)
+            case For():
+                low, extent = self.widen(statement.min), self.widen(statement.extent)
+                if is_vector(low) or is_vector(extent):
+                    return self.lane_by_lane(statement)
+                inside = self.statement(statement.body)
+                return For(statement.var, low, extent, statement.kind, inside)
+            case Allocate():
+                return self._allocate(statement)
+            case _:
+                return self.lane_by_lane(statement)
+
+    def lane_by_lane(self, statement: Statement) -> Statement:
+        """The statement as it was, once for each lane."""
+        return evolve(self.loop, body=statement)
+
+    def _store(self, store: Store) -> Statement:
+        index, value = self.widen(store.index), self.widen(store.value)
+        if not is_vector(index):
+            return (
+                self.lane_by_lane(store) if is_vector(value) else Store(store.buffer, index, value)
+            )
+        return Store(store.buffer, index, self.widen.full(value))
+
+    def _guard(self, guard: If) -> Statement:
+        condition = self.widen(guard.condition)
+        if not is_vector(condition):
+            otherwise = None if guard.otherwise is None else self.statement(guard.otherwise)
+            return If(condition, self.statement(guard.body), otherwise)
+        every = self._in_every_lane(guard.condition)
+        if every is None or guard.otherwise is not None:
+            return self.lane_by_lane(guard)
+        return If(every, self.statement(guard.body), self.lane_by_lane(guard))
+
+    def _in_every_lane(self, condition: Expr) -> Expr | None:
+        """A condition without lanes that holds if the given one does in each; None if unknown.
+
+        A comparison whose sides step evenly holds in all lanes if it does in the first and last.
+        """
+        if not isinstance(condition, Op):
+            return None
+        if condition.name == "and":
+            parts = [self._in_every_lane(a) for a in condition.args]
+            if parts[0] is None or parts[1] is None:
+                return None
+            return Op(Bool, "and", (parts[0], parts[1]))
+        if condition.name not in ("lt", "le", "gt", "ge"):
+            return None
+        if not all(self.widen.is_even(a) for a in condition.args):
+            return None
+        last = self.loop.min + constant(self.lanes - 1, Int32)
+        ends = [substitute(condition, {self.loop.var.name: e}) for e in (self.loop.min, last)]
+        return Op(Bool, "and", (ends[0], ends[1]))
+
+    def _allocate(self, node: Allocate) -> Statement:
+        lane = self.loop.var - self.loop.min
+
+        def in_lane(index: Expr) -> Expr:
+            return index * constant(self.lanes, Int32) + lane
+
+        def loads(value: Expr) -> Expr:
+            def change(part: Expr) -> Expr:
+                if isinstance(part, Load) and part.buffer == node.buffer:
+                    return Load(part.type, part.buffer, in_lane(part.index))
+                return part
+
+            return rewrite(value, change)
+
+        def spread(part: Statement) -> Statement:
+            part = map_own(part, loads)
+            if isinstance(part, Store) and part.buffer == node.buffer:
+                part = evolve(part, index=in_lane(part.index))
+            return map_bodies(part, spread)
+
+        elements = self.widen(node.elements)
+        if is_vector(elements):
+            return self.lane_by_lane(node)
+        body = self.statement(spread(node.body))
+        return evolve(node, elements=elements * constant(self.lanes, Int32), body=body)

@@ -1,0 +1,78 @@
+"""A loop program as text: one line a statement, indented by nesting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.program import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    LoopProgram,
+    ParallelFor,
+    Provide,
+    Statement,
+    Store,
+)
+from spaces.model.schedule import LoopKind
+
+
+def program_text(program: LoopProgram) -> str:
+    """The program: its parameters, what it requires of them, and its statements."""
+    lines = [f"program {program.name}:"]
+    for buffer in program.buffers:
+        role = "output" if buffer.is_output else "image"
+        lines.append(f"  {role} {buffer.name}: {buffer.type}, {buffer.dimensions} dimensions")
+    lines += [f"  scalar {s.name}: {s.type}" for s in program.scalars]
+    lines += [f"  require {r.condition}" for r in program.requirements]
+    return "\n".join([*lines, *_lines(program.body, 1)])
+
+
+def _lines(statement: Statement, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    match statement:
+        case Block(body=body):
+            for part in body:
+                yield from _lines(part, depth)
+        case For(kind=kind):
+            word = "for" if kind is LoopKind.SERIAL else str(kind)
+            yield f"{indent}{word} {_range(statement)}:"
+            yield from _lines(statement.body, depth + 1)
+        case ParallelFor():
+            uses = ", ".join([*statement.buffers, *(v.name for v in statement.variables)])
+            yield f"{indent}task {_range(statement)} using {uses}:"
+            yield from _lines(statement.body, depth + 1)
+        case If():
+            yield f"{indent}if {statement.condition}:"
+            yield from _lines(statement.body, depth + 1)
+            if statement.otherwise is not None:
+                yield f"{indent}else:"
+                yield from _lines(statement.otherwise, depth + 1)
+        case Allocate():
+            memory = "" if statement.memory == "auto" else f" in {statement.memory}"
+            yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}"
+            yield from _lines(statement.body, depth)
+        case Provide():
+            args = ", ".join(map(str, statement.args))
+            yield f"{indent}{statement.func}({args}) = {statement.value}"
+        case Store():
+            mask = "" if statement.mask is None else f" where {statement.mask}"
+            yield f"{indent}{statement.buffer}[{statement.index}] = {statement.value}{mask}"
+        case Barrier():
+            yield f"{indent}barrier"
+
+
+def _range(loop: For | ParallelFor) -> str:
+    return f"{loop.var.name} from {loop.min}, {loop.extent} times"
+
+
+def _size(node: Allocate) -> str:
+    if not node.extents:
+        return f"{node.type}[{node.elements}]"
+    sides = (
+        f"{extent}{'' if fold is None else ' folded'}"
+        for extent, fold in zip(node.extents, node.folds, strict=True)
+    )
+    return f"{node.type}[{', '.join(sides)}]"
