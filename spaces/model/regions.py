@@ -56,6 +56,8 @@ class Ranges:
     def of(self, expr: Expr) -> Interval:
         """An interval that contains every value of ``expr``; exact on affine expressions."""
         expr = self.simplify(expr)
+        if expr in self._done:
+            return self._done[expr]
         for node in walk(expr):
             if node not in self._done:
                 self._done[node] = self._simplified(self._node(node))

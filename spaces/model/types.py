@@ -10,7 +10,7 @@ from attrs import frozen
 Code = Literal["int", "uint", "float"]
 
 
-@frozen(slots=True)
+@frozen(slots=True, cache_hash=True)
 class Type:
     """A scalar (``lanes == 1``) or vector element type; ``uint1`` is Halide's boolean."""
 
