@@ -1,0 +1,257 @@
+"""A pipeline and a schedule built in Halide's own Python package, and run there.
+
+>>> peer = build(pipeline, schedule)
+>>> peer.realize({"input": image})["output"]
+
+Arrays follow :mod:`backend.arguments`: dimension 0 is the last axis.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from backend.arguments import Array, Scalars, Sizes, bind
+from backend.halide.calls import halide_calls
+from backend.halide.errors import DirectiveError, LoweringError, RealizationError
+from backend.halide.expressions import peer_expressions
+from backend.halide.names import identifier
+from backend.halide.peer import failing_as, hl, peer_type
+from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.expr import Call, Expr, Variable, cast
+from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.types import Int32
+from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
+
+HOST = "host"
+STRICT = "host-strict_float"
+"""The host, with floating-point arithmetic as written: nothing reassociated or contracted."""
+
+CUDA = "x86-64-linux-cuda-cuda_capability_80"
+"""A target for reading what Halide lowers GPU schedules to; nothing can run on it here."""
+
+
+def build(pipeline: Pipeline, schedule: Schedule | None = None) -> HalidePipeline:
+    """The same pipeline in Halide, with the directives of ``schedule`` (the default if None).
+
+    Raises:
+        DirectiveError: Halide refuses a definition or a directive.
+        ValueError: ``schedule`` is not one of this pipeline.
+    """
+    peer = HalidePipeline(pipeline)
+    for stage_calls in halide_calls(pipeline, schedule or Schedule.default(pipeline)):
+        peer.apply(stage_calls)
+    return peer
+
+
+@define
+class HalidePipeline:
+    """Halide's objects for a pipeline, by the names they have here."""
+
+    pipeline: Pipeline
+    funcs: dict[str, Any] = field(init=False)
+    images: dict[str, Any] = field(init=False)
+    scalars: dict[str, Any] = field(init=False)
+    _domains: dict[tuple[ReductionVar, ...], Any] = field(init=False, factory=dict)
+    _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False, factory=dict)
+    """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
+    _built: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.funcs = {f.name: hl.Func(identifier(f.name)) for f in self.pipeline.functions}
+        self.images = {
+            i.name: hl.ImageParam(peer_type(i.type), i.dimensions, identifier(i.name))
+            for i in self.pipeline.images
+        }
+        self.scalars = {
+            s.name: hl.Param(peer_type(s.type), identifier(s.name)) for s in self.pipeline.scalars
+        }
+        for function in self.pipeline.functions:
+            with failing_as(DirectiveError, f"Halide refuses the definition of {function.name}"):
+                for index, stage in enumerate(function.stages):
+                    self._define(function, index, stage)
+        self._built = hl.Pipeline([self.funcs[name] for name in self.pipeline.outputs])
+
+    def realize(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        target: str = HOST,
+    ) -> dict[str, Array]:
+        """Compile and run; arguments and result as of :func:`backend.reference.evaluate`.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+            LoweringError: Halide refuses the schedule.
+            RealizationError: Halide refuses the arguments, for instance an image too small.
+        """
+        arguments = bind(self.pipeline, inputs, params, sizes)
+        chosen = hl.Target(target)
+        with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
+            self._built.compile_jit(chosen)
+        for name, array in arguments.images.items():
+            self.images[name].set(_buffer(np.ascontiguousarray(array), arguments.ranges[name]))
+        for name, value in arguments.scalars.items():
+            self.scalars[name].set(value)
+        outputs = {
+            name: np.empty(arguments.shape(name), self.pipeline.function(name).type.dtype)
+            for name in self.pipeline.outputs
+        }
+        buffers = [_buffer(array, arguments.ranges[name]) for name, array in outputs.items()]
+        with failing_as(RealizationError, f"Halide fails to run {self.pipeline.name}"):
+            self._built.realize(buffers, chosen)
+        return outputs
+
+    def loop_nest(self) -> str:
+        """What Halide's ``print_loop_nest`` prints.
+
+        It writes to the standard error of the process, which is redirected meanwhile.
+
+        Raises:
+            LoweringError: Halide refuses the schedule.
+        """
+        with tempfile.TemporaryFile() as file:
+            with (
+                failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"),
+                _standard_error_to(file.fileno()),
+            ):
+                self._built.print_loop_nest()
+            file.seek(0)
+            return file.read().decode()
+
+    def lowered(self, target: str = HOST) -> str:
+        """Halide's lowered statement for a target, a GPU that is not there included.
+
+        Raises:
+            LoweringError: Halide refuses the schedule.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lowered.stmt"
+            with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
+                arguments = self._built.infer_arguments()
+                text = hl.StmtOutputFormat.Text
+                self._built.compile_to_lowered_stmt(str(path), arguments, text, hl.Target(target))
+            return path.read_text()
+
+    def apply(self, stage_calls: StageCalls) -> None:
+        """Put directives on one stage.
+
+        Raises:
+            DirectiveError: Halide refuses one.
+        """
+        name, index = stage_calls.func, stage_calls.stage
+        func = self.funcs[name]
+        stage = func.update(index - 1) if index else func
+        rvars = self._rvars[name, index]
+        for call in stage_calls.calls:
+            for new in _made_of(call, rvars):
+                rvars.setdefault(new, hl.RVar(identifier(new)))
+            args = [_argument(a, rvars) for a in call.args]
+            if call.name in LEVEL_DIRECTIVES:
+                args = self._level(call.args)
+            elif call.name == "reorder":
+                args = [args]
+            shown = f"{call.name}({', '.join(map(str, call.args))})"
+            with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
+                getattr(stage, call.name)(*args)
+
+    def _level(self, args: tuple[Argument, ...]) -> list[Any]:
+        func, loop = str(args[0]), str(args[1])
+        if func not in self.funcs:
+            raise DirectiveError(f"There is no Func {func!r} to compute or store anything at.")
+        stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
+        rvar = next((rvars[loop] for rvars in stages if loop in rvars), None)
+        return [self.funcs[func], rvar or hl.Var(identifier(loop))]
+
+    def _define(self, function: Function, index: int, stage: Stage) -> None:
+        coordinates = tuple(cast(Int32, a) for a in stage.args)
+        rvars = self._rvars[function.name, index] = self._reduction(stage)
+        vars = {name: hl.Var(identifier(name)) for name in function.args}
+        value, *indices = self._expressions((stage.value, *coordinates), vars | rvars)
+        # A Var of the left side must be a Var object for Halide to see that it is pure.
+        places = [
+            vars[name] if isinstance(place, Variable) and place.name == name else at
+            for name, place, at in zip(function.args, coordinates, indices, strict=True)
+        ]
+        self.funcs[function.name][tuple(places)] = value
+
+    def _expressions(self, roots: Sequence[Expr], loops: Mapping[str, Any]) -> list[Any]:
+        def variable(node: Variable) -> Any:
+            if node.name in loops:
+                return hl.Expr(loops[node.name])
+            if node.name in self.scalars:
+                return hl.Expr(self.scalars[node.name])
+            buffer, part, dimension = node.name.rsplit(".", 2)
+            owner = self.images.get(buffer) or self.funcs[buffer].output_buffer()
+            return getattr(owner.dim(int(dimension)), part)()
+
+        def call(node: Call, at: list[Any]) -> Any:
+            if node.target in self.images:
+                return self.images[node.target][tuple(at)]
+            return hl.Expr(self.funcs[node.target][tuple(at)])
+
+        return peer_expressions(roots, variable, call)
+
+    def _reduction(self, stage: Stage) -> dict[str, Any]:
+        """The RVars of a stage by name; stages that share an RDom share Halide's."""
+        if not stage.rvars:
+            return {}
+        if stage.rvars not in self._domains:
+            bounds = self._expressions([e for r in stage.rvars for e in (r.min, r.extent)], {})
+            name = identifier(stage.rvars[0].name.rsplit(".", 1)[0])
+            ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
+            self._domains[stage.rvars] = hl.RDom(ranges, name)
+        domain = self._domains[stage.rvars]
+        return {r.name: domain[i] for i, r in enumerate(stage.rvars)}
+
+
+def _made_of(call: DirectiveCall, loops: Container[str]) -> Iterator[str]:
+    """The loops that a directive makes of ``loops``; what is made of RVars are RVars."""
+    names = [str(a) for a in call.args if not isinstance(a, int | Tail)]
+    if call.name == "fuse":
+        made = [(old, names[2]) for old in names[:2]]
+    elif call.name in ("split", "tile", "gpu_tile"):
+        width = sum(isinstance(a, int) for a in call.args)
+        made = [(names[i % width], new) for i, new in enumerate(names[width:])]
+    else:
+        return
+    yield from (new for old, new in made if old in loops)
+
+
+def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
+    if isinstance(value, Tail):
+        return getattr(hl.TailStrategy, TAILS[value])
+    if isinstance(value, Memory):
+        return getattr(hl.MemoryType, MEMORIES[value])
+    if isinstance(value, int):
+        return value
+    return rvars.get(str(value)) or hl.Var(identifier(str(value)))
+
+
+def _buffer(array: Array, ranges: tuple[tuple[int, int], ...]) -> Any:
+    """Halide's view of an array whose coordinates begin at the mins of ``ranges``."""
+    if array.dtype == np.uint64:
+        array = array.view(np.ulonglong)  # the one of two equal types whose code Halide knows
+    buffer = hl.Buffer(array)
+    buffer.set_min([low for low, _ in ranges])
+    return buffer
+
+
+@contextmanager
+def _standard_error_to(descriptor: int) -> Iterator[None]:
+    saved = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -1,0 +1,37 @@
+"""What goes wrong on Halide's side, each with Halide's own message."""
+
+from __future__ import annotations
+
+
+class HalideFailure(Exception):
+    """Halide refused a pipeline, a schedule or a run."""
+
+
+class HalideMissingError(HalideFailure, ImportError):
+    """Halide's Python package is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Halide's Python package is not installed; install the extra: "
+            "pip install 'schedule-spaces[halide]'."
+        )
+
+
+class DirectiveError(HalideFailure):
+    """A definition or directive was refused as it was made."""
+
+
+class LoweringError(HalideFailure):
+    """The schedule was refused when the pipeline was compiled."""
+
+
+class RealizationError(HalideFailure):
+    """The compiled pipeline refused its arguments, or failed while it ran."""
+
+
+class HalideCrash(HalideFailure):
+    """The process that ran Halide died."""
+
+
+class HalideTimeout(HalideFailure):
+    """Halide took longer than it was given."""

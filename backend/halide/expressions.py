@@ -1,0 +1,73 @@
+"""Expressions as Halide's: the same tree, every operand already of the type it has here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from backend.halide.peer import hl, peer_type
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+
+_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mod": lambda a, b: a % b,
+    "min": hl.min,
+    "max": hl.max,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "not": hl.logical_not,
+    "abs": hl.abs,
+    "select": hl.select,
+    "sqrt": hl.sqrt,
+    "sin": hl.sin,
+    "cos": hl.cos,
+    "tan": hl.tan,
+    "exp": hl.exp,
+    "log": hl.log,
+    "pow": hl.pow,
+    "floor": hl.floor,
+    "ceil": hl.ceil,
+}
+
+
+def peer_constant(node: Const) -> Any:
+    """A literal of exactly the type of ``node``."""
+    if node.type.is_float:
+        return hl.cast(peer_type(node.type), hl.f64(float(node.value)))
+    wide = hl.u64 if node.type.is_uint else hl.i64
+    return hl.cast(peer_type(node.type), wide(int(node.value)))
+
+
+def peer_expressions(
+    roots: Sequence[Expr],
+    variable: Callable[[Variable], Any],
+    call: Callable[[Call, list[Any]], Any],
+) -> list[Any]:
+    """Each root as an expression of Halide's; shared subexpressions stay shared.
+
+    ``variable`` and ``call`` give the expression of a variable, and of a call at coordinates.
+    """
+    done: dict[Expr, Any] = {}
+    for node in walk(*roots):
+        operands = [done[c] for c in node.children]
+        match node:
+            case Const():
+                done[node] = peer_constant(node)
+            case Variable():
+                done[node] = variable(node)
+            case Cast():
+                done[node] = hl.cast(peer_type(node.type), operands[0])
+            case Op():
+                done[node] = _OPERATORS[node.name](*operands)
+            case Call():
+                done[node] = call(node, operands)
+    return [done[root] for root in roots]

@@ -1,0 +1,97 @@
+"""Halide in a process of its own: for schedules that may crash it or never end.
+
+>>> run_in_subprocess(pipeline, schedule, {"input": image}, seconds=30)["output"]
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from backend.arguments import Array, Scalars, Sizes
+from backend.halide.errors import HalideCrash, HalideMissingError, HalideTimeout
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+@frozen
+class Job:
+    """What :func:`backend.halide.bridge.build` and its ``realize`` are called with."""
+
+    pipeline: Pipeline
+    schedule: Schedule | None
+    inputs: Mapping[str, Array]
+    params: Scalars | None
+    sizes: Sizes | None
+    target: str
+
+
+@frozen
+class Answer:
+    """The outputs of a job, or what was raised instead."""
+
+    outputs: dict[str, Array]
+    error: Exception | None = None
+
+
+def run_in_subprocess(
+    pipeline: Pipeline,
+    schedule: Schedule | None,
+    inputs: Mapping[str, Array],
+    params: Scalars | None = None,
+    sizes: Sizes | None = None,
+    *,
+    target: str = "host",
+    seconds: float = 60.0,
+) -> dict[str, Array]:
+    """Build and realize in a new process; arguments and result as of ``realize``.
+
+    Raises:
+        HalideTimeout: it took longer than ``seconds``; the process is killed.
+        HalideCrash: the process died, for instance of a segmentation fault.
+        HalideFailure: what building and realizing raise.
+        HalideMissingError: there is no Halide to run.
+        ArgumentError: the arguments do not fit the pipeline.
+    """
+    if importlib.util.find_spec("halide") is None:
+        raise HalideMissingError
+    job = pickle.dumps(Job(pipeline, schedule, dict(inputs), params, sizes, target))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "backend.halide.worker"],
+            input=job,
+            capture_output=True,
+            timeout=seconds,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            check=False,
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise HalideTimeout(
+            f"Halide did not finish pipeline {pipeline.name} in {seconds:g} seconds."
+        ) from expired
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise HalideCrash(
+            f"The process running pipeline {pipeline.name} in Halide ended with "
+            f"{_ending(done.returncode)}." + (f" It said: {said[-2000:]}" if said else "")
+        )
+    answer: Answer = pickle.loads(done.stdout)
+    if answer.error is not None:
+        raise answer.error
+    return answer.outputs
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,31 @@
+"""Names as Halide and C++ take them."""
+
+from __future__ import annotations
+
+import re
+
+_KEPT = re.compile(
+    r"""
+    alignas | and | asm | auto | bool | break | case | catch | char | class | const | continue |
+    default | delete | do | double | else | enum | explicit | export | extern | false | float |
+    for | friend | goto | if | inline | int | long | mutable | namespace | new | not | operator
+    | or | private | protected | public | register | return | short | signed | sizeof | static |
+    struct | switch | template | this | throw | true | try | typedef | typename | union |
+    unsigned | using | virtual | void | volatile | while | xor | Expr | Func | Var | RVar | RDom
+    | ImageParam | Param | Pipeline | Halide | select | cast | min | max | abs | sqrt | sin |
+    cos | tan | exp | log | pow | floor | ceil
+    """,
+    re.VERBOSE,
+)
+"""Keywords of C++, and names of Halide's that a declaration would hide."""
+
+
+def identifier(name: str) -> str:
+    """``name`` with dots and the like replaced, and not one that Halide or C++ keeps for itself.
+
+    Halide gives names of an underscore and a number, and names with ``$``, a meaning of their own.
+    """
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if plain.startswith("_") or plain[:1].isdigit():
+        plain = f"v{plain}"
+    return f"{plain}_" if _KEPT.fullmatch(plain) else plain

@@ -1,0 +1,38 @@
+"""The one door to Halide's Python package, which ships no types and is an optional extra.
+
+`hl` is the package. Any failure it raises is turned into one of ours by `failing_as`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from backend.halide.errors import HalideFailure, HalideMissingError
+from spaces.model.types import Type
+
+try:
+    import halide
+except ImportError as error:
+    raise HalideMissingError from error
+
+hl: Any = halide
+
+
+@contextmanager
+def failing_as(failure: type[HalideFailure], what: str) -> Iterator[None]:
+    """Raise Halide's complaints as ``failure``, beginning with ``what`` was being done."""
+    try:
+        yield
+    # Its user errors are HalideErrors; internal ones arrive as RuntimeErrors.
+    except (hl.HalideError, RuntimeError) as error:
+        said = " ".join(str(error).removeprefix("Error:").split())
+        raise failure(f"{what}: {said or 'Halide gave no reason.'}") from error
+
+
+def peer_type(type: Type) -> Any:
+    """Halide's type object of an element type."""
+    if type.is_bool:
+        return hl.Bool()
+    return {"int": hl.Int, "uint": hl.UInt, "float": hl.Float}[type.code](type.bits)

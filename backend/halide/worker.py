@@ -1,0 +1,31 @@
+"""The process behind :mod:`backend.halide.isolated`: a pickled job in, a pickled answer out."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+from backend.arguments import ArgumentError
+from backend.halide.bridge import build
+from backend.halide.errors import HalideFailure
+from backend.halide.isolated import Answer, Job
+
+
+def main() -> None:
+    """Read a job, run it, write its answer."""
+    # Halide prints to the standard output; the answer goes where that led before.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    job: Job = pickle.load(sys.stdin.buffer)
+    try:
+        peer = build(job.pipeline, job.schedule)
+        answer = Answer(peer.realize(job.inputs, job.params, job.sizes, job.target))
+    except (HalideFailure, ArgumentError) as error:
+        answer = Answer({}, error)
+    with answers:
+        pickle.dump(answer, answers)
+
+
+if __name__ == "__main__":
+    main()
