@@ -32,7 +32,11 @@ from spaces.model.types import Int32
 
 
 class UnboundedError(ValueError):
-    """A Func or image is read at coordinates that have no limits."""
+    """A Func or image is read at coordinates that have no limits; ``func`` is who reads it."""
+
+    def __init__(self, message: str, func: str) -> None:
+        super().__init__(message)
+        self.func = func
 
 
 @frozen
@@ -110,7 +114,8 @@ class Placements:
                 for s, stage in enumerate(f.stages)
                 if any(c.target == image.name for c in stage.calls)
             ]
-            self.images[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+            if readers:  # an inlined Func may ignore the coordinate that reads an image
+                self.images[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
@@ -174,7 +179,7 @@ class Placements:
             read = self._read_box(name, len(function.args), list(uses), depth)
             box = read if box is None else self._union(box, read)
         if box is None:
-            raise UnboundedError(f"Func {name} is computed but nobody reads it.")
+            raise UnboundedError(f"Func {name} is computed but nobody reads it.", name)
         for stage in function.stages[1:]:
             box = self._touched(function, stage, box)
         return box
@@ -217,7 +222,8 @@ class Placements:
             if not interval.is_bounded:
                 raise UnboundedError(
                     f"{reader} reads {name} at `{arg}` in dimension {d}, which has no limits; "
-                    f"put it into clamp(..., low, high)."
+                    f"put it into clamp(..., low, high).",
+                    reader,
                 )
 
     def _coordinate_ranges(
