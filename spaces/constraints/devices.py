@@ -45,6 +45,8 @@ class GpuDevice:
     registers_per_sm: int
     registers_per_block: int
     max_registers_per_thread: int
+    #: Memory of its own that a thread may have; what does not fit its registers goes there.
+    max_local_bytes_per_thread: int
     #: Registers are handed to warps in multiples of this many.
     register_allocation_unit_per_warp: int
     #: Each sub-partition owns an equal share of the registers; a warp lives in one of them.

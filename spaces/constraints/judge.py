@@ -1,0 +1,139 @@
+"""Asking the rules, and reading their formulas as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from spaces.constraints.devices import Device
+from spaces.constraints.rules.bounds import unbounded, unbounded_check
+from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RULES, OWN_RULES
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import Check, Rule, Value
+from spaces.constraints.verdict import Quantity, Requirement, Violation
+from spaces.model.algebra import INTEGERS, read_all
+from spaces.model.expr import Const, Expr
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.parameters import parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.placement import UnboundedError
+from spaces.model.rewrite import variables
+from spaces.model.schedule import Schedule
+
+
+@frozen
+class Asked:
+    """A check, and the rule that it is of."""
+
+    rule: Rule
+    check: Check
+
+
+def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
+    """The checks of whether a schedule has the entries that its pipeline needs."""
+    for rule in MATCH_RULES:
+        for check in rule.check((pipeline, schedule), pipeline.name):
+            yield Asked(rule, check)
+
+
+def ask_records(records: Records) -> Iterator[Asked]:
+    """The checks of all rules about records, Func by Func."""
+    for function in records.pipeline.functions:
+        yield from ask_own(records, function.name)
+        yield from ask_calls(records, function.name)
+
+
+def ask_own(records: Records, func: str) -> Iterator[Asked]:
+    """The checks that depend on the entry of one Func only."""
+    for rule in OWN_RULES:
+        for check in rule.check(records, func):
+            yield Asked(rule, check)
+
+
+def ask_calls(records: Records, func: str) -> Iterator[Asked]:
+    """The checks that depend on the entries of a Func and of those that read it."""
+    for rule in CALL_RULES:
+        for check in rule.check(records, func):
+            yield Asked(rule, check)
+
+
+def nest_of(pipeline: Pipeline, schedule: Schedule) -> LoopNest | Asked:
+    """The loop nest of a schedule that satisfies the rules about records, or the check that fails
+    where it has none.
+    """
+    try:
+        return loop_nest(pipeline, schedule)
+    except UnboundedError as error:
+        return Asked(unbounded, unbounded_check(error))
+
+
+def ask_nest(nest: LoopNest | Asked, device: Device) -> Iterator[Asked]:
+    """The checks of all rules about the loop nest, Func by Func."""
+    if isinstance(nest, Asked):
+        yield nest
+        return
+    view = NestView(nest, device, frozenset(parameters(nest.schedule)))
+    for name in nest.placements:
+        for rule in NEST_RULES:
+            for check in rule.check(view, name):
+                yield Asked(rule, check)
+
+
+@frozen
+class Judgement:
+    """What became of some checks: violations, and conditions on sizes that are left."""
+
+    violations: tuple[Violation, ...]
+    requirements: tuple[Requirement, ...]
+
+
+def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
+    """Decide each check, at the estimated ``sizes`` where it depends on sizes.
+
+    A check that depends on a size without an estimate becomes a requirement; one that holds at the
+    estimates is a requirement for other sizes too.
+    """
+    violations: list[Violation] = []
+    requirements: list[Requirement] = []
+    for item in asked:
+        holds = item.check.holds
+        open_sizes = () if isinstance(holds, Const) else variables(holds)
+        known = all(name in sizes for name in open_sizes)
+        if known and not read_all((holds,), sizes, INTEGERS)[0]:
+            violations.append(_violation(item, sizes, open_sizes))
+        elif open_sizes:
+            requirements.append(_requirement(item))
+    return Judgement(tuple(violations), tuple(requirements))
+
+
+def _violation(item: Asked, sizes: Mapping[str, int], open_sizes: tuple[str, ...]) -> Violation:
+    check = item.check
+    values = _quantities(check.values, lambda e: _number(e, sizes))
+    at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(open_sizes))
+    message = _told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    return Violation(item.rule.id, check.func, check.stage, check.loop, message, values)
+
+
+def _requirement(item: Asked) -> Requirement:
+    check = item.check
+    values = _quantities(check.values, str)
+    return Requirement(item.rule.id, check.func, check.holds, _told(check, values))
+
+
+def _told(check: Check, values: Mapping[str, Quantity]) -> str:
+    return f"{check.message} {check.advice}".strip().format_map(values)
+
+
+def _quantities(
+    values: Mapping[str, Value], number: Callable[[Expr], Quantity]
+) -> dict[str, Quantity]:
+    return {n: number(v) if isinstance(v, Expr) else v for n, v in values.items()}
+
+
+def _number(formula: Expr, sizes: Mapping[str, int]) -> Quantity:
+    """The value of a formula; the formula itself, as text, where a size is not estimated."""
+    if all(name in sizes for name in variables(formula)):
+        return int(read_all((formula,), sizes, INTEGERS)[0])
+    return str(formula)

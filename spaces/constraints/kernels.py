@@ -1,0 +1,181 @@
+"""The GPU kernels of a loop nest, and what one block of each takes, as formulas.
+
+The outermost block loop of a stage begins a kernel; everything computed inside it belongs to the
+kernel. A block has, along each dimension, as many threads as the widest thread loop of any stage
+in it: a producer that computes more than its consumer widens the block [S20 3.2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, constant
+from spaces.model.loopnest import Allocate, LoopNest, walk_nest
+from spaces.model.regions import Ranges
+from spaces.model.rewrite import variables
+from spaces.model.schedule import LoopKind, Memory
+from spaces.model.simplify import Simplifier
+from spaces.model.traversal import LoopVar, loop_ranges
+from spaces.model.types import Int32
+
+Dim3 = tuple[Expr, Expr, Expr]
+
+SHARED_ALIGNMENT_BYTES = 16
+"""Each array in shared memory starts at a multiple of this: no element type needs more."""
+
+
+@frozen
+class ThreadLoops:
+    """The thread loops of one stage, innermost (x) first, each at its largest extent."""
+
+    func: str
+    stage: int
+    loops: tuple[LoopVar, ...]
+    extents: tuple[Expr, ...]
+
+
+@frozen
+class Kernel:
+    """One kernel: a grid of blocks of threads.
+
+    Attributes:
+        func: the Func whose stage has the block loops.
+        stage: which of its stages.
+        blocks: the block loops, innermost (x) first.
+        threads: the thread loops of every stage in the kernel that has some.
+        shared: what one block stores for all its threads.
+        private: what each thread stores for itself.
+    """
+
+    func: str
+    stage: int
+    blocks: tuple[LoopVar, ...]
+    threads: tuple[ThreadLoops, ...]
+    shared: tuple[Allocate, ...]
+    private: tuple[Allocate, ...]
+
+    @property
+    def grid(self) -> Dim3:
+        """Blocks along x, y and z."""
+        return _three(tuple(loop.extent for loop in self.blocks))
+
+    @property
+    def block(self) -> Dim3:
+        """Threads of a block along x, y and z, after producers have widened it."""
+        return _three(
+            tuple(
+                _largest(t.extents[d] for t in self.threads if d < len(t.extents))
+                for d in range(max((len(t.extents) for t in self.threads), default=0))
+            )
+        )
+
+    @property
+    def threads_per_block(self) -> Expr:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def shared_bytes(self) -> Expr:
+        """Bytes of shared memory a block asks for, each array aligned."""
+        total: Expr = constant(0, Int32)
+        for allocation in self.shared:
+            unit = SHARED_ALIGNMENT_BYTES
+            total = total + (allocation_bytes(allocation) + (unit - 1)) / unit * unit
+        return total
+
+    def private_bytes(self, *memories: Memory) -> Expr:
+        """Bytes that each thread stores for itself in the given kinds of memory."""
+        total: Expr = constant(0, Int32)
+        for allocation in self.private:
+            if allocation.memory in memories:
+                total = total + allocation_bytes(allocation)
+        return total
+
+
+def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
+    """The kernels of a nest whose GPU loops are well placed, producers first."""
+    allocations = {n.func: n for n in walk_nest(nest.body) if isinstance(n, Allocate)}
+    found: dict[tuple[str, int], _Parts] = {}
+    for name, placement in nest.placements.items():
+        stores_inside = _owner(placement.path[: placement.store_depth])
+        if stores_inside is not None and name in allocations:
+            parts = found.setdefault(stores_inside, _Parts([], [], [], []))
+            kinds = {loop.kind for loop in placement.path[: placement.store_depth]}
+            kept = parts.private if LoopKind.GPU_THREAD in kinds else parts.shared
+            kept.append(allocations[name])
+        for index, traversal in enumerate(placement.stages):
+            path = (*placement.path, *traversal.loops)
+            owner = _owner(path)
+            if owner is None:
+                continue
+            parts = found.setdefault(owner, _Parts([], [], [], []))
+            if owner == (name, index):
+                parts.blocks[:] = [p for p in path if p.kind is LoopKind.GPU_BLOCK][::-1]
+            threads = _threads(name, index, path, nest.simplify)
+            if threads.loops:
+                parts.threads.append(threads)
+    order = {f.name: i for i, f in enumerate(nest.pipeline.functions)}
+    return tuple(
+        Kernel(
+            owner[0],
+            owner[1],
+            tuple(parts.blocks),
+            tuple(sorted(parts.threads, key=lambda t: (order[t.func], t.stage))),
+            tuple(sorted(parts.shared, key=lambda a: order[a.func])),
+            tuple(sorted(parts.private, key=lambda a: order[a.func])),
+        )
+        for owner, parts in sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+    )
+
+
+def allocation_bytes(allocation: Allocate) -> Expr:
+    """Bytes of an allocation, as a formula."""
+    return allocation.elements * allocation.type.bytes
+
+
+def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr:
+    """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
+    names = {loop.var.name for loop in loops}
+    if names.isdisjoint(variables(expr)):
+        return expr
+    most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max
+    return expr if most is None else most
+
+
+@frozen
+class _Parts:
+    """A kernel that is being put together."""
+
+    blocks: list[LoopVar]
+    threads: list[ThreadLoops]
+    shared: list[Allocate]
+    private: list[Allocate]
+
+
+def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:
+    """The stage whose block loop comes first on a path: it names the kernel."""
+    for loop in path:
+        if loop.kind is LoopKind.GPU_BLOCK:
+            return (loop.func, loop.stage)
+    return None
+
+
+def _threads(func: str, stage: int, path: tuple[LoopVar, ...], simplify: Simplifier) -> ThreadLoops:
+    places = [i for i, loop in enumerate(path) if loop.kind is LoopKind.GPU_THREAD][::-1]
+    extents = tuple(largest(path[i].extent, path[:i], simplify) for i in places)
+    return ThreadLoops(func, stage, tuple(path[i] for i in places), extents)
+
+
+def _largest(extents: Iterable[Expr]) -> Expr:
+    first, *others = dict.fromkeys(extents)
+    return fn.max(first, *others) if others else first
+
+
+def _three(extents: tuple[Expr, ...]) -> Dim3:
+    one = constant(1, Int32)
+    x, y, z = [*extents, one, one, one][:3]
+    return x, y, z

@@ -1,0 +1,1 @@
+"""The rule catalogue, by subject; :mod:`~spaces.constraints.rules.catalogue` lists all rules."""

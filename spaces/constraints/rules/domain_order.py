@@ -1,0 +1,257 @@
+"""Rules about the domain order of one stage: its loops, their factors, tails and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.orders import Fault, Trace
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.model.expr import Expr, constant
+from spaces.model.schedule import LoopKind, Split, Tail
+from spaces.model.traversal import factor_expr
+from spaces.model.types import Bool, Int32
+
+
+def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:
+    for index, (_, _, traced) in enumerate(records.stages(func)):
+        for fault in traced.faults:
+            if fault.kind == kind:
+                yield index, traced, fault
+
+
+@own_rule(
+    "order.unknown-loop",
+    "A split, a fuse or a loop names a loop that exists at that point.",
+    "Halide's split, fuse and reorder refuse a Var that is not among the loops.",
+)
+def unknown_loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each name that is no loop."""
+    for index, traced, fault in _faults(records, func, "unknown"):
+        replaced = traced.lost.get(fault.loop)
+        became = f" ({fault.loop} has become {replaced})" if replaced else ""
+        yield Check(
+            func,
+            VIOLATED,
+            "{where} of {stage_name} names {loop}, which is no loop there{became}.",
+            "The loops at that point are {legal}.",
+            stage=index,
+            loop=fault.loop,
+            values={
+                "where": fault.where,
+                "stage_name": stage_name(func, index),
+                "loop": fault.loop,
+                "became": became,
+                "legal": listed(fault.choices),
+            },
+        )
+
+
+@own_rule(
+    "order.duplicate-loop",
+    "No two loops of a stage have the same name.",
+    "Halide's split and fuse refuse a new Var that is already among the loops.",
+)
+def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each name that is taken twice."""
+    for index, _, fault in _faults(records, func, "duplicate"):
+        yield Check(
+            func,
+            VIOLATED,
+            "{where} of {stage_name} uses the name {loop} for a second loop.",
+            "Choose a name other than {taken}.",
+            stage=index,
+            loop=fault.loop,
+            values={
+                "where": fault.where,
+                "stage_name": stage_name(func, index),
+                "loop": fault.loop,
+                "taken": listed(fault.choices),
+            },
+        )
+
+
+@own_rule(
+    "order.missing-loop",
+    "Every dimension of a stage is covered by its loops.",
+    "A domain order traverses the whole domain [RK13 3.2].",
+)
+def missing_loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each loop that splits and fuses leave and the list of loops lacks."""
+    for index, (_, order, traced) in enumerate(records.stages(func)):
+        for fault in traced.faults:
+            if fault.kind == "missing":
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "The loops of {stage_name} are {given}; {loop} is not among them, so part of "
+                    "the domain would not be visited.",
+                    "Add {loop} where it should run.",
+                    stage=index,
+                    loop=fault.loop,
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "given": listed(order.names),
+                        "loop": fault.loop,
+                    },
+                )
+
+
+_LARGEST_FACTOR = 2**31 - 1
+
+
+@own_rule(
+    "order.factor",
+    "A split factor is a whole number from 1 to 2147483647.",
+    "Loop variables are int32; Halide refuses factors below 1 while lowering.",
+)
+def factor(records: Records, func: str) -> Iterator[Check]:
+    """One check for each split."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for record in order.splits:
+            if isinstance(record, Split):
+                yield Check(
+                    func,
+                    factor_in_range(record.factor),
+                    "{stage_name} splits {loop} by {factor}.",
+                    "A factor is at least 1 and at most 2147483647.",
+                    stage=index,
+                    loop=record.old,
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "loop": record.old,
+                        "factor": record.factor,
+                    },
+                )
+
+
+def factor_in_range(factor: int | str) -> Expr:
+    """The condition that a factor, or the parameter of that name, is one."""
+    if isinstance(factor, int):
+        return constant(1 <= factor <= _LARGEST_FACTOR, Bool)
+    return factor_expr(factor) >= constant(1, Int32)
+
+
+@own_rule(
+    "order.tail",
+    "Splits over RVars guard their tail, and splits in update stages do not shift inwards.",
+    "Halide's split refuses other tails there: an update applied twice changes the result.",
+)
+def tail(records: Records, func: str) -> Iterator[Check]:
+    """One check for each tail that would apply an update where, or as often as, it must not."""
+    for index, (stage, order, _) in enumerate(records.stages(func)):
+        exact = {r.name for r in stage.rvars}
+        for record in order.splits:
+            if not isinstance(record, Split):
+                if exact & {record.inner, record.outer}:
+                    exact.add(record.fused)
+                continue
+            over_rvar = record.old in exact
+            if over_rvar:
+                exact |= {record.outer, record.inner}
+            wrong = (Tail.ROUND_UP, Tail.SHIFT_INWARDS) if over_rvar else (Tail.SHIFT_INWARDS,)
+            if record.tail not in wrong or not (over_rvar or index):
+                continue
+            legal = ["auto", "guard_with_if", *(() if over_rvar else ("round_up",))]
+            reason = "runs over an RVar" if over_rvar else "belongs to an update stage"
+            yield Check(
+                func,
+                VIOLATED,
+                "{stage_name} splits {loop} with the tail {tail}, but {loop} {reason}: values "
+                "would be updated that must not be, or twice.",
+                "Legal tails are {legal}.",
+                stage=index,
+                loop=record.old,
+                values={
+                    "stage_name": stage_name(func, index),
+                    "loop": record.old,
+                    "tail": str(record.tail),
+                    "reason": reason,
+                    "legal": listed(legal),
+                },
+            )
+
+
+@own_rule(
+    "order.reduction",
+    "Loops whose iterations depend on one another keep the order in which the algorithm runs them, "
+    "unless the stage reduces by an operator whose operands may come in any order.",
+    "Halide's reorder refuses to swap RVars otherwise (its fuse does not, and gives wrong values).",
+)
+def reduction(records: Records, func: str) -> Iterator[Check]:
+    """One check for each stage that would run its reduction in another order."""
+    for index, (stage, order, traced) in enumerate(records.stages(func)):
+        given = tuple(name for name in order.names if name in traced.sequence)
+        fused = next((f for f in traced.faults if f.kind == "fuse-order"), None)
+        names_are_fine = sorted(given) == sorted(traced.sequence)
+        if fused is None and (given == traced.sequence or not names_are_fine):
+            continue
+        wrong = next((a for a, b in zip(given, traced.sequence, strict=False) if a != b), "")
+        yield Check(
+            func,
+            VIOLATED,
+            "{stage_name} computes `{value}`, whose result depends on the order of its iterations, "
+            + (
+                "and {where} runs them in another order."
+                if fused is not None
+                else "but its loops run them as {given}, outermost first."
+            ),
+            "Integer sums and products, min and max may run in any order; this one keeps "
+            "{legal}, outermost first.",
+            stage=index,
+            loop=fused.loop if fused is not None else wrong,
+            values={
+                "stage_name": stage_name(func, index),
+                "value": str(stage.value),
+                "where": fused.where if fused is not None else "",
+                "given": listed(given),
+                "legal": listed(fused.choices if fused is not None else traced.sequence),
+            },
+        )
+
+
+_AT_ONCE = {
+    LoopKind.PARALLEL: "in parallel",
+    LoopKind.VECTORIZED: "as vector lanes",
+    LoopKind.GPU_BLOCK: "as GPU blocks",
+    LoopKind.GPU_THREAD: "as GPU threads",
+}
+
+
+@own_rule(
+    "race.update",
+    "Iterations of a loop that run at once never touch the same element of the Func they update.",
+    "Halide refuses a parallel or vectorized RVar it cannot prove free of races [RK13 3.2].",
+)
+def update_race(records: Records, func: str) -> Iterator[Check]:
+    """One check for each loop that runs iterations at once which depend on one another."""
+    for index, (stage, order, traced) in enumerate(records.stages(func)):
+        racing = racing_dimensions(records.function(func), index)
+        for loop in order.loops:
+            culprits = sorted(racing & traced.origins.get(loop.name, frozenset()))
+            if loop.kind not in _AT_ONCE or not culprits:
+                continue
+            free = sorted(n for n, o in traced.origins.items() if not o & racing)
+            yield Check(
+                func,
+                VIOLATED,
+                "{stage_name} runs the iterations of {loop} {at_once}, but for different values "
+                "of {culprits} they may update the same element {func}({args}).",
+                "Make {loop} serial or unrolled; loops whose iterations are independent: {legal}.",
+                stage=index,
+                loop=loop.name,
+                values={
+                    "stage_name": stage_name(func, index),
+                    "loop": loop.name,
+                    "at_once": _AT_ONCE[loop.kind],
+                    "culprits": listed(culprits),
+                    "func": func,
+                    "args": ", ".join(map(str, stage.args)),
+                    "legal": listed(free),
+                },
+            )
+
+
+RULES = (unknown_loop, duplicate_loop, missing_loop, factor, tail, reduction, update_race)

@@ -1,0 +1,336 @@
+"""Rules about what a kernel takes: threads, blocks, shared memory, registers.
+
+The limits are those of the device, from NVIDIA's table of technical specifications per compute
+capability (CUDA C++ Programming Guide).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.devices import GpuDevice
+from spaces.constraints.kernels import Kernel, allocation_bytes
+from spaces.constraints.occupancy import Extremes, blocks_per_sm
+from spaces.constraints.rules.gpu_reasons import product, sum_of_arrays, widening
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, constant
+from spaces.model.schedule import Memory
+from spaces.model.types import Int32
+
+_TABLE = "CUDA C++ Programming Guide, technical specifications per compute capability"
+_EXPRS = Extremes(fn.min, fn.max)
+_AXES = ("x", "y", "z")
+
+
+def _kernels(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
+    """The kernels that the Func begins."""
+    gpu = view.gpu
+    for kernel in view.kernels.get(func, ()):
+        if gpu is not None:
+            yield gpu, kernel
+
+
+def _launchable(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
+    """Those of them whose blocks have a constant size."""
+    for gpu, kernel in _kernels(view, func):
+        if all(view.is_constant(extent) for extent in kernel.block):
+            yield gpu, kernel
+
+
+@nest_rule(
+    "gpu.thread-extent",
+    "A thread loop has a number of iterations bounded by a constant.",
+    "The kernel is compiled for one block size; Halide launches what does not fit and fails.",
+)
+def thread_extent(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each thread loop in the Func's kernels that is not bounded."""
+    for _, kernel in _kernels(view, func):
+        for threads in kernel.threads:
+            for loop, extent in zip(threads.loops, threads.extents, strict=True):
+                if not view.is_constant(extent):
+                    yield Check(
+                        threads.func,
+                        VIOLATED,
+                        "The thread loop {loop} of {stage_name} has {extent} iterations, which is "
+                        "not bounded by a constant.",
+                        "Split it by a constant and map the inner loop to threads.",
+                        stage=threads.stage,
+                        loop=loop.loop,
+                        values={
+                            "loop": loop.loop,
+                            "stage_name": stage_name(threads.func, threads.stage),
+                            "extent": str(extent),
+                        },
+                    )
+
+
+@nest_rule(
+    "gpu.threads-per-block",
+    "A block, as wide as the widest stage computed in it, has no more threads than the device "
+    "allows.",
+    f"{_TABLE}: maximum number of threads per block [S20 3.2].",
+)
+def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each kernel."""
+    for gpu, kernel in _launchable(view, func):
+        yield Check(
+            func,
+            kernel.threads_per_block <= gpu.max_threads_per_block,
+            "The kernel of {stage_name} has {product} threads a block{reason}; {device} allows "
+            "{limit} (compute capability {capability}).",
+            "Choose a smaller tile, or let each thread compute several values in a serial loop.",
+            stage=kernel.stage,
+            loop=kernel.blocks[0].loop,
+            values={
+                **_names(gpu, kernel),
+                "threads": kernel.threads_per_block,
+                "product": product(kernel.block),
+                "reason": widening(kernel, view.nest.simplify),
+                "limit": gpu.max_threads_per_block,
+            },
+        )
+
+
+@nest_rule(
+    "gpu.block-dimension",
+    "A block is no longer along any dimension than the device allows.",
+    f"{_TABLE}: maximum x-, y- and z-dimension of a block.",
+)
+def block_dimension(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each dimension of each kernel's blocks."""
+    for gpu, kernel in _launchable(view, func):
+        limits = (gpu.max_block_threads_x, gpu.max_block_threads_y, gpu.max_block_threads_z)
+        used = max((len(t.loops) for t in kernel.threads), default=0)
+        for axis, extent, limit in list(zip(_AXES, kernel.block, limits, strict=True))[:used]:
+            yield Check(
+                func,
+                extent <= limit,
+                "The blocks of the kernel of {stage_name} are {threads} threads long along "
+                "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
+                "Choose a smaller tile there, or reorder the thread loops: the innermost is x.",
+                stage=kernel.stage,
+                loop=kernel.blocks[0].loop,
+                values={
+                    **_names(gpu, kernel),
+                    "axis": axis,
+                    "threads": extent,
+                    "reason": widening(kernel, view.nest.simplify),
+                    "limit": limit,
+                },
+            )
+
+
+@nest_rule(
+    "gpu.grid-dimension",
+    "A grid has no more blocks along any dimension than the device allows.",
+    f"{_TABLE}: maximum x-, y- and z-dimension of a grid of thread blocks.",
+)
+def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each block loop."""
+    for gpu, kernel in _kernels(view, func):
+        limits = (gpu.max_grid_blocks_x, gpu.max_grid_blocks_y, gpu.max_grid_blocks_z)
+        for axis, loop, limit in zip(_AXES, kernel.blocks, limits, strict=False):
+            blocks = view.largest(loop.extent, view.outside(kernel.func, kernel.stage, loop))
+            yield Check(
+                func,
+                blocks <= limit,
+                "The block loop {loop} of {stage_name} makes {blocks} blocks along {axis} of the "
+                "grid; {device} allows {limit} (compute capability {capability}).",
+                "Choose a larger tile, or reorder the block loops: the innermost is x, along "
+                "which a grid may be longest.",
+                stage=kernel.stage,
+                loop=loop.loop,
+                values={
+                    **_names(gpu, kernel),
+                    "loop": loop.loop,
+                    "axis": axis,
+                    "blocks": blocks,
+                    "limit": limit,
+                },
+            )
+
+
+@nest_rule(
+    "gpu.allocation-size",
+    "What is allocated inside a kernel has a constant size.",
+    "Shared memory and registers are laid out when the kernel is compiled.",
+)
+def allocation_size(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each allocation in the Func's kernels whose size varies."""
+    for _, kernel in _kernels(view, func):
+        for allocation in (*kernel.shared, *kernel.private):
+            if not view.is_constant(allocation.elements):
+                yield Check(
+                    allocation.func,
+                    VIOLATED,
+                    "{func} is stored inside the kernel of {stage_name}, but its size {size} is "
+                    "not a constant.",
+                    "Compute it inside a tile of constant size, or store it outside the kernel.",
+                    loop=allocation.level.loop,
+                    values={
+                        "func": allocation.func,
+                        "stage_name": stage_name(kernel.func, kernel.stage),
+                        "size": " x ".join(f"({e})" for e in allocation.extents),
+                    },
+                )
+
+
+@nest_rule(
+    "gpu.shared-bytes",
+    "The shared memory of a block, with the driver's reserve and in whole units, fits the device.",
+    f"{_TABLE}: maximum amount of shared memory per thread block.",
+)
+def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each kernel that uses shared memory."""
+    for gpu, kernel in _kernels(view, func):
+        if not kernel.shared or not all(view.is_constant(a.elements) for a in kernel.shared):
+            continue
+        unit, reserve = gpu.shared_allocation_unit_bytes, gpu.reserved_shared_bytes_per_block
+        asked = kernel.shared_bytes
+        allocated = (asked + reserve + (unit - 1)) / unit * unit
+        yield Check(
+            func,
+            allocated <= gpu.max_shared_bytes_per_block + reserve,
+            "The kernel of {stage_name} asks for {bytes} bytes of shared memory a block "
+            "({arrays}), {allocated} with the reserve of {reserve} and in units of {unit}; "
+            "{device} has {limit} (compute capability {capability}).",
+            "Choose a smaller tile, compute one of these Funcs inside the thread loops or inline, "
+            "or store it outside the kernel.",
+            stage=kernel.stage,
+            loop=kernel.blocks[0].loop,
+            values={
+                **_names(gpu, kernel),
+                "bytes": asked,
+                "arrays": sum_of_arrays(kernel),
+                "allocated": allocated,
+                "reserve": reserve,
+                "unit": unit,
+                "limit": gpu.max_shared_bytes_per_block + reserve,
+            },
+        )
+
+
+def _registers(kernel: Kernel) -> Expr:
+    """Registers that the values kept in registers take, four bytes each: a lower bound."""
+    total: Expr = constant(0, Int32)
+    for allocation in kernel.private:
+        if allocation.memory is Memory.REGISTER:
+            total = total + (allocation_bytes(allocation) + 3) / 4
+    return total
+
+
+def _are_constant(view: NestView, kernel: Kernel) -> bool:
+    return all(view.is_constant(a.elements) for a in (*kernel.shared, *kernel.private))
+
+
+@nest_rule(
+    "gpu.registers",
+    "What a thread keeps in registers fits the registers of a thread.",
+    f"{_TABLE}: maximum number of 32-bit registers per thread.",
+)
+def registers(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each kernel with values kept in registers."""
+    for gpu, kernel in _launchable(view, func):
+        kept = [a.func for a in kernel.private if a.memory is Memory.REGISTER]
+        if not kept or not _are_constant(view, kernel):
+            continue
+        yield Check(
+            func,
+            _registers(kernel) <= gpu.max_registers_per_thread,
+            "Each thread of the kernel of {stage_name} keeps {names} in {registers} registers; "
+            "{device} has {limit} a thread (compute capability {capability}).",
+            "Leave the kind of memory to be chosen (auto), or compute less at a time.",
+            stage=kernel.stage,
+            loop=kernel.blocks[0].loop,
+            values={
+                **_names(gpu, kernel),
+                "names": ", ".join(kept),
+                "registers": _registers(kernel),
+                "limit": gpu.max_registers_per_thread,
+            },
+        )
+
+
+@nest_rule(
+    "gpu.occupancy",
+    "A multiprocessor holds at least one block of every kernel.",
+    "The vendor's occupancy calculation: a block that does not fit is not launched [S20 2.2].",
+)
+def occupancy(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each kernel whose own limits are constants."""
+    for gpu, kernel in _launchable(view, func):
+        if not _are_constant(view, kernel):
+            continue
+        resident = blocks_per_sm(
+            gpu, kernel.threads_per_block, _registers(kernel), kernel.shared_bytes, _EXPRS
+        )
+        yield Check(
+            func,
+            resident >= constant(1, Int32),
+            "No multiprocessor of {device} holds a block of the kernel of {stage_name}: "
+            "{product} threads, at least {registers} registers each, {bytes} bytes of shared "
+            "memory.",
+            "Choose a smaller tile, or keep less of it in registers or shared memory.",
+            stage=kernel.stage,
+            loop=kernel.blocks[0].loop,
+            values={
+                **_names(gpu, kernel),
+                "blocks": resident,
+                "threads": kernel.threads_per_block,
+                "product": product(kernel.block),
+                "registers": _registers(kernel),
+                "bytes": kernel.shared_bytes,
+            },
+        )
+
+
+@nest_rule(
+    "gpu.local-bytes",
+    "What a thread keeps for itself fits its local memory.",
+    f"{_TABLE}: amount of local memory per thread.",
+)
+def local_bytes(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each kernel whose threads keep values."""
+    for gpu, kernel in _kernels(view, func):
+        if not kernel.private or not all(view.is_constant(a.elements) for a in kernel.private):
+            continue
+        taken = kernel.private_bytes(*Memory)
+        yield Check(
+            func,
+            taken <= gpu.max_local_bytes_per_thread,
+            "Each thread of the kernel of {stage_name} keeps {bytes} bytes for itself; {device} "
+            "has {limit} (compute capability {capability}).",
+            "Compute less at a time, or keep it in shared memory.",
+            stage=kernel.stage,
+            loop=kernel.blocks[0].loop,
+            values={
+                **_names(gpu, kernel),
+                "bytes": taken,
+                "limit": gpu.max_local_bytes_per_thread,
+            },
+        )
+
+
+def _names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
+    major, minor = gpu.compute_capability
+    return {
+        "stage_name": stage_name(kernel.func, kernel.stage),
+        "device": gpu.name,
+        "capability": f"{major}.{minor}",
+    }
+
+
+RULES = (
+    thread_extent,
+    threads_per_block,
+    block_dimension,
+    grid_dimension,
+    allocation_size,
+    shared_bytes,
+    registers,
+    occupancy,
+    local_bytes,
+)

@@ -1,0 +1,338 @@
+"""Rules about how the loops of a kernel are built: blocks around threads, each in one group.
+
+The rules read names only, so that they hold or fail before there is a loop nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.devices import GpuDevice, device_names
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import GPU_KINDS, Records
+from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.model.levels import Path, Place
+from spaces.model.schedule import LoopKind
+
+_BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
+_MODEL = "CUDA C++ Programming Guide, thread hierarchy"
+
+
+@own_rule(
+    "gpu.device",
+    "Only the schedule for a GPU has block and thread loops.",
+    "A CPU has neither.",
+)
+def device(records: Records, func: str) -> Iterator[Check]:
+    """One check for each GPU loop, where the device is none."""
+    if isinstance(records.device, GpuDevice):
+        return
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for loop in order.loops:
+            if loop.kind in GPU_KINDS:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "{stage_name} maps loop {loop} to {kind}, but the device {device} is no GPU.",
+                    "Make it parallel, vectorized or serial, or choose a GPU: {legal}.",
+                    stage=index,
+                    loop=loop.name,
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "loop": loop.name,
+                        "kind": str(loop.kind),
+                        "device": records.device.name,
+                        "legal": listed(n for n in device_names() if n != "cpu"),
+                    },
+                )
+
+
+def _stages(records: Records, func: str) -> Iterator[tuple[int, Path, tuple[LoopKind, ...]]]:
+    """Each stage of a computed Func with all loops around it and their kinds."""
+    if func not in records.computed:
+        return
+    for index in range(len(records.entry(func).stages)):
+        path = records.path(func, index)
+        if path is not None:
+            yield index, path, records.kinds(path)
+
+
+def _own(func: str, index: int, path: Path) -> range:
+    """The positions of a path that are the stage's own loops; they are its last."""
+    start = next((i for i, p in enumerate(path) if p.func == func and p.stage == index), len(path))
+    return range(start, len(path))
+
+
+@call_rule(
+    "gpu.threads-outside-blocks",
+    "Every thread loop lies inside a block loop.",
+    f"Threads exist within blocks only ({_MODEL}); Halide refuses others.",
+)
+def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
+    """One check for each thread loop of the Func around which there is no block loop."""
+    for index, path, kinds in _stages(records, func):
+        for i in _own(func, index, path):
+            if kinds[i] is _THREAD and _BLOCK not in kinds[:i]:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "The thread loop {loop} of {stage_name} lies in no block loop.",
+                    "Make a loop outside it a block loop (gpu_blocks), or compute {func} inside "
+                    "the block loops of a Func that reads it.",
+                    stage=index,
+                    loop=path[i].loop,
+                    values={
+                        "loop": path[i].loop,
+                        "stage_name": stage_name(func, index),
+                        "func": func,
+                    },
+                )
+
+
+@call_rule(
+    "gpu.nested-blocks",
+    "No block loop lies inside a kernel that another stage began.",
+    f"A kernel is one grid of blocks ({_MODEL}); Halide refuses others.",
+)
+def nested_blocks(records: Records, func: str) -> Iterator[Check]:
+    """One check for each block loop of the Func inside another stage's block loop."""
+    for index, path, kinds in _stages(records, func):
+        own = _own(func, index, path)
+        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _BLOCK), None)
+        for i in own:
+            if kinds[i] is _BLOCK and outer is not None and _stage(outer) != (func, index):
+                yield _inside(records, func, index, path[i], outer, "block")
+
+
+@call_rule(
+    "gpu.nested-threads",
+    "No thread loop lies inside a thread loop of another stage.",
+    "Each thread of a block runs the inner loop by itself; it cannot begin further threads.",
+)
+def nested_threads(records: Records, func: str) -> Iterator[Check]:
+    """One check for each thread loop of the Func inside another stage's thread loop."""
+    for index, path, kinds in _stages(records, func):
+        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _THREAD), None)
+        for i in _own(func, index, path):
+            if kinds[i] is _THREAD and outer is not None and _stage(outer) != (func, index):
+                yield _inside(records, func, index, path[i], outer, "thread")
+
+
+def _stage(place: Place) -> tuple[str, int]:
+    return (place.func, place.stage)
+
+
+def _inside(
+    records: Records, func: str, index: int, place: Place, outer: Place, kind: str
+) -> Check:
+    return Check(
+        func,
+        VIOLATED,
+        "The {kind} loop {loop} of {stage_name} lies inside the {kind} loop {outer}, because "
+        "{func} is computed at {compute}.",
+        "Make {loop} serial, or compute {func} outside {outer}.",
+        stage=index,
+        loop=place.loop,
+        values={
+            "kind": kind,
+            "loop": place.loop,
+            "stage_name": stage_name(func, index),
+            "outer": str(outer.level),
+            "func": func,
+            "compute": str(records.entry(func).compute),
+        },
+    )
+
+
+@own_rule(
+    "gpu.blocks-inside-threads",
+    "Block loops lie outside the thread loops of their stage.",
+    f"A block consists of threads, not the other way round ({_MODEL}).",
+)
+def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
+    """One check for each block loop inside a thread loop of the same stage."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        kinds = [loop.kind for loop in order.loops]
+        for i, loop in enumerate(order.loops):
+            if loop.kind is _BLOCK and _THREAD in kinds[:i]:
+                thread = order.loops[kinds.index(_THREAD)].name
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "{stage_name} has the block loop {loop} inside the thread loop {thread}.",
+                    "Reorder them so that {loop} is outside.",
+                    stage=index,
+                    loop=loop.name,
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "loop": loop.name,
+                        "thread": thread,
+                    },
+                )
+
+
+@own_rule(
+    "gpu.loop-between",
+    "The block loops of a stage stand directly inside one another, and so do its thread loops.",
+    "They become the coordinates of one block, and of one thread.",
+)
+def loop_between(records: Records, func: str) -> Iterator[Check]:
+    """One check for each other loop between two block loops, or two thread loops."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        kinds = [loop.kind for loop in order.loops]
+        for wanted, name in ((_BLOCK, "block"), (_THREAD, "thread")):
+            places = [i for i, k in enumerate(kinds) if k is wanted]
+            for i in range(places[0], places[-1]) if places else ():
+                if kinds[i] not in GPU_KINDS:
+                    yield Check(
+                        func,
+                        VIOLATED,
+                        "{stage_name} has the {kind} loop {loop} between its {name} loops "
+                        "{outer} and {inner}.",
+                        "Reorder {loop} to the inside or the outside of them.",
+                        stage=index,
+                        loop=order.loops[i].name,
+                        values={
+                            "stage_name": stage_name(func, index),
+                            "kind": str(kinds[i]),
+                            "loop": order.loops[i].name,
+                            "name": name,
+                            "outer": order.loops[places[0]].name,
+                            "inner": order.loops[places[-1]].name,
+                        },
+                    )
+
+
+@own_rule(
+    "gpu.dimensions",
+    "A kernel has at most three block loops and at most three thread loops a stage.",
+    f"Grids and blocks have the dimensions x, y and z ({_MODEL}).",
+)
+def dimensions(records: Records, func: str) -> Iterator[Check]:
+    """One check for each stage with more of them."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for kind, name in ((_BLOCK, "block"), (_THREAD, "thread")):
+            loops = [loop.name for loop in order.loops if loop.kind is kind]
+            if len(loops) > 3:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "{stage_name} has {count} {name} loops ({loops}); a GPU has 3 dimensions.",
+                    "Fuse some of them, or make some serial.",
+                    stage=index,
+                    loop=loops[0],
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "count": len(loops),
+                        "name": name,
+                        "loops": listed(loops),
+                    },
+                )
+
+
+@call_rule(
+    "gpu.level-between",
+    "What is computed or stored inside a kernel is so inside the innermost block loop, and either "
+    "outside all thread loops or inside the innermost one.",
+    "Halide refuses block loops other than the innermost; work of a row of threads has no place.",
+)
+def level_between(records: Records, func: str) -> Iterator[Check]:
+    """One check for each of the compute and the store level that lies between two loops."""
+    site, depth = records.site(func), records.store_depth(func)
+    if func not in records.computed or not site or depth is None:
+        return
+    levels = {"computed": len(site), "stored": depth}
+    if depth == len(site):
+        del levels["stored"]
+    for verb, count in levels.items():
+        if not count:
+            continue
+        place = site[count - 1]
+        kind = records.levels.kind(place)
+        order = records.entry(place.func).stages[place.stage]
+        names = [loop.name for loop in order.loops if loop.kind is kind]
+        if kind in GPU_KINDS and place.loop != names[-1]:
+            yield Check(
+                func,
+                VIOLATED,
+                "{func} is {verb} at {level}, between the {kind} loops {names} of {outer}.",
+                "Use the innermost of them, {legal}.",
+                loop=place.loop,
+                values={
+                    "func": func,
+                    "verb": verb,
+                    "level": str(place.level),
+                    "kind": "block" if kind is _BLOCK else "thread",
+                    "names": listed(names),
+                    "outer": stage_name(place.func, place.stage),
+                    "legal": f"{place.func}.{names[-1]}",
+                },
+            )
+
+
+@call_rule(
+    "gpu.parallel-in-kernel",
+    "No loop inside a kernel is parallel.",
+    "Parallel loops run on the thread pool of the CPU; Halide refuses them in kernels.",
+)
+def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
+    """One check for each parallel loop of the Func inside a block or thread loop."""
+    for index, path, kinds in _stages(records, func):
+        for i in _own(func, index, path):
+            around = [p for p, k in zip(path[:i], kinds[:i], strict=True) if k in GPU_KINDS]
+            if kinds[i] is LoopKind.PARALLEL and around:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "The parallel loop {loop} of {stage_name} lies in the kernel of {outer}.",
+                    "Map it to threads (gpu_threads), or make it serial.",
+                    stage=index,
+                    loop=path[i].loop,
+                    values={
+                        "loop": path[i].loop,
+                        "stage_name": stage_name(func, index),
+                        "outer": str(around[0].level),
+                    },
+                )
+
+
+@call_rule(
+    "gpu.kernel-in-parallel",
+    "No kernel is launched from inside a parallel loop.",
+    "Launches go to one queue of the device, from one thread.",
+)
+def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
+    """One check for each stage that begins a kernel inside a parallel loop."""
+    for index, path, kinds in _stages(records, func):
+        if _BLOCK not in kinds or path[kinds.index(_BLOCK)].func != func:
+            continue
+        first = kinds.index(_BLOCK)
+        if path[first].stage == index and LoopKind.PARALLEL in kinds[:first]:
+            yield Check(
+                func,
+                VIOLATED,
+                "The kernel of {stage_name}, which begins with the block loop {loop}, lies in the "
+                "parallel loop {outer}.",
+                "Make {outer} serial, or a block loop too.",
+                stage=index,
+                loop=path[first].loop,
+                values={
+                    "stage_name": stage_name(func, index),
+                    "loop": path[first].loop,
+                    "outer": str(path[kinds.index(LoopKind.PARALLEL)].level),
+                },
+            )
+
+
+RULES = (
+    device,
+    threads_outside_blocks,
+    nested_blocks,
+    nested_threads,
+    blocks_inside_threads,
+    loop_between,
+    dimensions,
+    level_between,
+    parallel_in_kernel,
+    kernel_in_parallel,
+)

@@ -1,0 +1,102 @@
+"""Rules about which entries a schedule has for its pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
+from spaces.model.parameters import parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+@match_rule(
+    "schedule.unknown-func",
+    "A schedule has entries for Funcs of its pipeline only.",
+    "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
+)
+def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+    """One check for each entry of no Func."""
+    pipeline, schedule = subject
+    known = [f.name for f in pipeline.functions]
+    for entry in schedule.funcs:
+        if entry.name not in known:
+            yield Check(
+                entry.name,
+                VIOLATED,
+                "The schedule has an entry for {func}, but pipeline {pipeline} has no such Func.",
+                "Its Funcs are {legal}.",
+                values={"func": entry.name, "pipeline": name, "legal": ", ".join(known)},
+            )
+
+
+@match_rule(
+    "schedule.missing-func",
+    "A schedule has one entry for each Func of its pipeline.",
+    "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
+)
+def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+    """One check for each Func with no entry, or several."""
+    pipeline, schedule = subject
+    names = [entry.name for entry in schedule.funcs]
+    for function in pipeline.functions:
+        entries = names.count(function.name)
+        if entries != 1:
+            yield Check(
+                function.name,
+                VIOLATED,
+                "The schedule has {entries} entries for Func {func} of pipeline {pipeline}; "
+                "it needs one.",
+                "Start from the default schedule of this pipeline, which has them all.",
+                values={"entries": entries, "func": function.name, "pipeline": name},
+            )
+
+
+@match_rule(
+    "schedule.stages",
+    "The entry of a Func has one domain order for each of its stages.",
+    "Each definition of a Func has a domain order of its own [RK13 3.2].",
+)
+def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+    """One check for each entry with the wrong number of domain orders."""
+    pipeline, schedule = subject
+    counts = {f.name: len(f.stages) for f in pipeline.functions}
+    for entry in schedule.funcs:
+        expected = counts.get(entry.name, len(entry.stages))
+        if len(entry.stages) != expected:
+            yield Check(
+                entry.name,
+                VIOLATED,
+                "The schedule of {func} has {given} domain orders, but {func} has {expected} "
+                "stages: the pure definition and {updates} updates.",
+                "Give each stage its own.",
+                values={
+                    "func": entry.name,
+                    "given": len(entry.stages),
+                    "expected": expected,
+                    "updates": expected - 1,
+                },
+            )
+
+
+@match_rule(
+    "schedule.open-parameter",
+    "Every factor of a schedule that is to be run is a number.",
+    "A factor that is a name stands for a whole family of schedules.",
+)
+def open_parameter(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+    """One check for each parameter without a value."""
+    schedule = subject[1]
+    for parameter in parameters(schedule):
+        owner = next(f.name for f in schedule.funcs if parameter in parameters(Schedule((f,))))
+        yield Check(
+            owner,
+            VIOLATED,
+            "A factor in the schedule of {func} is the parameter {parameter}, which has no value.",
+            "Write a number, or ask about the whole family with legal_mask.",
+            loop=parameter,
+            values={"func": owner, "parameter": parameter},
+        )
+
+
+RULES = (unknown_func, missing_func, stages, open_parameter)

@@ -1,0 +1,71 @@
+"""What rules about the loop nest read: the nest and the device, with derived facts kept."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from attrs import define
+
+from spaces.constraints.devices import Device, GpuDevice
+from spaces.constraints.kernels import Kernel, kernels, largest
+from spaces.model.expr import Expr
+from spaces.model.loopnest import Allocate, LoopNest, walk_nest
+from spaces.model.placement import Placement
+from spaces.model.rewrite import variables
+from spaces.model.traversal import LoopVar
+
+
+@define
+class NestView:
+    """The loop nest of a schedule that satisfies all rules about records.
+
+    ``parameters`` are the names that stand for factors in a family of schedules.
+    """
+
+    nest: LoopNest
+    device: Device
+    parameters: frozenset[str]
+
+    @property
+    def gpu(self) -> GpuDevice | None:
+        """The device, where it is a GPU."""
+        return self.device if isinstance(self.device, GpuDevice) else None
+
+    @cached_property
+    def kernels(self) -> dict[str, list[Kernel]]:
+        """The kernels by the Func whose block loops they have."""
+        found: dict[str, list[Kernel]] = {}
+        for kernel in kernels(self.nest) if self.gpu is not None else ():
+            found.setdefault(kernel.func, []).append(kernel)
+        return found
+
+    @cached_property
+    def allocations(self) -> dict[str, Allocate]:
+        """What is allocated, by Func."""
+        return {n.func: n for n in walk_nest(self.nest.body) if isinstance(n, Allocate)}
+
+    def placement(self, func: str) -> Placement:
+        """The site, boxes and loops of a computed Func."""
+        return self.nest.placements[func]
+
+    def paths(self, func: str) -> tuple[tuple[LoopVar, ...], ...]:
+        """For each stage of a Func all loops around it, outermost first."""
+        placement = self.placement(func)
+        return tuple((*placement.path, *stage.loops) for stage in placement.stages)
+
+    def outside(self, func: str, stage: int, loop: LoopVar) -> tuple[LoopVar, ...]:
+        """The loops of a stage's path that lie outside ``loop``."""
+        path = self.paths(func)[stage]
+        return path[: path.index(loop)]
+
+    def largest(self, expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
+        """The largest value of ``expr`` while ``loops`` run."""
+        return largest(expr, loops, self.nest.simplify)
+
+    def is_constant(self, expr: Expr) -> bool:
+        """Whether the value of ``expr`` is known once factors are: no sizes, no loop variables."""
+        return self.parameters.issuperset(variables(expr))
+
+    def simplify(self, expr: Expr) -> Expr:
+        """An equal expression, in which what cancels has gone."""
+        return self.nest.simplify(expr)

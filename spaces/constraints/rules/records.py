@@ -1,0 +1,99 @@
+"""What rules about records read: pipeline, schedule and device, with derived facts kept."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from attrs import define, field
+
+from spaces.constraints.devices import Device, GpuDevice
+from spaces.constraints.hazards import ordered_dimensions
+from spaces.constraints.orders import Trace, trace
+from spaces.model.levels import LevelError, Levels, Path
+from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Schedule
+
+GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+
+@define
+class Records:
+    """A schedule that covers its pipeline: one entry a Func, one domain order a stage."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+    _entries: dict[str, FuncSchedule] = field(init=False)
+    _functions: dict[str, Function] = field(init=False)
+    _sites: dict[str, Path | None] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._entries = {f.name: f for f in self.schedule.funcs}
+        self._functions = {f.name: f for f in self.pipeline.functions}
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Where Funcs are computed and stored."""
+        return Levels(self.pipeline, self.schedule)
+
+    @cached_property
+    def computed(self) -> frozenset[str]:
+        """Names of the Funcs that are not inlined (or cannot be)."""
+        return frozenset(f.name for f in self.levels.functions)
+
+    @property
+    def gpu(self) -> GpuDevice | None:
+        """The device, where it is a GPU."""
+        return self.device if isinstance(self.device, GpuDevice) else None
+
+    def entry(self, func: str) -> FuncSchedule:
+        """What is scheduled about a Func."""
+        return self._entries[func]
+
+    def function(self, func: str) -> Function:
+        """A Func as written, its producers not substituted."""
+        return self._functions[func]
+
+    def stages(self, func: str) -> tuple[tuple[Stage, DomainOrder, Trace], ...]:
+        """Each stage of a Func with its domain order and what that does to its loops."""
+        function = self.function(func)
+        return tuple(
+            (stage, order, trace(stage, order, ordered_dimensions(function, index)))
+            for index, (stage, order) in enumerate(
+                zip(function.stages, self.entry(func).stages, strict=True)
+            )
+        )
+
+    def site(self, func: str) -> Path | None:
+        """The loops around the computation of a Func; None where its level, or that of a Func
+        that reads it, is illegal.
+        """
+        if func not in self._sites:
+            try:
+                self._sites[func] = self.levels.site(func)
+            except LevelError:
+                self._sites[func] = None
+        return self._sites[func]
+
+    def store_depth(self, func: str) -> int | None:
+        """How many loops of its site are around the storage of a Func; None where its store
+        level is none of them.
+        """
+        site, level = self.site(func), self.entry(func).store
+        if site is None:
+            return None
+        if level.is_root or level.is_inline:
+            return 0
+        return next((i + 1 for i, place in enumerate(site) if place.level == level), None)
+
+    def path(self, func: str, stage: int) -> Path | None:
+        """All loops around a stage, its own included; None where its site is unknown."""
+        return None if self.site(func) is None else self.levels.stage_path(func, stage)
+
+    def kinds(self, path: Path) -> tuple[LoopKind, ...]:
+        """The kind of each loop of a path."""
+        return tuple(self.levels.kind(place) for place in path)
+
+    def is_inlined(self, func: str) -> bool:
+        """Whether a Func is substituted into those that read it."""
+        return func not in self.computed

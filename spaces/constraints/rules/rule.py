@@ -1,0 +1,116 @@
+"""What a rule is: a statement about schedules, and the function that finds where it is at stake.
+
+A rule yields :class:`Check` records. Each holds a boolean formula, which the verdict reads as
+ints, a lattice of tile sizes as arrays, and the solver as terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeAlias, TypeVar
+
+from attrs import field, frozen
+
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.records import Records
+from spaces.model.expr import Const, Expr, constant
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.types import Bool
+
+Value: TypeAlias = Expr | int | str
+"""A quantity that a message names: a formula, a number, or text."""
+
+VIOLATED: Const = constant(False, Bool)
+"""The formula of a check that does not depend on any parameter and fails."""
+
+
+@frozen
+class Check:
+    """One place where a rule applies.
+
+    Attributes:
+        func: the Func whose schedule is judged.
+        holds: the condition for it to be legal; :data:`VIOLATED` where no number can save it.
+        message: what is wrong where it does not hold, with ``{name}`` for each of ``values``.
+        advice: what to change, likewise.
+        stage: 0 for the pure stage, n for update n - 1.
+        loop: the loop, Var or dimension at fault, as written; empty where it is none in particular.
+        values: the quantities that clash, by name.
+    """
+
+    func: str
+    holds: Expr
+    message: str
+    advice: str = ""
+    stage: int = 0
+    loop: str = ""
+    values: Mapping[str, Value] = field(factory=dict)
+
+
+S = TypeVar("S")
+
+
+@frozen
+class _Rule(Generic[S]):
+    """What all rules have: ``statement`` says in a sentence what must hold, ``source`` who says
+    so.
+    """
+
+    id: str
+    statement: str
+    source: str
+    check: Callable[[S, str], Iterable[Check]]
+
+
+@frozen
+class MatchRule(_Rule[tuple[Pipeline, Schedule]]):
+    """A rule about which entries a schedule has; no other rule is asked where one fails. ``check``
+    is asked once for the whole schedule, with the pipeline's name in place of a Func's.
+    """
+
+
+@frozen
+class OwnRule(_Rule[Records]):
+    """A rule that reads nothing of the schedule but the entry of the Func it is asked about."""
+
+
+@frozen
+class CallRule(_Rule[Records]):
+    """A rule that reads the entry of a Func and of all Funcs that read it, directly or not."""
+
+
+@frozen
+class NestRule(_Rule[NestView]):
+    """A rule about the loop nest; ``check`` is asked once for each computed Func."""
+
+
+Rule: TypeAlias = MatchRule | OwnRule | CallRule | NestRule
+
+
+def match_rule(
+    id: str, statement: str, source: str
+) -> Callable[[Callable[[tuple[Pipeline, Schedule], str], Iterable[Check]]], MatchRule]:
+    """Make a function ``((pipeline, schedule), name) -> checks`` a :class:`MatchRule`."""
+    return lambda check: MatchRule(id, statement, source, check)
+
+
+def own_rule(
+    id: str, statement: str, source: str
+) -> Callable[[Callable[[Records, str], Iterable[Check]]], OwnRule]:
+    """Make a function ``(records, func) -> checks`` an :class:`OwnRule`."""
+    return lambda check: OwnRule(id, statement, source, check)
+
+
+def call_rule(
+    id: str, statement: str, source: str
+) -> Callable[[Callable[[Records, str], Iterable[Check]]], CallRule]:
+    """Make a function ``(records, func) -> checks`` a :class:`CallRule`."""
+    return lambda check: CallRule(id, statement, source, check)
+
+
+def nest_rule(
+    id: str, statement: str, source: str
+) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
+    """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
+    return lambda check: NestRule(id, statement, source, check)

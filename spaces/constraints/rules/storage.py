@@ -1,0 +1,243 @@
+"""Rules about where values are kept: kinds of memory, and folding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.domain_order import factor_in_range
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
+from spaces.model.schedule import LoopKind, Memory
+from spaces.model.traversal import factor_expr
+
+_PRIVATE = (Memory.STACK, Memory.REGISTER)
+
+MAX_STACK_BYTES = 256 << 10
+"""What one Func may keep on the stack of a thread: half the smallest stack (512 KiB) that a system
+gives to a thread that is not the main one."""
+
+
+@own_rule(
+    "storage.fold-dimension",
+    "Storage is folded along a dimension of the Func itself.",
+    "Halide's fold_storage takes a Var of the Func.",
+)
+def fold_dimension(records: Records, func: str) -> Iterator[Check]:
+    """One check for each fold of something else."""
+    args = records.function(func).args
+    for fold in records.entry(func).folds:
+        if fold.dimension not in args:
+            yield Check(
+                func,
+                VIOLATED,
+                "fold_storage of {func} names {dimension}, which is no dimension of {func}.",
+                "Its dimensions are {legal}.",
+                loop=fold.dimension,
+                values={"func": func, "dimension": fold.dimension, "legal": listed(args)},
+            )
+
+
+@own_rule(
+    "storage.fold-output",
+    "The storage of an output is not folded.",
+    "The caller provides it, and reads all of it afterwards.",
+)
+def fold_output(records: Records, func: str) -> Iterator[Check]:
+    """One check for each fold of an output."""
+    if func in records.pipeline.outputs:
+        for fold in records.entry(func).folds:
+            yield Check(
+                func,
+                VIOLATED,
+                "{func} is an output, whose storage belongs to the caller and cannot be folded "
+                "along {dimension}.",
+                "Leave fold_storage out.",
+                loop=fold.dimension,
+                values={"func": func, "dimension": fold.dimension},
+            )
+
+
+@own_rule(
+    "storage.fold-factor",
+    "A fold factor is a whole number from 1 to 2147483647.",
+    "Coordinates count modulo it.",
+)
+def fold_factor(records: Records, func: str) -> Iterator[Check]:
+    """One check for each fold."""
+    for fold in records.entry(func).folds:
+        yield Check(
+            func,
+            factor_in_range(fold.factor),
+            "{func} is folded along {dimension} by {factor}.",
+            "A factor is at least 1 and at most 2147483647.",
+            loop=fold.dimension,
+            values={"func": func, "dimension": fold.dimension, "factor": fold.factor},
+        )
+
+
+@nest_rule(
+    "storage.fold-too-small",
+    "Folded storage holds all values that are still to be read.",
+    "Halide checks it only when the pipeline runs [RK13 4.3].",
+)
+def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each folded dimension."""
+    placement = view.placement(func)
+    for fold in view.nest.schedule.of(func).folds:
+        least = placement.storage.least_folds[placement.function.args.index(fold.dimension)]
+        yield Check(
+            func,
+            factor_expr(fold.factor) >= least,
+            "{func} is folded along {dimension} by {factor}, but {least} values along it are still "
+            "to be read while more are computed.",
+            "Fold by at least {least}.",
+            loop=fold.dimension,
+            values={
+                "func": func,
+                "dimension": fold.dimension,
+                "factor": factor_expr(fold.factor),
+                "least": least,
+            },
+        )
+
+
+@call_rule(
+    "storage.memory-kind",
+    "Memory is of a kind that exists where it is allocated: outside kernels heap, stack or "
+    "register; for a block shared memory; for one thread stack or register.",
+    "Halide does not check it, and some of its kernels then compute nothing.",
+)
+def memory_kind(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    site, depth = records.site(func), records.store_depth(func)
+    memory = records.entry(func).memory
+    stored = func in records.computed and func not in records.pipeline.outputs
+    if not stored or site is None or depth is None or memory is Memory.AUTO:
+        return
+    kinds = set(records.kinds(site[:depth]))
+    if LoopKind.GPU_THREAD in kinds:
+        place, legal = "for each thread of a kernel", [*_PRIVATE]
+    elif LoopKind.GPU_BLOCK in kinds:
+        place, legal = "for a whole block of a kernel", [Memory.GPU_SHARED]
+    else:
+        place, legal = "outside all kernels", [Memory.HEAP, *_PRIVATE]
+    if memory in legal:
+        return
+    reason = ""
+    if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
+        reason = "; each thread would have its own and could not read the others'"
+    yield Check(
+        func,
+        VIOLATED,
+        "{func} is stored in {memory} at {store}, which is {place}{reason}.",
+        "Legal kinds of memory there are {legal}.",
+        loop=records.entry(func).store.loop if site[:depth] else "",
+        values={
+            "func": func,
+            "memory": str(memory),
+            "store": str(records.entry(func).store),
+            "place": place,
+            "reason": reason,
+            "legal": listed(["auto", *map(str, legal)]),
+        },
+    )
+
+
+@call_rule(
+    "storage.host-memory-in-kernel",
+    "What a kernel reads or writes is in memory that the GPU reaches.",
+    "The stack and the registers of a CPU thread are not.",
+)
+def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    site, depth = records.site(func), records.store_depth(func)
+    memory = records.entry(func).memory
+    if func not in records.computed or site is None or depth is None or memory not in _PRIVATE:
+        return
+    if LoopKind.GPU_BLOCK in records.kinds(site[:depth]):
+        return
+    for user, stage in _users(records, func):
+        path = records.path(user, stage)
+        if path is not None and LoopKind.GPU_BLOCK in records.kinds(path):
+            yield Check(
+                func,
+                VIOLATED,
+                "{func} is stored in {memory} at {store} but used in the kernel of {user}, which "
+                "cannot reach it.",
+                "Store it in heap, or inside the kernel.",
+                values={
+                    "func": func,
+                    "memory": str(memory),
+                    "store": str(records.entry(func).store),
+                    "user": user,
+                },
+            )
+            return
+
+
+def _users(records: Records, func: str) -> list[tuple[str, int]]:
+    own = [(func, stage) for stage in range(len(records.entry(func).stages))]
+    return [*own, *records.levels.uses(func)]
+
+
+@nest_rule(
+    "storage.private-size",
+    "An allocation on the stack or in registers has a constant size.",
+    "Halide refuses stack allocations of other sizes: frames are laid out in the program.",
+)
+def private_size(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    allocation = view.allocations.get(func)
+    if allocation is None or allocation.memory not in _PRIVATE:
+        return
+    if not view.is_constant(allocation.elements):
+        shape = " x ".join(f"({e})" for e in allocation.extents)
+        yield Check(
+            func,
+            VIOLATED,
+            "{func} is stored in {memory}, but its size {size} is not a constant.",
+            "Store it in heap, or inside a tile of constant size.",
+            values={"func": func, "memory": str(allocation.memory), "size": shape},
+        )
+
+
+@nest_rule(
+    "storage.stack-bytes",
+    f"An allocation on the stack of the CPU takes at most {MAX_STACK_BYTES} bytes.",
+    "Half of 512 KiB, the smallest default stack of a thread among current systems.",
+)
+def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    allocation = view.allocations.get(func)
+    if allocation is None or allocation.memory not in _PRIVATE:
+        return
+    kinds = {loop.kind for loop in view.placement(func).path}
+    if LoopKind.GPU_BLOCK in kinds or not view.is_constant(allocation.elements):
+        return
+    taken = allocation.elements * allocation.type.bytes
+    yield Check(
+        func,
+        taken <= MAX_STACK_BYTES,
+        "{func} takes {bytes} bytes of {memory}; a thread has at most {limit} for one Func.",
+        "Store it in heap, or compute less of it at a time.",
+        values={
+            "func": func,
+            "bytes": taken,
+            "memory": str(allocation.memory),
+            "limit": MAX_STACK_BYTES,
+        },
+    )
+
+
+RULES = (
+    fold_dimension,
+    fold_output,
+    fold_factor,
+    fold_too_small,
+    memory_kind,
+    host_memory_in_kernel,
+    private_size,
+    stack_bytes,
+)

@@ -1,0 +1,130 @@
+"""What ``verify`` answers: a checked schedule, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from spaces.constraints.devices import Device
+from spaces.constraints.kernels import Kernel, kernels
+from spaces.model.expr import Expr
+from spaces.model.loopnest import LoopNest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+Quantity: TypeAlias = int | str
+
+
+@frozen
+class Violation:
+    """One rule that a schedule breaks.
+
+    Attributes:
+        rule: the rule's id.
+        func: the Func whose schedule breaks it.
+        stage: 0 for its pure stage, n for its update n - 1.
+        loop: the loop, Var, dimension or image at fault, as written; empty where it is none.
+        message: a sentence that says what is wrong, and one that says what to change.
+        values: the quantities that clash, by name; a formula stands as text.
+    """
+
+    rule: str
+    func: str
+    stage: int
+    loop: str
+    message: str
+    values: Mapping[str, Quantity] = field(factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+    def json(self) -> dict[str, Any]:
+        """As a dictionary of JSON's types."""
+        return {
+            "rule": self.rule,
+            "func": self.func,
+            "stage": self.stage,
+            "loop": self.loop,
+            "message": self.message,
+            "values": dict(self.values),
+        }
+
+
+@frozen
+class Requirement:
+    """A condition on the sizes of a call under which a rule holds.
+
+    ``condition`` is over size variables (``out.extent.0``) and scalar parameters; ``message`` says
+    what is wrong with a call where it does not hold.
+    """
+
+    rule: str
+    func: str
+    condition: Expr
+    message: str
+
+
+@frozen
+class CheckedSchedule:
+    """A schedule that is legal for a device; only ``verify`` makes one.
+
+    Attributes:
+        nest: what the schedule means.
+        requirements: what must hold of the sizes of a call.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+    nest: LoopNest = field(repr=False, eq=False)
+    requirements: tuple[Requirement, ...] = field(default=(), repr=False)
+
+    @property
+    def legal(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """None."""
+        return ()
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The GPU kernels, with what each takes."""
+        return kernels(self.nest)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def json(self) -> dict[str, Any]:
+        """The verdict as a dictionary of JSON's types."""
+        return {"legal": True, "violations": []}
+
+
+@frozen
+class Illegal:
+    """A schedule that is not legal, with all that is wrong with it."""
+
+    violations: tuple[Violation, ...]
+
+    @property
+    def legal(self) -> bool:
+        """False."""
+        return False
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.violations))
+
+    def json(self) -> dict[str, Any]:
+        """The verdict as a dictionary of JSON's types."""
+        return {"legal": False, "violations": [v.json() for v in self.violations]}
+
+
+Verdict: TypeAlias = CheckedSchedule | Illegal

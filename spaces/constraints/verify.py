@@ -1,0 +1,34 @@
+"""The one call that says whether a schedule is legal for a device, and why not."""
+
+from __future__ import annotations
+
+from spaces.constraints.devices import Device
+from spaces.constraints.judge import ask_matching, ask_nest, ask_records, judge, nest_of
+from spaces.constraints.rules.records import Records
+from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.model.loopnest import LoopNest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
+    """Whether ``schedule`` is legal for ``pipeline`` on ``device``.
+
+    All violations are found, not the first one. Rules about the loop nest are asked only where
+    those about records all hold, for without them there is no loop nest.
+
+    Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
+    have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
+    """
+    found = judge(ask_matching(pipeline, schedule), {}).violations
+    if found:
+        return Illegal(found)
+    sizes = pipeline.sizes()
+    found = judge(ask_records(Records(pipeline, schedule, device)), sizes).violations
+    if found:
+        return Illegal(found)
+    nest = nest_of(pipeline, schedule)
+    judgement = judge(ask_nest(nest, device), sizes)
+    if judgement.violations or not isinstance(nest, LoopNest):
+        return Illegal(judgement.violations)
+    return CheckedSchedule(pipeline, schedule, device, nest, judgement.requirements)
