@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -177,8 +177,7 @@ class Expr(Arithmetic, metaclass=_Interned):
         """The expression itself."""
         return self
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
+    __hash__ = object.__hash__
 
     def __copy__(self) -> Expr:
         return self
@@ -413,15 +412,23 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
     return Cast(target, expr)
 
 
-def walk(*roots: Expr) -> Iterator[Expr]:
-    """Every distinct node below ``roots``, children before parents."""
-    seen: set[int] = set()
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
+    """Every distinct node below ``roots``, children before parents; what lies below a node in
+    ``known`` is left out, as is the node.
+    """
+    seen: set[Expr] = set()
+    stack: list[Expr | None] = list(reversed(roots))
+    parents: list[Expr] = []
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((c, False) for c in reversed(node.children))
+        node = stack.pop()
+        if node is None:  # the children of the last parent have all been given
+            yield parents.pop()
+        elif node not in seen and node not in known:
+            seen.add(node)
+            children = node.children
+            if children:
+                parents.append(node)
+                stack.append(None)
+                stack.extend(reversed(children))
+            else:
+                yield node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import evolve
 
 from spaces.model.expr import Call, Expr
@@ -16,12 +18,20 @@ def inlined_functions(pipeline: Pipeline, schedule: Schedule) -> tuple[Function,
     A Func that cannot be inlined (it has update stages, or is an output) is kept whatever the
     schedule says; the rule catalogue reports such a schedule.
     """
+    wanted = (f.name for f in pipeline.functions if schedule.of(f.name).compute.is_inline)
+    return _without(pipeline, frozenset(wanted))
+
+
+@lru_cache(maxsize=256)
+def _without(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]:
+    """What remains when those of ``inline`` that can be are substituted; searches ask again and
+    again with the same few.
+    """
     bodies: dict[str, Function] = {}
     kept = []
     for function in pipeline.functions:
         expanded = _expand(function, bodies)
-        level = schedule.of(function.name).compute
-        if level.is_inline and function.is_pure and function.name not in pipeline.outputs:
+        if function.name in inline and function.is_pure and function.name not in pipeline.outputs:
             bodies[function.name] = expanded
         else:
             kept.append(expanded)

@@ -19,7 +19,7 @@ class ReductionVar:
     extent: Expr
 
 
-@frozen
+@frozen(cache_hash=True)
 class Stage:
     """One definition of a Func: at coordinates ``args`` it takes ``value``.
 
@@ -49,7 +49,7 @@ class Stage:
         return tuple(n for n in walk(self.value, *self.args, *bounds) if isinstance(n, Call))
 
 
-@frozen
+@frozen(cache_hash=True)
 class Function:
     """A Func: its Vars (innermost first), element type, and stages, the pure one first."""
 
@@ -96,7 +96,7 @@ class Estimate:
     ranges: tuple[tuple[int, int], ...]
 
 
-@frozen
+@frozen(cache_hash=True)
 class Pipeline:
     """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
 

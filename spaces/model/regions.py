@@ -58,9 +58,8 @@ class Ranges:
         expr = self.simplify(expr)
         if expr in self._done:
             return self._done[expr]
-        for node in walk(expr):
-            if node not in self._done:
-                self._done[node] = self._simplified(self._node(node))
+        for node in walk(expr, known=self._done):
+            self._done[node] = self._simplified(self._node(node))
         return self._done[expr]
 
     def _simplified(self, interval: Interval) -> Interval:

@@ -61,9 +61,8 @@ class Simplifier:
             return expr
         if expr in self._done:
             return self._done[expr]
-        for node in walk(expr):
-            if node not in self._done:
-                self._done[node] = self._node(node)
+        for node in walk(expr, known=self._done):
+            self._done[node] = self._node(node)
         return self._done[expr]
 
     def _node(self, node: Expr) -> Expr:
