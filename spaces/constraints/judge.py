@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
@@ -12,7 +12,7 @@ from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RUL
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Rule, Value
-from spaces.constraints.verdict import Quantity, Requirement, Violation
+from spaces.constraints.verdict import Quantity, Requirement, Violation, told
 from spaces.model.algebra import INTEGERS, read_all
 from spaces.model.expr import Const, Expr
 from spaces.model.loopnest import LoopNest, loop_nest
@@ -104,36 +104,22 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
         if known and not read_all((holds,), sizes, INTEGERS)[0]:
             violations.append(_violation(item, sizes, open_sizes))
         elif open_sizes:
-            requirements.append(_requirement(item))
+            requirements.append(Requirement(item.rule.id, item.check))
     return Judgement(tuple(violations), tuple(requirements))
 
 
 def _violation(item: Asked, sizes: Mapping[str, int], open_sizes: tuple[str, ...]) -> Violation:
     check = item.check
-    values = _quantities(check.values, lambda e: _number(e, sizes))
+    values = {n: _quantity(v, sizes) for n, v in check.values.items()}
     at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(open_sizes))
-    message = _told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    message = told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
     return Violation(item.rule.id, check.func, check.stage, check.loop, message, values)
 
 
-def _requirement(item: Asked) -> Requirement:
-    check = item.check
-    values = _quantities(check.values, str)
-    return Requirement(item.rule.id, check.func, check.holds, _told(check, values))
-
-
-def _told(check: Check, values: Mapping[str, Quantity]) -> str:
-    return f"{check.message} {check.advice}".strip().format_map(values)
-
-
-def _quantities(
-    values: Mapping[str, Value], number: Callable[[Expr], Quantity]
-) -> dict[str, Quantity]:
-    return {n: number(v) if isinstance(v, Expr) else v for n, v in values.items()}
-
-
-def _number(formula: Expr, sizes: Mapping[str, int]) -> Quantity:
-    """The value of a formula; the formula itself, as text, where a size is not estimated."""
-    if all(name in sizes for name in variables(formula)):
-        return int(read_all((formula,), sizes, INTEGERS)[0])
-    return str(formula)
+def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
+    """A number where there is one; a formula as text where a size is not estimated."""
+    if not isinstance(value, Expr):
+        return value
+    if all(name in sizes for name in variables(value)):
+        return int(read_all((value,), sizes, INTEGERS)[0])
+    return str(value)

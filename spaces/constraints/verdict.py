@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from spaces.constraints.devices import Device
 from spaces.constraints.kernels import Kernel, kernels
+from spaces.constraints.rules.rule import Check, Value
 from spaces.model.expr import Expr
 from spaces.model.loopnest import LoopNest
 from spaces.model.pipeline import Pipeline
@@ -57,14 +58,35 @@ class Violation:
 class Requirement:
     """A condition on the sizes of a call under which a rule holds.
 
-    ``condition`` is over size variables (``out.extent.0``) and scalar parameters; ``message`` says
-    what is wrong with a call where it does not hold.
+    ``condition`` is over size variables (``out.extent.0``) and scalar parameters.
     """
 
     rule: str
-    func: str
-    condition: Expr
-    message: str
+    check: Check
+
+    @property
+    def func(self) -> str:
+        """The Func whose schedule needs it."""
+        return self.check.func
+
+    @property
+    def condition(self) -> Expr:
+        """What must hold."""
+        return self.check.holds
+
+    @property
+    def message(self) -> str:
+        """What is wrong with a call where it does not hold, with formulas for what is not known."""
+        return told(self.check, {n: _plain(v) for n, v in self.check.values.items()})
+
+
+def told(check: Check, values: Mapping[str, Quantity]) -> str:
+    """The message and advice of a check with its quantities filled in."""
+    return f"{check.message} {check.advice}".strip().format_map(values)
+
+
+def _plain(value: Value) -> Quantity:
+    return str(value) if isinstance(value, Expr) else value
 
 
 @frozen
