@@ -158,8 +158,6 @@ class HalidePipeline:
             args = [_argument(a, rvars) for a in call.args]
             if call.name in LEVEL_DIRECTIVES:
                 args = self._level(call.args)
-            elif call.name == "reorder":
-                args = [args]
             shown = f"{call.name}({', '.join(map(str, call.args))})"
             with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
                 getattr(stage, call.name)(*args)

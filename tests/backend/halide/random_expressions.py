@@ -1,0 +1,151 @@
+"""Random expressions over every element type whose value Halide defines.
+
+Halide leaves overflow of signed 32 and 64 bit arithmetic and casts of floats out of range
+undefined, and simplifies floats as if none were NaN (``a % a`` is 0, also where ``a`` is 0); the
+expressions carry a bound on their magnitude and stay clear of all three.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from attrs import frozen
+from hypothesis import strategies as st
+
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, cast, constant
+from spaces.model.func import ImageParam, Var
+from spaces.model.types import SCALAR_TYPES, Bool, Int32, Type
+
+SIZE = 32
+"""Extent of the images, and of the outputs."""
+
+X = Var("x")
+IMAGES = {str(t): ImageParam(t, 1, f"in_{t}") for t in SCALAR_TYPES.values()}
+INTEGER_TYPES = [t for t in SCALAR_TYPES.values() if not t.is_float]
+FLOAT_TYPES = [t for t in SCALAR_TYPES.values() if t.is_float]
+
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+ARITHMETIC = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "mod": operator.mod,
+    "min": fn.min,
+    "max": fn.max,
+}
+
+
+@frozen
+class Bounded:
+    """An expression, and the largest magnitude it may have (of integers)."""
+
+    expr: Expr
+    bound: int
+
+
+def image_limit(element: Type) -> int:
+    """The largest magnitude of the values that the image of a type holds."""
+    may_overflow = element.is_int and element.bits >= 32
+    return 1000 if may_overflow else element.max_value + element.is_int
+
+
+@st.composite
+def expressions(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
+    """An expression of type ``element``."""
+    if depth == 0:
+        return draw(_leaves(element))
+    forms = ["select", "cast", "leaf"]
+    if element.is_bool:
+        forms += ["comparison", "comparison", "logic", "logic"]
+    else:
+        forms += ["arithmetic", "arithmetic", "arithmetic"]
+    if element.is_uint and not element.is_bool:
+        forms.append("abs")
+    if element.is_float:
+        forms += ["rounding", "root"]
+    match draw(st.sampled_from(forms)):
+        case "leaf":
+            return draw(_leaves(element))
+        case "cast":
+            return draw(_casts(element, depth))
+        case "select":
+            condition = draw(expressions(Bool, depth - 1)).expr
+            a, b = draw(expressions(element, depth - 1)), draw(expressions(element, depth - 1))
+            return Bounded(fn.select(condition, a.expr, b.expr), max(a.bound, b.bound))
+        case "comparison":
+            other = draw(st.sampled_from(list(SCALAR_TYPES.values())))
+            a, b = draw(expressions(other, depth - 1)), draw(expressions(other, depth - 1))
+            return Bounded(draw(st.sampled_from(COMPARISONS))(a.expr, b.expr), 1)
+        case "logic":
+            a, b = draw(expressions(Bool, depth - 1)), draw(expressions(Bool, depth - 1))
+            return Bounded(draw(st.sampled_from([a.expr & b.expr, a.expr | b.expr, ~a.expr])), 1)
+        case "abs":
+            signed = draw(expressions(Type("int", element.bits), depth - 1))
+            return Bounded(fn.abs(signed.expr), signed.bound)
+        case "rounding":
+            value = draw(expressions(element, depth - 1)).expr
+            return Bounded(draw(st.sampled_from([fn.floor, fn.ceil, fn.abs]))(value), 0)
+        case "root":
+            return Bounded(fn.sqrt(fn.abs(draw(expressions(element, depth - 1)).expr)), 0)
+    return draw(_arithmetic(element, depth))
+
+
+@st.composite
+def _leaves(draw: st.DrawFn, element: Type) -> Bounded:
+    if element.is_float:
+        literal = draw(st.sampled_from([0.0, 1.0, -2.5, 0.1, 1e4]))
+    else:
+        limit = min(image_limit(element), element.max_value)
+        corners = [0, 1, 2, 3, 7, limit, element.min_value if element.bits < 32 else -3]
+        literal = element.wrap(draw(st.sampled_from(corners)))
+    form = draw(st.sampled_from(["pixel", "pixel", "shifted", "looked up", "literal"]))
+    if form == "literal":
+        return Bounded(constant(literal, element), abs(int(literal)))
+    image = IMAGES[str(element)]
+    place: Expr = X
+    if form == "shifted":
+        place = fn.clamp(X + draw(st.integers(-3, 3)), 0, SIZE - 1)
+    if form == "looked up":
+        place = cast(Int32, draw(st.sampled_from([IMAGES["uint8"], IMAGES["int16"]]))[X]) % SIZE
+    return Bounded(image[place], 0 if element.is_float else image_limit(element))
+
+
+@st.composite
+def _casts(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
+    source = draw(st.sampled_from(list(SCALAR_TYPES.values())))
+    value = draw(expressions(source, depth - 1))
+    if element.is_float:
+        return Bounded(cast(element, value.expr), 0)
+    largest = element.max_value + element.is_int
+    if source.is_float:
+        limit = min(element.max_value, 100)
+        inside = fn.clamp(value.expr, float(-limit if element.is_int else 0), float(limit))
+        return Bounded(cast(element, inside), limit)
+    if value.bound > element.max_value and element.is_int and element.bits >= 32:
+        # Defined, but it would leave no room for arithmetic.
+        return Bounded(cast(element, value.expr % constant(1000, source)), 1000)
+    return Bounded(
+        cast(element, value.expr), min(largest, value.bound) if element.is_uint else largest
+    )
+
+
+@st.composite
+def _arithmetic(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
+    name = draw(st.sampled_from(list(ARITHMETIC)))
+    a, b = draw(expressions(element, depth - 1)), draw(expressions(element, depth - 1))
+    bound = {
+        "add": a.bound + b.bound,
+        "sub": a.bound + b.bound,
+        "mul": a.bound * b.bound,
+        "div": a.bound,
+        "mod": b.bound,
+    }.get(name, max(a.bound, b.bound))
+    if element.is_int and element.bits >= 32:
+        if bound > element.max_value:
+            name, bound = "max", max(a.bound, b.bound)
+    elif not element.is_float:
+        bound = element.max_value + element.is_int
+    divides_float = element.is_float and name in ("div", "mod")
+    return Bounded(ARITHMETIC[name](a.expr, fn.abs(b.expr) + 1 if divides_float else b.expr), bound)
