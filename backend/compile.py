@@ -108,6 +108,10 @@ class CompiledPipeline:
         """The machine code as the host's assembly."""
         return self._module.asm()
 
+    def object_bytes(self) -> bytes:
+        """The machine code as a relocatable object file."""
+        return self._module.object_bytes()
+
     def program_text(self, after: str = "start") -> str:
         """The loop program as it is after the lowering pass of that name.
 
