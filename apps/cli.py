@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from apps import commands_show
+from apps import commands_compile, commands_run, commands_show, commands_verify
 from apps.commands import program
 
-COMMANDS = (commands_show,)
+COMMANDS = (commands_show, commands_verify, commands_compile, commands_run)
 """Modules whose commands belong to the program; importing them adds the commands."""
 
 

@@ -10,6 +10,7 @@ from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import format_schedule
+from spaces.model.tree import format_tree, schedule_tree
 
 
 @command("list")
@@ -34,6 +35,8 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
     table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
     heading(f"\nSchedule {schedule}")
     line(format_schedule(chosen, pipeline) or "(nothing written: the default)")
+    heading("\nSchedule tree")
+    line(format_tree(schedule_tree(pipeline, chosen)))
     heading("\nLoop nest")
     line(format_nest(loop_nest(pipeline, chosen)))
 
