@@ -45,6 +45,7 @@ class Kernel:
         func: the Func whose stage has the block loops.
         stage: which of its stages.
         blocks: the block loops, innermost (x) first.
+        block: threads of a block along x, y and z, after producers have widened it.
         threads: the thread loops of every stage in the kernel that has some.
         shared: what one block stores for all its threads.
         private: what each thread stores for itself.
@@ -53,6 +54,7 @@ class Kernel:
     func: str
     stage: int
     blocks: tuple[LoopVar, ...]
+    block: Dim3
     threads: tuple[ThreadLoops, ...]
     shared: tuple[Allocate, ...]
     private: tuple[Allocate, ...]
@@ -61,16 +63,6 @@ class Kernel:
     def grid(self) -> Dim3:
         """Blocks along x, y and z."""
         return _three(tuple(loop.extent for loop in self.blocks))
-
-    @property
-    def block(self) -> Dim3:
-        """Threads of a block along x, y and z, after producers have widened it."""
-        return _three(
-            tuple(
-                _largest(t.extents[d] for t in self.threads if d < len(t.extents))
-                for d in range(max((len(t.extents) for t in self.threads), default=0))
-            )
-        )
 
     @property
     def threads_per_block(self) -> Expr:
@@ -120,14 +112,7 @@ def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
                 parts.threads.append(threads)
     order = {f.name: i for i, f in enumerate(nest.pipeline.functions)}
     return tuple(
-        Kernel(
-            owner[0],
-            owner[1],
-            tuple(parts.blocks),
-            tuple(sorted(parts.threads, key=lambda t: (order[t.func], t.stage))),
-            tuple(sorted(parts.shared, key=lambda a: order[a.func])),
-            tuple(sorted(parts.private, key=lambda a: order[a.func])),
-        )
+        parts.kernel(owner, order, nest.simplify)
         for owner, parts in sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     )
 
@@ -154,6 +139,18 @@ class _Parts:
     threads: list[ThreadLoops]
     shared: list[Allocate]
     private: list[Allocate]
+
+    def kernel(self, owner: tuple[str, int], order: dict[str, int], simplify: Simplifier) -> Kernel:
+        """The kernel, what is in it producers first."""
+        columns = [[t.extents[d] for t in self.threads if d < len(t.extents)] for d in range(3)]
+        return Kernel(
+            *owner,
+            tuple(self.blocks),
+            _three(tuple(simplify(_largest(column)) for column in columns if column)),
+            tuple(sorted(self.threads, key=lambda t: (order[t.func], t.stage))),
+            tuple(sorted(self.shared, key=lambda a: order[a.func])),
+            tuple(sorted(self.private, key=lambda a: order[a.func])),
+        )
 
 
 def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:

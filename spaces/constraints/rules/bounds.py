@@ -80,7 +80,7 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     excess <= _ZERO,
-                    "{func} is computed {excess} values {side} along {dimension}: a split by a "
+                    "{func} is computed up to {excess} {side} {dimension}: a split by a "
                     "factor that does not divide its loop computes whole tiles.",
                     "Choose factors that divide, or give the splits the tail guard_with_if.",
                     loop=placement.function.args[d],
@@ -109,7 +109,7 @@ def image_overrun(view: NestView, func: str) -> Iterator[Check]:
                     yield Check(
                         func,
                         excess <= _ZERO,
-                        "Image {image} is read up to {excess} values {side} along dimension "
+                        "Image {image} is read up to {excess} {side} coordinate in dimension "
                         "{dimension}.",
                         "Give a larger image, read it through a boundary condition, or choose "
                         "split factors that divide their loops.",

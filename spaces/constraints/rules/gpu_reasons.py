@@ -29,7 +29,7 @@ def widening(kernel: Kernel, simplify: Simplifier) -> str:
     )
     extra: dict[str, list[str]] = {}
     for d, widest in enumerate(kernel.block):
-        most = _number(simplify(widest))
+        most = _number(widest)
         base = 1 if own is None else _extent(own, d, simplify)
         culprit = next((t for t in kernel.threads if _extent(t, d, simplify) == most), None)
         if most is None or base is None or most == base or culprit is None:

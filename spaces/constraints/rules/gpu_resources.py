@@ -188,12 +188,10 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
     for gpu, kernel in _kernels(view, func):
         if not kernel.shared or not all(view.is_constant(a.elements) for a in kernel.shared):
             continue
-        unit, reserve = gpu.shared_allocation_unit_bytes, gpu.reserved_shared_bytes_per_block
-        asked = kernel.shared_bytes
-        allocated = (asked + reserve + (unit - 1)) / unit * unit
+        reserve = gpu.reserved_shared_bytes_per_block
         yield Check(
             func,
-            allocated <= gpu.max_shared_bytes_per_block + reserve,
+            _fits_shared(gpu, kernel),
             "The kernel of {stage_name} asks for {bytes} bytes of shared memory a block "
             "({arrays}), {allocated} with the reserve of {reserve} and in units of {unit}; "
             "{device} has {limit} (compute capability {capability}).",
@@ -203,14 +201,26 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
             loop=kernel.blocks[0].loop,
             values={
                 **_names(gpu, kernel),
-                "bytes": asked,
+                "bytes": kernel.shared_bytes,
                 "arrays": sum_of_arrays(kernel),
-                "allocated": allocated,
+                "allocated": _allocated(gpu, kernel),
                 "reserve": reserve,
-                "unit": unit,
+                "unit": gpu.shared_allocation_unit_bytes,
                 "limit": gpu.max_shared_bytes_per_block + reserve,
             },
         )
+
+
+def _allocated(gpu: GpuDevice, kernel: Kernel) -> Expr:
+    """Bytes of shared memory that a block takes: with the reserve, in whole units."""
+    unit = gpu.shared_allocation_unit_bytes
+    asked = kernel.shared_bytes + gpu.reserved_shared_bytes_per_block
+    return (asked + (unit - 1)) / unit * unit
+
+
+def _fits_shared(gpu: GpuDevice, kernel: Kernel) -> Expr:
+    limit = gpu.max_shared_bytes_per_block + gpu.reserved_shared_bytes_per_block
+    return _allocated(gpu, kernel) <= limit
 
 
 def _registers(kernel: Kernel) -> Expr:
@@ -260,16 +270,19 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
     "The vendor's occupancy calculation: a block that does not fit is not launched [S20 2.2].",
 )
 def occupancy(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each kernel whose own limits are constants."""
+    """One check for each kernel of constant size; it fails only where no other limit does."""
     for gpu, kernel in _launchable(view, func):
         if not _are_constant(view, kernel):
             continue
         resident = blocks_per_sm(
             gpu, kernel.threads_per_block, _registers(kernel), kernel.shared_bytes, _EXPRS
         )
+        broken = ~(kernel.threads_per_block <= gpu.max_threads_per_block)
+        broken |= ~(_registers(kernel) <= gpu.max_registers_per_thread)
+        broken |= ~_fits_shared(gpu, kernel)
         yield Check(
             func,
-            resident >= constant(1, Int32),
+            broken | (resident >= constant(1, Int32)),
             "No multiprocessor of {device} holds a block of the kernel of {stage_name}: "
             "{product} threads, at least {registers} registers each, {bytes} bytes of shared "
             "memory.",

@@ -1,0 +1,162 @@
+"""The rules over a universe: which options exclude one another, and what they ask of numbers.
+
+A clause says: where these structural options are chosen, this formula over the numeric decisions
+holds. Rules that read one Func only give clauses over its decisions alone; those that read
+consumers too, over theirs as well. Loop nests are built only for structures that all other rules
+allow, with numeric decisions as parameters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.constraints.devices import Device
+from spaces.constraints.judge import (
+    Asked,
+    ask_calls,
+    ask_matching,
+    ask_nest,
+    ask_own,
+    nest_of,
+)
+from spaces.constraints.lattice import is_violated
+from spaces.constraints.rules.matching import open_parameter
+from spaces.constraints.rules.records import Records
+from spaces.constraints.universe import Universe
+from spaces.model.expr import Const, Expr, Variable, compare, constant
+from spaces.model.parameters import parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.rewrite import substitute, variables
+from spaces.model.schedule import Schedule
+from spaces.model.types import Int32
+
+Case: TypeAlias = tuple[tuple[str, str], ...]
+"""Structural decisions with the option chosen for each."""
+
+_Key: TypeAlias = tuple[str, str, Case]
+_Ask: TypeAlias = Callable[[Records, str], Iterable[Asked]]
+
+CLOSED = "universe.closed"
+"""The label of clauses that tie a decision without effect to its first option."""
+
+
+@frozen
+class Clause:
+    """Where all of ``case`` is chosen, rule ``rule`` asks ``holds`` of Func ``func``."""
+
+    rule: str
+    func: str
+    case: Case
+    holds: Expr
+
+
+def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
+    """All clauses of a universe.
+
+    Raises:
+        ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
+            name.
+    """
+    names = [d.name for d in universe.decisions]
+    empty = [d.name for d in universe.decisions if not d.options]
+    if empty:
+        raise ValueError(f"Decisions of the universe have no options: {', '.join(empty)}.")
+    if len(set(names)) != len(names):
+        raise ValueError(f"Two decisions of the universe share a name: {', '.join(names)}.")
+    return tuple(_Clauses(universe, device).all())
+
+
+@define
+class _Clauses:
+    universe: Universe
+    device: Device
+    _sizes: dict[str, Expr] = field(init=False)
+    _readers: dict[str, frozenset[str]] = field(init=False)
+    _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        sizes = self.universe.pipeline.sizes()
+        self._sizes = {name: constant(value, Int32) for name, value in sizes.items()}
+        self._readers = readers(self.universe.pipeline)
+
+    def all(self) -> Iterator[Clause]:
+        functions = [f.name for f in reversed(self.universe.pipeline.functions)]
+        yield from self._descend(functions, ())
+
+    def _descend(self, functions: list[str], case: Case) -> Iterator[Clause]:
+        """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""
+        if not functions:
+            nest = nest_of(self.universe.pipeline, self._structure(case))
+            yield from self._clauses(ask_nest(nest, self.device), case)
+            return
+        func, *others = functions
+        for chosen in self._options(func):
+            extended = (*case, *chosen)
+            relevant = self._relevant(func, extended)
+            structure = self._structure(extended)
+            records = Records(self.universe.pipeline, structure, self.device)
+            yield from self._new(("own", func, chosen), ask_own, records)
+            yield from self._new(("calls", func, relevant), ask_calls, records)
+            yield from self._closed(func, chosen, structure)
+            asked = (*self._kept["own", func, chosen], *self._kept["calls", func, relevant])
+            if not any(is_violated(item) for item in asked):
+                yield from self._descend(others, extended)
+
+    def _new(self, key: _Key, ask: _Ask, records: Records) -> Iterator[Clause]:
+        """The clauses of what ``ask`` answers; none where it was asked before."""
+        _, func, case = key
+        if key not in self._kept:
+            self._kept[key] = tuple(ask(records, func))
+            yield from self._clauses(self._kept[key], case)
+
+    def _options(self, func: str) -> Iterator[Case]:
+        decisions = [d for d in self.universe.structural if d.func == func]
+        for names in itertools.product(*(d.options for d in decisions)):
+            yield tuple((d.name, str(n)) for d, n in zip(decisions, names, strict=True))
+
+    def _structure(self, case: Case) -> Schedule:
+        """The structure of a case, the decisions it leaves open taking their first options."""
+        first = {d.name: d.options[0] for d in self.universe.structural}
+        schedule = self.universe.structure({**first, **dict(case)})
+        for item in ask_matching(self.universe.pipeline, schedule):
+            if item.rule is not open_parameter:
+                raise ValueError(f"A structure of the universe is no schedule: {item.rule.id}.")
+        return schedule
+
+    def _relevant(self, func: str, case: Case) -> Case:
+        """The part of a case that is about a Func and those that read it."""
+        about = {d.name: d.func for d in self.universe.structural}
+        names = {func, *self._readers[func]}
+        return tuple((decision, option) for decision, option in case if about[decision] in names)
+
+    def _clauses(self, asked: Iterable[Asked], case: Case) -> Iterator[Clause]:
+        numeric = {d.name for d in self.universe.numeric}
+        for item in asked:
+            holds = substitute(item.check.holds, self._sizes)
+            decided = isinstance(holds, Const) and bool(holds.value)
+            if not decided and numeric.issuperset(variables(holds)):
+                yield Clause(item.rule.id, item.check.func, case, holds)
+
+    def _closed(self, func: str, case: Case, schedule: Schedule) -> Iterator[Clause]:
+        """Clauses that tie the numbers that a Func's schedule does not mention; once a case."""
+        is_open = parameters(Schedule((schedule.of(func),)))
+        key = (CLOSED, func, case)
+        for decision in self.universe.numeric if key not in self._kept else ():
+            if decision.func == func and decision.name not in is_open:
+                first = constant(int(decision.options[0]), Int32)
+                holds = compare("eq", Variable(Int32, decision.name), first)
+                yield Clause(CLOSED, func, case, holds)
+        self._kept[key] = ()
+
+
+def readers(pipeline: Pipeline) -> dict[str, frozenset[str]]:
+    """For each Func those that read it, directly or through others."""
+    found: dict[str, frozenset[str]] = {}
+    for function in reversed(pipeline.functions):
+        direct = pipeline.consumers(function.name)
+        found[function.name] = frozenset(direct).union(*(found[d] for d in direct))
+    return found

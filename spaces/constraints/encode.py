@@ -1,0 +1,189 @@
+"""The rules as z3 constraints over the decisions of a universe.
+
+The models of the encoding are exactly the legal choices of the universe. Every rule about every
+Func is a named assertion, so that a choice without a model is explained by a minimal set of them.
+All terms live in z3's one context of the process; every question has a time limit, and what the
+solver does not answer in time is told as unknown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import z3
+from attrs import field, frozen
+
+from spaces.constraints.clauses import Clause, clauses
+from spaces.constraints.devices import Device
+from spaces.constraints.universe import Choice, Option, Universe
+from spaces.model.smt import condition
+
+Term = Any
+"""A z3 term; z3 has no types of its own."""
+
+
+@frozen
+class Label:
+    """The name of an assertion: one rule, about one Func."""
+
+    rule: str
+    func: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} of {self.func}"
+
+
+@frozen
+class Encoded:
+    """A universe as constraints.
+
+    Attributes:
+        universe: what is encoded.
+        clauses: the rules over it, before they became terms.
+        solver: holds that each decision takes one option, and each rule under its label.
+        chosen: for each decision and option the condition that it is chosen.
+        labels: for each assertion the condition that it is in force.
+    """
+
+    universe: Universe
+    clauses: tuple[Clause, ...] = field(repr=False)
+    solver: Term = field(repr=False, eq=False)
+    chosen: Mapping[tuple[str, Option], Term] = field(repr=False, eq=False)
+    labels: Mapping[Label, Term] = field(repr=False, eq=False)
+
+
+def encode(universe: Universe, device: Device, *, timeout_ms: int = 10_000) -> Encoded:
+    """The rules over a universe as constraints; a question takes at most ``timeout_ms``."""
+    solver = z3.Solver()
+    solver.set("timeout", timeout_ms)
+    chosen: dict[tuple[str, Option], Term] = {}
+    numbers: dict[str, Term] = {}
+    for decision in universe.decisions:
+        terms = [z3.Bool(f"{decision.name} = {option}") for option in decision.options]
+        solver.add(z3.PbEq([(term, 1) for term in terms], 1))
+        chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
+        if decision.is_numeric:
+            numbers[decision.name] = _number(decision.options, terms)
+    table = clauses(universe, device)
+    labels: dict[Label, Term] = {}
+    for clause in table:
+        label = Label(clause.rule, clause.func)
+        in_force = labels.setdefault(label, z3.Bool(str(label)))
+        case = [chosen[decision, option] for decision, option in clause.case]
+        solver.add(z3.Implies(z3.And(in_force, *case), condition(clause.holds, numbers)))
+    return Encoded(universe, table, solver, chosen, labels)
+
+
+def _number(options: tuple[Option, ...], terms: list[Term]) -> Term:
+    """The number chosen, as a term that picks among the options."""
+    result = z3.IntVal(int(options[-1]))
+    for option, term in list(zip(options, terms, strict=True))[-2::-1]:
+        result = z3.If(term, z3.IntVal(int(option)), result)
+    return result
+
+
+@frozen
+class Models:
+    """Legal choices found by the solver.
+
+    Attributes:
+        choices: what was found, in the order of decisions and options.
+        end: whether these are all; or there are more than was asked for; or the solver gave up, or
+            the time was up, somewhere.
+    """
+
+    choices: tuple[dict[str, Option], ...]
+    end: Literal["all", "limit", "unknown"]
+
+
+def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> Models:
+    """The models of an encoding, by deciding one decision after the other.
+
+    At most ``limit`` are given, and the search stops after ``seconds``.
+    """
+    search = _Search(encoded, time.monotonic() + seconds)
+    encoded.solver.push()
+    try:
+        encoded.solver.add(*encoded.labels.values())
+        found: list[dict[str, Option]] = []
+        for choice in search.choices(0, {}):
+            if len(found) == limit:
+                return Models(tuple(found), "limit")
+            found.append(choice)
+    finally:
+        encoded.solver.pop()
+    return Models(tuple(found), "unknown" if search.gave_up else "all")
+
+
+class _Search:
+    """Depth first over the decisions; a branch is left where the solver finds it empty."""
+
+    def __init__(self, encoded: Encoded, deadline: float) -> None:
+        self.encoded = encoded
+        self.deadline = deadline
+        self.gave_up = False
+
+    def choices(self, index: int, chosen: dict[str, Option]) -> Iterator[dict[str, Option]]:
+        """The models in which the first ``index`` decisions are as in ``chosen``."""
+        decisions = self.encoded.universe.decisions
+        if index == len(decisions):
+            yield dict(chosen)
+            return
+        decision, solver = decisions[index], self.encoded.solver
+        for option in decision.options:
+            solver.push()
+            try:
+                solver.add(self.encoded.chosen[decision.name, option])
+                if self._may_continue():
+                    yield from self.choices(index + 1, {**chosen, decision.name: option})
+            finally:
+                solver.pop()
+
+    def _may_continue(self) -> bool:
+        """Whether the branch has a model; where that is unknown it is left, and noted."""
+        if time.monotonic() > self.deadline:
+            self.gave_up = True
+            return False
+        answer = self.encoded.solver.check()
+        self.gave_up |= answer == z3.unknown
+        return bool(answer == z3.sat)
+
+
+@frozen
+class Explanation:
+    """What the solver says of a choice.
+
+    Attributes:
+        answer: whether it has a model; or the solver did not find out in time.
+        rules: where it has none, assertions that exclude it together, none of which can be left
+            out.
+    """
+
+    answer: Literal["legal", "illegal", "unknown"]
+    rules: tuple[Label, ...] = ()
+
+
+def explain(encoded: Encoded, choice: Choice) -> Explanation:
+    """Whether a choice, or a part of one, has a model, and if not, which rules exclude it.
+
+    Raises:
+        KeyError: the universe has no such decision or option.
+    """
+    solver = encoded.solver
+    solver.push()
+    try:
+        solver.add(*(encoded.chosen[decision, option] for decision, option in choice.items()))
+        answer = solver.check(*encoded.labels.values())
+        if answer != z3.unsat:
+            return Explanation("legal" if answer == z3.sat else "unknown")
+        core = {str(term) for term in solver.unsat_core()}
+        kept = [label for label in encoded.labels if str(label) in core]
+        for label in tuple(kept):
+            fewer = [other for other in kept if other != label]
+            if solver.check(*(encoded.labels[other] for other in fewer)) == z3.unsat:
+                kept = fewer
+        return Explanation("illegal", tuple(kept))
+    finally:
+        solver.pop()

@@ -1,0 +1,75 @@
+"""Legality of a whole lattice of tile sizes at once: the formulas of the rules, read as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spaces.constraints.devices import Device
+from spaces.constraints.judge import Asked, ask_matching, ask_nest, ask_records, nest_of
+from spaces.constraints.rules.matching import open_parameter
+from spaces.constraints.rules.records import Records
+from spaces.model.algebra import ARRAYS, read_all
+from spaces.model.expr import Const, Expr
+from spaces.model.parameters import parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.rewrite import variables
+from spaces.model.schedule import Schedule
+
+
+def legal_mask(
+    pipeline: Pipeline,
+    structure: Schedule,
+    device: Device,
+    values: Mapping[str, ArrayLike],
+) -> NDArray[np.bool_]:
+    """Which members of a family of schedules are legal.
+
+    Args:
+        pipeline: what is scheduled.
+        structure: a schedule some of whose factors are names.
+        device: what it is for.
+        values: for each of these names an array of integers; they broadcast together.
+
+    Returns:
+        Booleans in the shape that the arrays broadcast to. The loop nest is built once, for all
+        members, so that a bound that only becomes provable with the numbers known may be missed:
+        the mask then says illegal where :func:`~spaces.constraints.verify.verify` would not.
+
+    Raises:
+        ValueError: a name has no array.
+    """
+    missing = [name for name in parameters(structure) if name not in values]
+    if missing:
+        raise ValueError(f"No values are given for the parameters {', '.join(missing)}.")
+    arrays = {name: np.asarray(array, dtype=np.int64) for name, array in values.items()}
+    shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    mask = np.ones(shape, dtype=np.bool_)
+    for holds in family_conditions(pipeline, structure, device):
+        known = {**pipeline.sizes(), **arrays}
+        if all(name in known for name in variables(holds)):
+            mask &= np.asarray(read_all((holds,), known, ARRAYS)[0], dtype=np.bool_)
+    return mask
+
+
+def family_conditions(pipeline: Pipeline, structure: Schedule, device: Device) -> Iterable[Expr]:
+    """The conditions, over its parameters and sizes, for a member of a family to be legal."""
+    return dict.fromkeys(item.check.holds for item in family_checks(pipeline, structure, device))
+
+
+def family_checks(pipeline: Pipeline, structure: Schedule, device: Device) -> tuple[Asked, ...]:
+    """The checks of a family; those of the loop nest only where the ones about records can hold."""
+    matching = [a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter]
+    if matching:
+        return tuple(matching)
+    records = tuple(ask_records(Records(pipeline, structure, device)))
+    if any(is_violated(item) for item in records):
+        return records
+    return (*records, *ask_nest(nest_of(pipeline, structure), device))
+
+
+def is_violated(item: Asked) -> bool:
+    """Whether a check fails whatever its parameters and sizes are."""
+    return isinstance(item.check.holds, Const) and not item.check.holds.value
