@@ -176,17 +176,49 @@ def test_the_status_of_a_failing_iteration_is_returned(bodies, pool, extent, lim
         assert counts[status] == 1
 
 
-def test_a_failure_ends_the_loop_early(bodies, pool):
-    extent = 1_000_000
-    counts = np.zeros(extent, np.int32)
-    closure = closure_over(pool, counts, extent=1)
-    assert par_for(pool, bodies.address("fail_from"), 0, extent, closure) > 0
-    assert counts.sum() < extent // 2
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_failure_ends_the_loop_early(threads):
+    ran = []
+    failing = threading.Event()
+
+    @BODY
+    def body(closure, index):
+        ran.append(index)
+        if index == 0:
+            failing.set()
+            return 9
+        failing.wait(timeout=30)
+        time.sleep(0.005)
+        return 0
+
+    with ThreadPool(threads) as pool:
+        assert par_for(pool, body, 0, 100) == 9
+    assert len(ran) < 50
+
+
+def test_closing_a_pool_lets_running_loops_end():
+    ran = []
+    running = threading.Event()
+
+    @BODY
+    def body(closure, index):
+        ran.append(index)
+        running.set()
+        time.sleep(0.002)
+        return 0
+
+    statuses = []
+    with ThreadPool(3) as pool:
+        caller = threading.Thread(target=lambda: statuses.append(par_for(pool, body, 0, 60)))
+        caller.start()
+        running.wait(timeout=30)
+        time.sleep(0.01)
+    caller.join(timeout=30)
+    assert statuses == [0]
+    assert sorted(ran) == list(range(60))
 
 
 def test_a_failure_inside_a_nested_loop_comes_out(pool):
-    outer_status = []
-
     @BODY
     def inner(closure, index):
         return 42 if index == 3 else 0
@@ -195,8 +227,7 @@ def test_a_failure_inside_a_nested_loop_comes_out(pool):
     def outer(closure, index):
         return par_for(pool, inner, 0, 5)
 
-    outer_status.append(par_for(pool, outer, 0, 4))
-    assert outer_status == [42]
+    assert par_for(pool, outer, 0, 4) == 42
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -223,43 +254,74 @@ def test_several_python_threads_share_a_pool(bodies, threads):
     assert failures == []
 
 
-def test_iterations_run_at_the_same_time():
-    together = threading.Barrier(3)
+def waits_for(together):
+    """A loop body that fails unless as many iterations as the barrier wants run at once."""
 
     @BODY
     def body(closure, index):
         try:
-            together.wait(timeout=30)
+            together.wait(timeout=10)
         except threading.BrokenBarrierError:
             return 1
         return 0
 
+    return body
+
+
+def test_iterations_run_at_the_same_time():
+    body = waits_for(threading.Barrier(3))
     with ThreadPool(3) as pool:
-        assert par_for(pool, body, 0, 3) == 0
+        # Back to back, so that workers are met asleep, spinning and in between.
+        for _ in range(300):
+            assert par_for(pool, body, 0, 3) == 0
 
 
-def test_a_waiting_caller_helps_with_the_loops_inside_its_own():
-    # Two threads and two outer iterations: the one that is done first must join the inner loop,
-    # whose iterations need two threads at once.
-    together = threading.Barrier(2)
-
-    @BODY
-    def inner(closure, index):
-        try:
-            together.wait(timeout=30)
-        except threading.BrokenBarrierError:
-            return 1
-        return 0
+@pytest.mark.parametrize("pause", [0, 1e-5, 1e-4, 1e-3, 0.05])
+def test_a_waiting_caller_helps_with_the_loops_inside_its_own(pause):
+    # Each thread takes one outer iteration. The worker's then starts a loop which needs two
+    # threads at once, while the caller has nothing left to do but wait.
+    both = threading.Barrier(2)
+    inner = waits_for(threading.Barrier(2))
+    caller = threading.get_native_id()
 
     @BODY
     def outer(closure, index):
-        if index == 0:
+        both.wait(timeout=10)
+        if threading.get_native_id() == caller:
             return 0
-        time.sleep(0.05)  # until the other thread sleeps
+        time.sleep(pause)  # the caller still works, spins, or sleeps
         return par_for(pool, inner, 0, 2)
 
     with ThreadPool(2) as pool:
         assert par_for(pool, outer, 0, 2) == 0
+
+
+def test_a_waiting_caller_leaves_the_loops_of_others_alone():
+    # The caller waits for its worker; another caller's loop must not hold it up.
+    both = threading.Barrier(2)
+    caller = threading.get_native_id()
+    others = []
+
+    @BODY
+    def foreign(closure, index):
+        others.append(threading.get_native_id())
+        time.sleep(0.001)
+        return 0
+
+    @BODY
+    def outer(closure, index):
+        both.wait(timeout=10)
+        if threading.get_native_id() != caller:
+            time.sleep(0.02)
+            other = threading.Thread(target=par_for, args=(pool, foreign, 0, 50))
+            other.start()
+            other.join(timeout=10)
+        return 0
+
+    with ThreadPool(2) as pool:
+        assert par_for(pool, outer, 0, 2) == 0
+    assert len(others) == 50
+    assert caller not in others
 
 
 def test_a_pool_of_one_runs_in_order_on_the_caller():
