@@ -4,22 +4,12 @@ import numpy as np
 import pytest
 
 from apps.catalog import APPS
-from apps.pictures import to_array
-from apps.sizes import output_ranges
 from backend.reference import evaluate
-from tests.apps.formulas import FORMULAS, harris, photograph
+from tests.apps.cases import case
+from tests.apps.formulas import FORMULAS, harris
 
 # Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
 TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6}
-
-
-def case(name, height=23, width=37):
-    pipeline = APPS[name].pipeline()
-    inputs = {i.name: to_array(photograph(height, width), i) for i in pipeline.images}
-    images = {n: tuple((0, e) for e in reversed(a.shape)) for n, a in inputs.items()}
-    if not images:
-        return pipeline, inputs, {pipeline.outputs[0]: ((5, width), (-3, height))}
-    return pipeline, inputs, output_ranges(pipeline, images)
 
 
 def assert_close(name, actual, expected):

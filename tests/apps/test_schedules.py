@@ -3,9 +3,12 @@
 import pytest
 
 from apps.catalog import APPS
+from spaces.constraints.devices import device, device_names
+from spaces.constraints.verify import verify
 from spaces.model.loopnest import loop_nest
 from spaces.model.schedule import LoopKind, Schedule
 from spaces.model.text import format_schedule, parse_schedule
+from tests.apps.cases import written
 
 FILES = [
     pytest.param(name, stem, id=f"{name}-{stem}")
@@ -15,31 +18,37 @@ FILES = [
 GPU_KINDS = {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 
 
-def parsed(name, stem):
-    pipeline = APPS[name].pipeline()
-    return pipeline, parse_schedule(APPS[name].schedules[stem].read_text(), pipeline)
-
-
 @pytest.mark.parametrize("name", APPS)
 def test_every_app_has_a_default_schedule_and_one_for_each_kind_of_device(name):
     assert {"default", "cpu", "gpu"} <= set(APPS[name].schedules)
-    pipeline, default = parsed(name, "default")
+    pipeline, default = written(name, "default")
     assert default == Schedule.default(pipeline)
 
 
 @pytest.mark.parametrize(("name", "stem"), FILES)
 def test_the_text_is_stable_and_has_a_loop_nest(name, stem):
-    pipeline, schedule = parsed(name, stem)
+    pipeline, schedule = written(name, stem)
     assert parse_schedule(format_schedule(schedule, pipeline), pipeline) == schedule
     assert loop_nest(pipeline, schedule).outputs
 
 
 @pytest.mark.parametrize(("name", "stem"), FILES)
 def test_loops_are_of_the_kinds_of_the_device(name, stem):
-    _, schedule = parsed(name, stem)
+    _, schedule = written(name, stem)
     kinds = {loop.kind for func in schedule.funcs for stage in func.stages for loop in stage.loops}
     if stem == "gpu":
         assert kinds >= GPU_KINDS
     else:
         assert not kinds & GPU_KINDS
     assert (stem == "default") == (kinds == {LoopKind.SERIAL})
+
+
+@pytest.mark.parametrize(("name", "stem"), FILES)
+def test_the_schedule_is_legal_on_every_device_of_its_kind(name, stem):
+    pipeline, schedule = written(name, stem)
+    gpus = [n for n in device_names() if n != "cpu"]
+    for target in gpus if stem == "gpu" else ["cpu"]:
+        verdict = verify(pipeline, schedule, device(target))
+        assert verdict.legal, f"{target}: {verdict}"
+    wrong = verify(pipeline, schedule, device("cpu" if stem == "gpu" else "sm_80"))
+    assert stem != "gpu" or {v.rule for v in wrong.violations} == {"gpu.device"}

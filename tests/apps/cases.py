@@ -1,0 +1,50 @@
+"""Small runs of the apps, and how far floats may be apart."""
+
+from functools import cache
+
+import numpy as np
+
+from apps.catalog import APPS
+from apps.pictures import to_array
+from apps.sizes import output_ranges
+from backend.reference import evaluate
+from spaces.model.text import parse_schedule
+from tests.apps.formulas import photograph
+
+ULPS = {"unsharp": 8, "toy_trig": 8}
+"""Spacings of float32 at the largest value, for pipelines that call exp, sin and cos; the others
+round alike everywhere and are compared bit for bit."""
+
+
+def case(name, height=23, width=37):
+    """Pipeline, inputs and output sizes of an app, on random pixels."""
+    pipeline = APPS[name].pipeline()
+    inputs = {i.name: to_array(photograph(height, width), i) for i in pipeline.images}
+    images = {n: tuple((0, e) for e in reversed(a.shape)) for n, a in inputs.items()}
+    if not images:
+        return pipeline, inputs, {pipeline.outputs[0]: ((5, width), (-3, height))}
+    return pipeline, inputs, output_ranges(pipeline, images)
+
+
+@cache
+def reference(name, height, width):
+    pipeline, inputs, sizes = case(name, height, width)
+    return evaluate(pipeline, inputs, sizes=sizes)
+
+
+def written(name, stem):
+    """A pipeline and one of its hand-written schedules."""
+    pipeline = APPS[name].pipeline()
+    return pipeline, parse_schedule(APPS[name].schedules[stem].read_text(), pipeline)
+
+
+def assert_same(name, actual, expected):
+    """Bit for bit; within ULPS spacings where functions of the mathematics library are called."""
+    assert actual.keys() == expected.keys()
+    for output, values in expected.items():
+        assert actual[output].dtype == values.dtype
+        if name not in ULPS:
+            np.testing.assert_array_equal(actual[output], values)
+            continue
+        apart = ULPS[name] * np.spacing(np.nanmax(np.abs(values)))
+        np.testing.assert_allclose(actual[output], values, rtol=0, atol=apart)

@@ -1,0 +1,64 @@
+"""Every hand-written schedule gives the results of the algorithm, here and in Halide itself.
+
+The sizes divide by no tile, and coordinates of outputs do not begin at 0.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.cuda.errors import CudaUnavailable
+from tests.apps.cases import assert_same, case, reference, written
+
+HEIGHT, WIDTH = 83, 307
+CPU = [
+    pytest.param(name, stem, id=f"{name}-{stem}")
+    for name, app in APPS.items()
+    for stem in app.schedules
+    if stem != "gpu"
+]
+
+
+@pytest.mark.parametrize(("name", "stem"), CPU)
+def test_compiled_for_the_cpu(name, stem):
+    _, inputs, sizes = case(name, HEIGHT, WIDTH)
+    actual = compile_cpu(*written(name, stem), threads=2).run(inputs, sizes=sizes)
+    assert_same(name, actual, reference(name, HEIGHT, WIDTH))
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
+    _, inputs, sizes = case(name, 43, 137)
+    compiled = compile_gpu(*written(name, "gpu"))
+    for order in ("forward", "reverse"):
+        actual = compiled.run(inputs, sizes=sizes, executor=Emulator(order=order))
+        assert_same(name, actual, reference(name, 43, 137))
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_a_gpu_kernel_takes_what_the_rules_assume(name):
+    compiled = compile_gpu(*written(name, "gpu"), "sm_80")
+    try:
+        resources = compiled.resources()
+    except CudaUnavailable as error:
+        pytest.skip(str(error))
+    for kernel in compiled.kernels:
+        taken = resources[kernel.name]
+        assert taken.shared_bytes == kernel.static_shared_bytes
+        assert taken.spill_store_bytes == taken.spill_load_bytes == 0
+        assert taken.registers * np.prod(kernel.block) <= 65536
+
+
+@pytest.mark.parametrize(("name", "stem"), CPU)
+def test_halide_under_the_same_schedule(name, stem):
+    pytest.importorskip("halide", reason="the extra `halide` is not installed")
+    bridge = importlib.import_module("backend.halide.bridge")
+    _, inputs, sizes = case(name, HEIGHT, WIDTH)
+    peer = bridge.build(*written(name, stem))
+    actual = peer.realize(inputs, sizes=sizes, target=bridge.STRICT)
+    assert_same(name, actual, reference(name, HEIGHT, WIDTH))
