@@ -38,6 +38,8 @@ class Prices:
     """
 
     instruction: float = 0.4
+    scalar: float = 2.0
+    """How much longer instructions take that work on one value at a time."""
     load: float = 0.5
     store: float = 1.0
     lane: float = 1.2
@@ -48,14 +50,14 @@ class Prices:
     visit: float = 6.0
     """Entering an innermost loop."""
     allocation: float = 60.0
-    task: float = 2_000.0
+    task: float = 500.0
     """Handing one iteration of a parallel loop to a thread."""
-    launch: float = 15_000.0
+    launch: float = 10_000.0
     """Starting a parallel loop and waiting for its end."""
-    line_from_l2: float = 2.0
-    line_from_l3: float = 8.0
-    line_from_memory: float = 24.0
-    row: float = 30.0
+    line_from_l2: float = 0.7
+    line_from_l3: float = 2.0
+    line_from_memory: float = 5.0
+    row: float = 8.0
     """What the prefetcher needs to find a new row beyond the second-level cache."""
 
 
@@ -155,6 +157,8 @@ class Reuse:
             cycles = cycles + lanes * prices.lane
         else:
             cycles = cycles + prices.store * self._registers(lanes, func.type.bits)
+        if not along:
+            cycles = cycles * prices.scalar
         return vectors * cycles + self._loops(stage)
 
     def _registers(self, lanes: Number, bits: float) -> Number:

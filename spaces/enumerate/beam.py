@@ -1,0 +1,120 @@
+"""Beam search by transformers, as in [TOY]: from the default schedule, move by move."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from attrs import frozen
+
+from spaces.constraints.devices import CpuDevice, Device
+from spaces.constraints.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.events import Event, Expanded, Found
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.parameters import bind
+from spaces.model.pipeline import Pipeline
+from spaces.model.placement import UnboundedError
+from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.transformers import CPU_KINDS, Move, SplitLoop, moves
+
+FACTOR = "factor"
+"""The parameter of a split whose factor is still to be chosen."""
+
+_GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+
+@frozen(kw_only=True)
+class Beam:
+    """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
+
+    It starts at the default schedule and leaves the patterns and placements of the space aside: a
+    schedule it finds need not be in the space. A move that splits a loop keeps its factor as a
+    parameter, so that all factors are scored at once.
+
+    Attributes:
+        depth: moves from the default schedule.
+        width: schedules kept after each.
+        factors: split factors to choose from.
+    """
+
+    depth: int = 10
+    width: int = 300
+    factors: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128)
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        start = Schedule.default(space.pipeline)
+        seen = {start}
+        states = [Found(float(board.score(model, Batch.of(space.pipeline, start))), start)]
+        if verify(space.pipeline, start, space.device):
+            yield from board.offer(start, states[0])
+        for step in range(1, self.depth + 1):
+            yield Expanded(step, self.depth, "move")
+            neighbours: list[Found] = []
+            for state in states:
+                if board.out_of_time:
+                    yield board.done(space, complete=False)
+                    return
+                neighbours += self._neighbours(space, model, board, state.schedule, seen)
+            yield board.scored
+            states = []
+            for found in _cheapest(space, neighbours, self.width):
+                states.append(found)
+                yield from board.offer(found.schedule, found)
+            if not states:
+                break
+        yield board.done(space, complete=True)
+
+    def _neighbours(
+        self,
+        space: ScheduleSpace,
+        model: CostModel,
+        board: Board,
+        schedule: Schedule,
+        seen: set[Schedule],
+    ) -> Iterator[Found]:
+        """What one move leads to that has not been seen, with its cost."""
+        pipeline = space.pipeline
+        for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
+            structure = _family(pipeline, schedule, move)
+            is_family = isinstance(move, SplitLoop)
+            menu = self.factors if is_family else (0,)
+            bound = [bind(structure, {FACTOR: n}) if is_family else structure for n in menu]
+            fresh = [i for i, s in enumerate(bound) if s not in seen]
+            if not fresh:
+                continue
+            seen.update(bound)
+            columns = {FACTOR: np.array(menu)} if is_family else {}
+            try:
+                batch = Batch.of(pipeline, structure, columns)
+            except UnboundedError:
+                continue
+            costs = np.atleast_1d(board.score(model, batch))
+            yield from (Found(float(costs[i]), bound[i]) for i in fresh)
+
+
+def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
+    """The schedule after a move, the factor of a split left open."""
+    opened = attrs.evolve(move, factor=FACTOR) if isinstance(move, SplitLoop) else move
+    return opened.apply(pipeline, schedule)
+
+
+def _cheapest(space: ScheduleSpace, found: list[Found], width: int) -> list[Found]:
+    """The ``width`` cheapest that are legal, cheapest first."""
+    order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
+    heapq.heapify(order)
+    kept: list[Found] = []
+    while order and len(kept) < width:
+        _, index = heapq.heappop(order)
+        if verify(space.pipeline, found[index].schedule, space.device):
+            kept.append(found[index])
+    return kept
+
+
+def _kinds(device: Device) -> tuple[LoopKind, ...]:
+    return CPU_KINDS if isinstance(device, CpuDevice) else _GPU_KINDS

@@ -1,0 +1,67 @@
+"""What a search tells while it runs: one stream for progress bars, logs, time limits and tests."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.schedule import Schedule
+
+
+@frozen
+class Found:
+    """A legal schedule and its cost."""
+
+    cost: float
+    schedule: Schedule
+
+
+@frozen
+class Expanded:
+    """A step of the search begins.
+
+    Attributes:
+        step: counted from 1.
+        steps: how many there will be; 0 where that is not known.
+        what: what is decided in it, such as a Func.
+    """
+
+    step: int
+    steps: int
+    what: str
+
+
+@frozen
+class Scored:
+    """So many structures, with so many choices of tile sizes, have a cost by now."""
+
+    structures: int
+    choices: int
+
+
+@frozen
+class Improved:
+    """A schedule is better than all before it."""
+
+    best: Found
+
+
+@frozen
+class Done:
+    """The end of a search.
+
+    Attributes:
+        best: the best schedules, best first, no two with the same structure.
+        structures: structures with a cost.
+        choices: choices of tile sizes with a cost.
+        complete: whether the search ran to its own end, not to that of its time.
+    """
+
+    best: tuple[Found, ...]
+    structures: int
+    choices: int
+    complete: bool
+
+
+Event: TypeAlias = Expanded | Scored | Improved | Done

@@ -1,0 +1,109 @@
+"""The frontier of a half-decided schedule: where the Funcs not yet decided may go.
+
+Funcs are decided consumers first. All that the decisions taken mean for a Func still open is the
+loops that enclose every use of it: its residual path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.pipeline import Function
+from spaces.model.schedule import FuncSchedule, LoopKind, LoopLevel
+
+
+@frozen
+class Step:
+    """One loop of a residual path."""
+
+    func: str
+    stage: int
+    loop: str
+    kind: LoopKind
+
+    @property
+    def level(self) -> LoopLevel:
+        """The level just inside it."""
+        return LoopLevel(self.func, self.loop)
+
+
+Path: TypeAlias = tuple[Step, ...]
+"""Loops, outermost first."""
+
+CONCURRENT = frozenset(
+    {LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
+)
+"""Kinds of loops whose iterations run at once, so that they cannot share what is stored outside."""
+
+_CLOSED = frozenset({LoopKind.VECTORIZED, LoopKind.UNROLLED})
+_GRIDS = frozenset({LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD})
+
+
+@frozen
+class Frontier:
+    """The residual path of each open Func that is read by a decided one."""
+
+    paths: Mapping[str, Path]
+
+    def path(self, func: str) -> Path:
+        """The loops that enclose every use of ``func`` so far; none for outputs."""
+        return self.paths.get(func, ())
+
+    def after(self, function: Function, entry: FuncSchedule) -> Frontier:
+        """The frontier once ``function`` is scheduled as ``entry`` says."""
+        own = self.path(function.name)
+        paths = {name: path for name, path in self.paths.items() if name != function.name}
+        site = own[: depth_of(own, entry.compute)]
+        for index, stage in enumerate(function.stages):
+            inside: Path = own
+            if not entry.compute.is_inline:
+                loops = entry.stages[index].loops
+                steps = (Step(function.name, index, loop.name, loop.kind) for loop in loops)
+                inside = (*site, *steps)
+            for name in dict.fromkeys(call.target for call in stage.calls):
+                if name != function.name:
+                    paths[name] = _shared(paths[name], inside) if name in paths else inside
+        return Frontier(paths)
+
+
+def depth_of(path: Path, level: LoopLevel) -> int:
+    """How many loops of ``path`` are around ``level``; 0 for root, and for what is inlined."""
+    return next((i + 1 for i, step in enumerate(path) if step.level == level), 0)
+
+
+def open_depths(path: Path) -> list[int]:
+    """The depths of ``path`` at which something may be computed, other than root.
+
+    Not inside vectors and unrolled loops, where nobody does it, and not between the loops of
+    a grid of blocks or threads, which must stay together.
+    """
+    depths = []
+    for depth, step in enumerate(path, start=1):
+        if step.kind in _CLOSED:
+            break
+        following = path[depth].kind if depth < len(path) else None
+        if step.kind in _GRIDS and following is step.kind:
+            continue
+        depths.append(depth)
+    return depths
+
+
+def store_depths(path: Path, compute: int) -> list[int]:
+    """The depths at or outside ``compute`` that no concurrent loop parts from it, innermost
+    first.
+    """
+    depths = [compute]
+    while depths[-1] > 0 and path[depths[-1] - 1].kind not in CONCURRENT:
+        depths.append(depths[-1] - 1)
+    return depths
+
+
+def _shared(a: Path, b: Path) -> Path:
+    """The loops that both paths begin with."""
+    count = 0
+    while count < min(len(a), len(b)) and a[count] == b[count]:
+        count += 1
+    return a[:count]

@@ -1,0 +1,203 @@
+"""What each Func of a pipeline may choose from, in a space."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+from attrs import field, frozen
+
+from spaces.constraints.devices import CpuDevice, Device
+from spaces.constraints.hazards import racing_dimensions
+from spaces.cost.counting import features
+from spaces.enumerate.frontier import Path, open_depths, store_depths
+from spaces.enumerate.options import Options
+from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape
+from spaces.model.algebra import FormulaError
+from spaces.model.pipeline import Function, Pipeline
+from spaces.model.schedule import (
+    INLINE,
+    ROOT,
+    DomainOrder,
+    FuncSchedule,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Schedule,
+)
+
+Orders = tuple[DomainOrder, ...]
+"""One domain order for each stage of a Func."""
+
+
+@frozen
+class FuncMenu:
+    """The options of one Func.
+
+    Attributes:
+        function: the Func.
+        may_inline: whether it may be inlined.
+        may_root: whether it may be computed at root.
+        may_move: whether it may be computed at loops.
+        stores_outside: whether it may be stored outside the loop it is computed at.
+        root: domain orders at root, by the name of their pattern.
+        inner: domain orders at a loop, by the name of their pattern.
+        factors: the menu of each parameter of those.
+    """
+
+    function: Function
+    may_inline: bool
+    may_root: bool
+    may_move: bool
+    stores_outside: bool
+    root: Mapping[str, Orders] = field(eq=False)
+    inner: Mapping[str, Orders] = field(eq=False)
+    factors: Mapping[str, tuple[int, ...]] = field(eq=False)
+
+    def entries(self, path: Path) -> Iterator[FuncSchedule]:
+        """Every way to schedule the Func, given the loops that enclose its uses.
+
+        Whether one is legal for some of its factors is not asked here.
+        """
+        if self.may_inline:
+            yield self.inlined
+        if self.may_root:
+            yield from (self._entry(orders, ROOT, ROOT) for orders in self.root.values())
+        if self.may_move:
+            for compute in open_depths(path):
+                stores = store_depths(path, compute) if self.stores_outside else [compute]
+                for store, orders in itertools.product(stores, self.inner.values()):
+                    if _fits(orders, path[:compute]):
+                        yield self._entry(orders, _level(path, compute), _level(path, store))
+
+    @property
+    def inlined(self) -> FuncSchedule:
+        """The Func inlined, with the domain order of the default schedule."""
+        orders = tuple(_default_order(stage.dimensions) for stage in self.function.stages)
+        return self._entry(orders, INLINE, INLINE)
+
+    def _entry(self, orders: Orders, compute: LoopLevel, store: LoopLevel) -> FuncSchedule:
+        return FuncSchedule(self.function.name, orders, compute, store)
+
+
+def func_menus(pipeline: Pipeline, device: Device, options: Options) -> dict[str, FuncMenu]:
+    """The menu of each Func, consumers first."""
+    extents = _extents(pipeline)
+    return {
+        function.name: _func_menu(pipeline, function, device, options, extents[function.name])
+        for function in reversed(pipeline.functions)
+    }
+
+
+def _func_menu(
+    pipeline: Pipeline,
+    function: Function,
+    device: Device,
+    options: Options,
+    extents: Mapping[str, int],
+) -> FuncMenu:
+    shapes = [
+        _shape(function, index, device, options, extents) for index in range(len(function.stages))
+    ]
+    factors: dict[str, tuple[int, ...]] = {}
+    is_output = function.name in pipeline.outputs
+    root = _orders(options.root, ROOT_PATTERNS, shapes, factors)
+    inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
+    return FuncMenu(
+        function=function,
+        may_inline="inline" in options.placements and function.is_pure and not is_output,
+        may_root="root" in options.placements or is_output,
+        may_move="at" in options.placements and not is_output,
+        stores_outside=options.storage == "outside",
+        root=root,
+        inner=inner,
+        factors=factors,
+    )
+
+
+def _orders(
+    names: tuple[str, ...],
+    makers: Mapping[str, Maker],
+    shapes: list[Shape],
+    factors: dict[str, tuple[int, ...]],
+) -> dict[str, Orders]:
+    """The orders of each pattern; a stage without the dimensions it needs runs serially.
+
+    Patterns that come to the same are kept once, and there is always at least one.
+    """
+    found: dict[Orders, str] = {}
+    for name in (*names, "serial"):
+        if name == "serial" and name not in names and found:
+            continue
+        patterns = [makers[name](shape) for shape in shapes]
+        if patterns[0] is None and found:
+            continue
+        made = [_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True)]
+        orders = tuple(pattern.order for pattern in made)
+        if orders not in found:
+            found[orders] = name
+            factors.update(menu for pattern in made for menu in pattern.menus)
+    return {name: orders for orders, name in found.items()}
+
+
+def _or_serial(pattern: Pattern | None, shape: Shape) -> Pattern:
+    if pattern is not None:
+        return pattern
+    order = _default_order((*shape.bound, *shape.free))
+    return Pattern(order, ())
+
+
+def _default_order(dimensions: tuple[str, ...]) -> DomainOrder:
+    return DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
+
+
+def _shape(
+    function: Function,
+    index: int,
+    device: Device,
+    options: Options,
+    extents: Mapping[str, int],
+) -> Shape:
+    stage = function.stages[index]
+    racing = racing_dimensions(function, index)
+    free = tuple(name for name in stage.pure_vars if name not in racing)
+    bound = tuple(name for name in stage.dimensions if name not in free)
+    natural = 1
+    if isinstance(device, CpuDevice):
+        natural = max(1, device.vector_bits // max(8, function.type.bits))
+    return Shape(
+        func=function.name,
+        stage=index,
+        free=free,
+        bound=bound,
+        long=tuple(n for n in free if extents.get(n, options.long) >= options.long),
+        menus={
+            "row": options.row_tiles,
+            "tile": options.tiles,
+            "lanes": tuple(natural * multiple for multiple in options.lanes),
+        },
+    )
+
+
+def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
+    """The extents of each Func, by Var, at the estimates; empty where there are none."""
+    default = Schedule.default(pipeline)
+    everything = Schedule(tuple(FuncSchedule(f.name, f.stages, ROOT, ROOT) for f in default.funcs))
+    formulas = features(pipeline, everything)
+    try:
+        found = formulas.read_ints(pipeline.sizes())
+    except FormulaError:
+        return {function.name: {} for function in pipeline.functions}
+    return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
+
+
+def _fits(orders: Orders, around: Path) -> bool:
+    """Whether thread loops would lie in a block, and not in other thread loops."""
+    kinds = {step.kind for step in around}
+    if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):
+        return LoopKind.GPU_BLOCK in kinds and LoopKind.GPU_THREAD not in kinds
+    return True
+
+
+def _level(path: Path, depth: int) -> LoopLevel:
+    return path[depth - 1].level if depth else ROOT

@@ -1,0 +1,172 @@
+"""Patterns of domain orders: the loops that people write, with tile sizes as parameters.
+
+A pattern turns the dimensions of a stage into splits and loops. Names are regular, so that one
+Func may be computed at a loop of another whatever the pattern of that one is: the outer loop of
+a dimension keeps its name; inside the tiles of a root, ``x`` runs over ``xi``, in vector lanes over
+``xv``, in the threads of a grid over ``xt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model.schedule import DomainOrder, Loop, LoopKind, Split
+
+
+@frozen
+class Shape:
+    """What a pattern needs to know of a stage.
+
+    Attributes:
+        func: the Func.
+        stage: 0 for the pure stage.
+        free: the Vars whose iterations are independent, innermost first.
+        bound: the other Vars and RVars, innermost first.
+        long: the members of ``free`` that are long enough to be tiled or run on several threads,
+            innermost first.
+        menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
+            innermost dimension and others, ``"lanes"`` for vectors.
+    """
+
+    func: str
+    stage: int
+    free: tuple[str, ...]
+    bound: tuple[str, ...]
+    long: tuple[str, ...]
+    menus: Mapping[str, tuple[int, ...]] = field(eq=False)
+
+    @property
+    def rows(self) -> str:
+        """The dimension along which vectors and warps lie, or empty: the innermost, if free."""
+        return self.free[0] if self.free and self.free[0] in self.long else ""
+
+
+@frozen
+class Pattern:
+    """A domain order with parameters, and the menu of each parameter."""
+
+    order: DomainOrder
+    menus: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+Maker: TypeAlias = Callable[[Shape], Pattern | None]
+"""Makes the pattern for a shape; None where the shape has no such dimensions."""
+
+
+@define
+class _Builder:
+    """Collects splits and loops; loops are given outermost first."""
+
+    shape: Shape
+    splits: list[Split] = field(factory=list)
+    menus: dict[str, tuple[int, ...]] = field(factory=dict)
+
+    def split(self, loop: str, inner: str, role: str) -> str:
+        """Split ``loop`` by a parameter; gives the name of the inner loop."""
+        stage = f"_u{self.shape.stage}" if self.shape.stage else ""
+        parameter = f"{self.shape.func}{stage}_{inner}"
+        self.splits.append(Split(loop, loop, inner, parameter))
+        self.menus[parameter] = self.shape.menus[role]
+        return inner
+
+    def tile(self, loop: str) -> str:
+        """Split a dimension into tiles."""
+        return self.split(loop, f"{loop}i", "row" if loop == self.shape.rows else "tile")
+
+    def vectors(self, loop: str) -> tuple[Loop, ...]:
+        """``loop``, which runs along rows, and vector lanes inside it."""
+        lanes = self.split(loop, f"{self.shape.rows}v", "lanes")
+        return (Loop(loop), Loop(lanes, LoopKind.VECTORIZED))
+
+    def done(self, loops: Iterable[Loop]) -> Pattern:
+        """The pattern of these loops, outermost first."""
+        return Pattern(DomainOrder(tuple(self.splits), tuple(loops)), tuple(self.menus.items()))
+
+
+def _rest(shape: Shape, used: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Serial loops over all other dimensions, outermost first; reductions inside."""
+    free = [Loop(name) for name in reversed(shape.free) if name not in used]
+    return (*free, *(Loop(name) for name in reversed(shape.bound)))
+
+
+def serial(shape: Shape) -> Pattern | None:
+    """Row-major loops, one iteration after another."""
+    return _Builder(shape).done(_rest(shape, ()))
+
+
+def vectors(shape: Shape) -> Pattern | None:
+    """Row-major loops with vectors along rows."""
+    if not shape.rows:
+        return None
+    build = _Builder(shape)
+    return build.done((*_rest(shape, (shape.rows,)), *build.vectors(shape.rows)))
+
+
+def strips(shape: Shape) -> Pattern | None:
+    """Strips of several lines in parallel; inside, line by line with vectors along rows."""
+    if not shape.long:
+        return None
+    along = shape.long[-1]
+    build = _Builder(shape)
+    lines = build.tile(along)
+    outer = Loop(along, LoopKind.PARALLEL)
+    if along == shape.rows:
+        return build.done((outer, *_rest(shape, (along,)), *build.vectors(lines)))
+    rows = build.vectors(shape.rows) if shape.rows else ()
+    return build.done((outer, Loop(lines), *_rest(shape, (along, shape.rows)), *rows))
+
+
+def tiles(shape: Shape) -> Pattern | None:
+    """Tiles, a row of them in parallel; inside, line by line with vectors along rows."""
+    if len(shape.long) < 2 or not shape.rows:
+        return None
+    across, along = shape.rows, shape.long[-1]
+    build = _Builder(shape)
+    inner, lines = build.tile(across), build.tile(along)
+    outer = (Loop(along, LoopKind.PARALLEL), Loop(across), Loop(lines))
+    return build.done((*outer, *_rest(shape, (along, across)), *build.vectors(inner)))
+
+
+def blocks(shape: Shape) -> Pattern | None:
+    """A GPU grid over the two longest runs of dimensions, with one value a thread."""
+    used = _grid(shape)
+    if not used:
+        return None
+    build = _Builder(shape)
+    inner = []
+    for name in used:
+        role = "row" if name == used[0] else "tile"
+        inner.append(build.split(name, f"{name}t", role))
+    grid = [Loop(name, LoopKind.GPU_BLOCK) for name in reversed(used)]
+    threads = [Loop(name, LoopKind.GPU_THREAD) for name in reversed(inner)]
+    return build.done((*grid, *threads, *_rest(shape, used)))
+
+
+def threads(shape: Shape) -> Pattern | None:
+    """The threads of the block around it, one value a thread."""
+    used = _grid(shape)
+    if not used:
+        return None
+    loops = [Loop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
+    return _Builder(shape).done((*loops, *_rest(shape, used)))
+
+
+def _grid(shape: Shape) -> tuple[str, ...]:
+    """The innermost and the outermost of the long dimensions."""
+    return tuple(dict.fromkeys((*shape.long[:1], *shape.long[-1:])))
+
+
+ROOT_PATTERNS: dict[str, Maker] = {
+    "serial": serial,
+    "vectors": vectors,
+    "strips": strips,
+    "tiles": tiles,
+    "blocks": blocks,
+}
+"""Patterns for Funcs computed at root."""
+
+INNER_PATTERNS: dict[str, Maker] = {"serial": serial, "vectors": vectors, "threads": threads}
+"""Patterns for Funcs computed at a loop of their consumers."""

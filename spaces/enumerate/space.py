@@ -1,0 +1,235 @@
+"""Spaces: every schedule that the options allow for a pipeline on a device."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from attrs import Factory, field, frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices import Device
+from spaces.constraints.lattice import legal_mask
+from spaces.constraints.verify import verify
+from spaces.cost.batch import Columns
+from spaces.enumerate.census import Census, entry_parameters
+from spaces.enumerate.frontier import Frontier
+from spaces.enumerate.menus import FuncMenu, func_menus
+from spaces.enumerate.options import Options, default_options
+from spaces.model.parameters import bind, parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import FuncSchedule, Schedule
+
+
+class EmptySpaceError(ValueError):
+    """No schedule of a space is legal, or none was found."""
+
+
+@frozen
+class Structure:
+    """One structure of a space with its tile lattice.
+
+    Attributes:
+        schedule: the structure, with parameters as factors.
+        menus: for each parameter the factors to choose from.
+    """
+
+    schedule: Schedule
+    menus: dict[str, tuple[int, ...]] = field(eq=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Choices along each parameter; ``()`` where there are none."""
+        return tuple(len(menu) for menu in self.menus.values())
+
+    @property
+    def size(self) -> int:
+        """Choices in all."""
+        return math.prod(self.shape)
+
+    @property
+    def columns(self) -> Columns:
+        """The lattice as an open mesh: one axis a parameter."""
+        axes = np.ix_(*self.menus.values()) if self.menus else ()
+        return {n: a.astype(np.int64) for n, a in zip(self.menus, axes, strict=True)}
+
+    def numbers(self, index: int) -> dict[str, int]:
+        """The factors of one choice, by its index in the flattened lattice."""
+        place = np.unravel_index(index, self.shape) if self.shape else ()
+        return {
+            name: menu[int(i)] for (name, menu), i in zip(self.menus.items(), place, strict=True)
+        }
+
+    def at(self, index: int) -> Schedule:
+        """The schedule of one choice."""
+        return bind(self.schedule, self.numbers(index))
+
+
+@frozen
+class ScheduleSpace:
+    """The schedules of ``pipeline`` that ``options`` allow and that are legal on ``device``.
+
+    A schedule is a structure (for each Func where it is computed and stored, and the pattern of
+    its loops) and a number for each of its parameters (tile sizes and vector lanes). Structures
+    are visited one by one, tile sizes never: all choices of a structure are judged as arrays.
+
+    >>> space = ScheduleSpace(pipeline, device("cpu"))
+    >>> next(iter(space))
+    """
+
+    pipeline: Pipeline
+    device: Device
+    options: Options = field(
+        default=Factory(lambda self: default_options(self.device), takes_self=True)
+    )
+
+    @cached_property
+    def menus(self) -> dict[str, FuncMenu]:
+        """The menu of each Func, consumers first."""
+        return func_menus(self.pipeline, self.device, self.options)
+
+    @cached_property
+    def _census(self) -> Census:
+        return Census(self.menus)
+
+    def structures(self) -> Iterator[Structure]:
+        """Every structure, lazily and always in the same order, legal for some sizes or not."""
+        names = list(self.menus)
+
+        def decide(
+            position: int, frontier: Frontier, entries: tuple[FuncSchedule, ...]
+        ) -> Iterator[Structure]:
+            if position == len(names):
+                yield self.structure(Schedule(entries))
+                return
+            menu = self.menus[names[position]]
+            for entry in menu.entries(frontier.path(menu.function.name)):
+                after = frontier.after(menu.function, entry)
+                yield from decide(position + 1, after, (entry, *entries))
+
+        yield from decide(0, Frontier({}), ())
+
+    def structure(self, schedule: Schedule) -> Structure:
+        """A structure of the space with the menus of its parameters."""
+        factors = {n: m for menu in self.menus.values() for n, m in menu.factors.items()}
+        return Structure(schedule, {name: factors[name] for name in parameters(schedule)})
+
+    def legal(self, structure: Structure) -> NDArray[np.bool_]:
+        """Which choices of a structure are legal, in the shape of its lattice."""
+        mask = legal_mask(self.pipeline, structure.schedule, self.device, structure.columns)
+        return np.array(np.broadcast_to(mask, structure.shape))
+
+    def __iter__(self) -> Iterator[Schedule]:
+        """Every legal schedule, lazily and always in the same order."""
+        for structure in self.structures():
+            for index in np.flatnonzero(self.legal(structure)):
+                yield structure.at(int(index))
+
+    def count(self) -> int:
+        """The number of legal schedules.
+
+        It asks each structure once, so that it suits spaces of thousands of structures, not those
+        of millions: see :meth:`candidates` and :meth:`estimate`.
+        """
+        return sum(int(self.legal(structure).sum()) for structure in self.structures())
+
+    @property
+    def candidates(self) -> int:
+        """The number of schedules before legality is asked: an upper limit of :meth:`count`.
+
+        It is exact, and immediate also where the space is astronomic.
+        """
+        return self._census.total()
+
+    def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
+        """An estimate of :meth:`count` and its standard error, from random candidates."""
+        chosen = random.Random(seed)
+        hits = sum(self._draw(chosen) is not None for _ in range(samples))
+        share = hits / samples
+        error = math.sqrt(share * (1 - share) / samples)
+        return self.candidates * share, self.candidates * error
+
+    def sample(self, count: int, seed: int = 0, attempts: int = 1000) -> list[Schedule]:
+        """Legal schedules drawn with equal chances, and independently: one may come twice.
+
+        Args:
+            count: how many.
+            seed: the same seed draws the same schedules.
+            attempts: candidates to draw for each before giving up.
+
+        Raises:
+            EmptySpaceError: hardly any candidate is legal.
+        """
+        chosen = random.Random(seed)
+        drawn: list[Schedule] = []
+        for _ in range(count * attempts):
+            if len(drawn) == count:
+                return drawn
+            schedule = self._draw(chosen)
+            if schedule is not None:
+                drawn.append(schedule)
+        if len(drawn) == count:
+            return drawn
+        raise EmptySpaceError(
+            f"Of {count * attempts} candidates drawn for {self.pipeline.name} on "
+            f"{self.device.name} only {len(drawn)} are legal; choose smaller tiles or fewer lanes "
+            "in the options."
+        )
+
+    def _draw(self, chosen: random.Random) -> Schedule | None:
+        """A candidate, if it is legal. Every candidate has the same chance, so every legal
+        schedule has.
+        """
+        structure, numbers = self._census.candidate(chosen.randrange(self.candidates))
+        schedule = bind(structure, numbers)
+        return schedule if verify(self.pipeline, schedule, self.device) else None
+
+    def __contains__(self, schedule: object) -> bool:
+        """Whether a schedule, with numbers for all factors, is one of the space."""
+        return isinstance(schedule, Schedule) and self.find(schedule) is not None
+
+    def find(self, schedule: Schedule) -> tuple[Structure, int] | None:
+        """The structure of a schedule and its index in the lattice; None if it is not in the
+        space.
+        """
+        if {f.name for f in schedule.funcs} != set(self.menus):
+            return None
+        frontier = Frontier({})
+        entries: tuple[FuncSchedule, ...] = ()
+        numbers: dict[str, int] = {}
+        for name, menu in self.menus.items():
+            wanted = schedule.of(name)
+            for entry in menu.entries(frontier.path(name)):
+                found = _numbers(menu, entry, wanted)
+                if found is not None:
+                    numbers |= found
+                    frontier = frontier.after(menu.function, entry)
+                    entries = (entry, *entries)
+                    break
+            else:
+                return None
+        structure = self.structure(Schedule(entries))
+        place = tuple(menu.index(numbers[n]) for n, menu in structure.menus.items())
+        if not self.legal(structure)[place]:
+            return None
+        return structure, int(np.ravel_multi_index(place, structure.shape)) if place else 0
+
+
+def _numbers(menu: FuncMenu, entry: FuncSchedule, wanted: FuncSchedule) -> dict[str, int] | None:
+    """The factors with which ``entry`` becomes ``wanted``; None where there are none."""
+    if (entry.compute, entry.store) != (wanted.compute, wanted.store):
+        return None
+    numbers: dict[str, int] = {}
+    for order, given in zip(entry.stages, wanted.stages, strict=True):
+        for record, other in zip(order.splits, given.splits, strict=False):
+            factor, number = getattr(record, "factor", None), getattr(other, "factor", None)
+            if isinstance(factor, str) and isinstance(number, int):
+                numbers[factor] = number
+    names = entry_parameters(entry)
+    if any(numbers.get(name) not in menu.factors[name] for name in names):
+        return None
+    same = bind(Schedule((entry,)), numbers) == Schedule((wanted,))
+    return numbers if same else None

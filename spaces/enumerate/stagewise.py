@@ -1,0 +1,218 @@
+"""Stage-by-stage search, from the outputs backwards.
+
+As in [A21] section 4, Funcs are decided one after another, consumers first, and a beam of half
+decided schedules is kept. A half-decided schedule is a whole one of a smaller pipeline, in which
+the Funcs still open are images: so it has a loop nest, a cost and a verdict like any other. What
+[S19] section 3 proves dominated is not tried: of the places to store, only the compute level and
+the outermost one where windows slide; and no computation inside the loop that walks over vectors.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.lattice import legal_mask
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.census import entry_parameters
+from spaces.enumerate.events import Event, Expanded, Found
+from spaces.enumerate.frontier import Frontier, Path, depth_of, store_depths
+from spaces.enumerate.menus import FuncMenu
+from spaces.enumerate.space import ScheduleSpace, Structure
+from spaces.model.parameters import bind
+from spaces.model.pipeline import Image, Pipeline
+from spaces.model.placement import UnboundedError
+from spaces.model.schedule import FuncSchedule, LoopKind, Schedule
+
+
+@frozen
+class _State:
+    """A half-decided schedule: entries (producers first) with parameters, and their numbers."""
+
+    entries: tuple[FuncSchedule, ...]
+    frontier: Frontier
+    numbers: Mapping[str, int]
+    cost: float
+
+
+@frozen
+class _Candidate:
+    """A state after one more decision, with the costs of the choices left open."""
+
+    state: _State
+    structure: Structure
+    costs: NDArray[np.float64]
+    is_legal: bool
+
+    @property
+    def chosen(self) -> _State:
+        """The state with the numbers of the cheapest choice."""
+        index = int(np.argmin(self.costs))
+        numbers = {**self.state.numbers, **self.structure.numbers(index)}
+        return evolve(self.state, numbers=numbers, cost=float(self.costs.flat[index]))
+
+
+@frozen(kw_only=True)
+class Stagewise:
+    """Stage-by-stage search.
+
+    Attributes:
+        width: half-decided schedules kept after each Func.
+        lattice: choices of tile sizes scored at once, at most; where there are more, those of
+            Funcs decided earlier keep the values found then.
+        polished: complete schedules whose numbers are chosen anew at the end, Func by Func.
+        rounds: how often.
+    """
+
+    width: int = 6
+    lattice: int = 4096
+    polished: int = 3
+    rounds: int = 1
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        task = _Task(space, model, board, self.lattice)
+        steps = len(space.menus) + 1
+        states = [_State((), Frontier({}), {}, 0.0)]
+        for step, (name, menu) in enumerate(space.menus.items(), start=1):
+            yield Expanded(step, steps, name)
+            part = _part(space.pipeline, set(list(space.menus)[:step]))
+            candidates = list(task.candidates(part, states, menu))
+            yield board.scored
+            states = task.cheapest(part, candidates, max(self.width, limits.top))
+        yield Expanded(steps, steps, "numbers")
+        for state in states[: max(self.polished, limits.top)]:
+            for _ in range(self.rounds):
+                state = task.polished(state)
+            schedule = Schedule(state.entries)
+            yield from board.offer(schedule, Found(state.cost, bind(schedule, state.numbers)))
+        yield board.scored
+        yield board.done(space, complete=not board.out_of_time)
+
+
+@frozen
+class _Task:
+    """What the steps of one search share."""
+
+    space: ScheduleSpace
+    model: CostModel
+    board: Board
+    lattice: int
+
+    def candidates(
+        self, part: Pipeline, states: list[_State], menu: FuncMenu
+    ) -> Iterator[_Candidate]:
+        """Every undominated decision about a Func, for each state; when the time is over, the
+        first one that there is.
+        """
+        found = False
+        for state in states:
+            path = state.frontier.path(menu.function.name)
+            for entry in undominated(menu, path):
+                if found and self.board.out_of_time:
+                    return
+                after = _State(
+                    (entry, *state.entries),
+                    state.frontier.after(menu.function, entry),
+                    state.numbers,
+                    np.inf,
+                )
+                candidate = self._scored(part, after, self._free(after, entry, path))
+                if candidate is not None:
+                    found = True
+                    yield candidate
+
+    def _free(self, state: _State, entry: FuncSchedule, path: Path) -> tuple[str, ...]:
+        """The parameters to choose together: those of a new entry, and those of the loops around
+        it where that are not too many.
+        """
+        own = entry_parameters(entry)
+        around = path[: depth_of(path, entry.compute)]
+        roots = [e for e in state.entries if around and e.name == around[0].func]
+        shared = tuple(n for e in roots for n in entry_parameters(e))
+        both = (*own, *shared)
+        size = self.space.structure(_only(state.entries, both, {})).size
+        return both if size <= self.lattice else own
+
+    def _scored(self, part: Pipeline, state: _State, free: tuple[str, ...]) -> _Candidate | None:
+        structure = self.space.structure(_only(state.entries, free, state.numbers))
+        try:
+            batch = Batch.of(part, structure.schedule, structure.columns)
+        except UnboundedError:
+            return None
+        return _Candidate(state, structure, self.board.score(self.model, batch), is_legal=False)
+
+    def _legal(self, part: Pipeline, candidate: _Candidate) -> _Candidate:
+        """The candidate with infinite costs for what is illegal."""
+        structure = candidate.structure
+        mask = legal_mask(part, structure.schedule, self.space.device, structure.columns)
+        costs = np.where(mask, candidate.costs, np.inf)
+        return evolve(candidate, costs=costs, is_legal=True)
+
+    def cheapest(self, part: Pipeline, candidates: list[_Candidate], width: int) -> list[_State]:
+        """The states of the ``width`` cheapest candidates that have a legal choice.
+
+        Legality is asked of those only that come into question.
+        """
+        queue = [(float(c.costs.min()), i) for i, c in enumerate(candidates)]
+        heapq.heapify(queue)
+        states: list[_State] = []
+        while queue and len(states) < width:
+            cost, i = heapq.heappop(queue)
+            if not np.isfinite(cost):
+                break
+            if candidates[i].is_legal:
+                states.append(candidates[i].chosen)
+            else:
+                candidates[i] = self._legal(part, candidates[i])
+                heapq.heappush(queue, (float(candidates[i].costs.min()), i))
+        return states
+
+    def polished(self, state: _State) -> _State:
+        """The complete state with the numbers of each Func chosen anew, all others kept."""
+        for entry in state.entries:
+            free = entry_parameters(entry)
+            if free and not self.board.out_of_time:
+                candidate = self._scored(self.space.pipeline, state, free)
+                if candidate is not None:
+                    better = self._legal(self.space.pipeline, candidate).chosen
+                    state = min(state, better, key=lambda s: s.cost)
+        return state
+
+
+def undominated(menu: FuncMenu, path: Path) -> Iterator[FuncSchedule]:
+    """The entries of a Func that [S19] does not show to be dominated."""
+    for entry in menu.entries(path):
+        compute = depth_of(path, entry.compute)
+        following = path[compute].kind if 0 < compute < len(path) else None
+        if following is LoopKind.VECTORIZED:
+            continue
+        stores = store_depths(path, compute)
+        if compute == 0 or depth_of(path, entry.store) in (stores[0], stores[-1]):
+            yield entry
+
+
+def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:
+    """The pipeline of some Funcs, which takes what the others compute as images."""
+    functions = tuple(f for f in pipeline.functions if f.name in decided)
+    read = {name for function in functions for name in function.callees}
+    images = tuple(
+        Image(f.name, f.type, len(f.args))
+        for f in pipeline.functions
+        if f.name in read and f.name not in decided
+    )
+    used = tuple(image for image in pipeline.images if image.name in read)
+    return evolve(pipeline, functions=functions, images=(*used, *images))
+
+
+def _only(
+    entries: tuple[FuncSchedule, ...], free: tuple[str, ...], numbers: Mapping[str, int]
+) -> Schedule:
+    """A schedule in which only some parameters are left open."""
+    return bind(Schedule(entries), {n: v for n, v in numbers.items() if n not in free})

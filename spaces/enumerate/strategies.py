@@ -1,0 +1,73 @@
+"""Search strategies by name: those of the library, and those that users register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.cost.model import CostFunction, CostModel
+from spaces.cost.registry import cost_model
+from spaces.enumerate.beam import Beam
+from spaces.enumerate.board import Limits, Strategy
+from spaces.enumerate.events import Done, Event
+from spaces.enumerate.exhaustive import exhaustive
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+
+_strategies: dict[str, Strategy] = {
+    "beam": Beam(),
+    "exhaustive": exhaustive,
+    "stagewise": Stagewise(),
+}
+
+
+class UnknownStrategyError(ValueError):
+    """No strategy has that name."""
+
+
+def register_strategy(name: str, strategy: Strategy) -> None:
+    """Make a strategy known by name; the last registration of a name counts."""
+    _strategies[name] = strategy
+
+
+def strategy_names() -> tuple[str, ...]:
+    """The names that :func:`search` knows."""
+    return tuple(sorted(_strategies))
+
+
+def search(
+    space: ScheduleSpace,
+    model: str | CostModel | CostFunction,
+    strategy: str | Strategy = "stagewise",
+    limits: Limits | None = None,
+) -> Iterator[Event]:
+    """Search a space for its cheapest schedules, event by event.
+
+    Args:
+        space: where to search.
+        model: a cost model, its name, or a function of a batch.
+        strategy: a strategy or its name.
+        limits: how many schedules to find, and in what time.
+
+    Raises:
+        UnknownStrategyError: no strategy has that name.
+        ValueError: the cost model is unknown, or is not for the device of the space.
+        EmptySpaceError: nothing legal was found.
+    """
+    if isinstance(strategy, str):
+        if strategy not in _strategies:
+            raise UnknownStrategyError(
+                f"No search strategy is called {strategy!r}; there are "
+                f"{', '.join(strategy_names())}."
+            )
+        strategy = _strategies[strategy]
+    return strategy(space, cost_model(model, space.device), limits or Limits())
+
+
+def best(events: Iterator[Event]) -> Done:
+    """The last event of a search, all others passed over."""
+    last: Event | None = None
+    for event in events:
+        last = event
+    if not isinstance(last, Done):
+        raise ValueError("a strategy ends with Done")
+    return last
