@@ -260,7 +260,21 @@ class Func:
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
         require_one_domain(f"An update of Func {self.shown}", value, *args)
         _check_free(self.shown, list(walk(value, *args)), allowed, "an update definition")
+        self._check_pure_reads(args, value)
         self.definitions.append(Definition(args, value))
+
+    def _check_pure_reads(self, args: tuple[Expr, ...], value: Expr) -> None:
+        """Along a Var an update is pure: it reads its own Func only where it writes. Otherwise
+        its values would depend on how much of the Func is computed.
+        """
+        own = [n for n in walk(value, *args) if isinstance(n, Reference) and n.source is self]
+        for d, (arg, name) in enumerate(zip(args, self.args, strict=True)):
+            other = next((r for r in own if r.args[d] is not arg), None)
+            if _is_var(arg, name) and other is not None:
+                raise DefinitionError(
+                    f"An update of Func {self.shown} at Var {name} reads `{other}`, which is not "
+                    f"at {name} in dimension {d}; run it over an RDom to read other coordinates."
+                )
 
     def _check_arity(self, args: tuple[Expr, ...]) -> None:
         if len(args) != len(self.args):
