@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ import numpy as np
 from attrs import define, field
 
 from backend.arguments import Array, Scalars, Sizes, bind
-from backend.halide.calls import halide_calls
+from backend.halide.calls import halide_calls, loops_made
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.chain import Argument, StageCalls
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
@@ -153,7 +153,7 @@ class HalidePipeline:
         stage = func.update(index - 1) if index else func
         rvars = self._rvars[name, index]
         for call in stage_calls.calls:
-            for new in _made_of(call, rvars):
+            for new in loops_made(call, rvars):
                 rvars.setdefault(new, hl.RVar(identifier(new)))
             args = [_argument(a, rvars) for a in call.args]
             if call.name in LEVEL_DIRECTIVES:
@@ -164,6 +164,8 @@ class HalidePipeline:
 
     def _level(self, args: tuple[Argument, ...]) -> list[Any]:
         func, loop = str(args[0]), str(args[1])
+        if not func and not loop:
+            return [hl.LoopLevel.inlined()]
         if func not in self.funcs:
             raise DirectiveError(f"There is no Func {func!r} to compute or store anything at.")
         stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
@@ -210,19 +212,6 @@ class HalidePipeline:
             self._domains[stage.rvars] = hl.RDom(ranges, name)
         domain = self._domains[stage.rvars]
         return {r.name: domain[i] for i, r in enumerate(stage.rvars)}
-
-
-def _made_of(call: DirectiveCall, loops: Container[str]) -> Iterator[str]:
-    """The loops that a directive makes of ``loops``; what is made of RVars are RVars."""
-    names = [str(a) for a in call.args if not isinstance(a, int | Tail)]
-    if call.name == "fuse":
-        made = [(old, names[2]) for old in names[:2]]
-    elif call.name in ("split", "tile", "gpu_tile"):
-        width = sum(isinstance(a, int) for a in call.args)
-        made = [(names[i % width], new) for i, new in enumerate(names[width:])]
-    else:
-        return
-    yield from (new for old, new in made if old in loops)
 
 
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:

@@ -1,14 +1,14 @@
 """A schedule as the directives that Halide knows, in the order in which it takes them.
 
-They are the directives of the text form with three differences: ``vectorize(x, 8)`` and its kin
-are written as a split and a kind, because the loop that Halide makes then has no name that a level
-could mention; Funcs with updates are put at root explicitly, where Halide's default is inline; and
-what only this library can say is refused.
+They are the directives of the text form with three differences. The loop that Halide makes in
+``vectorize(x, 8)`` and its kin has no name that one could mention, so where it is mentioned they
+become a split and a kind. Funcs with updates are put at root explicitly, where Halide's default is
+inline. What only this library can say is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from attrs import evolve
 
@@ -31,9 +31,16 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
     written = {(s.func, s.stage): s for s in directive_calls(pipeline, schedule)}
     result = []
     for function in reversed(pipeline.functions):
+        levels = {
+            level.loop
+            for func in schedule.funcs
+            for level in (func.compute, func.store)
+            if level.func == function.name
+        }
         for stage in range(len(function.stages)):
             given = written.get((function.name, stage), StageCalls(function.name, stage, ()))
-            calls = [c for call in given.calls for c in _expanded(function.name, call)]
+            mentioned = levels | _loops_split(given.calls)
+            calls = [c for call in given.calls for c in _expanded(function.name, call, mentioned)]
             needs_root = not function.is_pure and function.name not in pipeline.outputs
             if stage == 0 and needs_root and not _names(calls, "compute_"):
                 calls.insert(0, DirectiveCall("compute_root"))
@@ -42,11 +49,34 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
     return tuple(result)
 
 
+def loops_made(call: DirectiveCall, loops: Container[str]) -> Iterator[str]:
+    """The loops that a directive makes of ``loops``: what is made of RVars are RVars."""
+    names = [str(a) for a in call.args if not isinstance(a, int | Tail)]
+    if call.name == "fuse":
+        made = [(old, names[2]) for old in names[:2]]
+    elif call.name in ("split", "tile", "gpu_tile"):
+        width = sum(isinstance(a, int) for a in call.args)
+        made = [(names[i % width], new) for i, new in enumerate(names[width:])]
+    else:
+        return
+    yield from (new for old, new in made if old in loops)
+
+
 def _names(calls: Sequence[DirectiveCall], prefix: str) -> bool:
     return any(call.name.startswith(prefix) for call in calls)
 
 
-def _expanded(func: str, call: DirectiveCall) -> Iterator[DirectiveCall]:
+def _loops_split(calls: Sequence[DirectiveCall]) -> set[str]:
+    """Loops that directives of a stage name, other than by making them in passing."""
+    return {
+        str(a)
+        for call in calls
+        for a in (call.args[:1] if call.name in _SUFFIXES else call.args)
+        if not isinstance(a, int | Tail)
+    }
+
+
+def _expanded(func: str, call: DirectiveCall, mentioned: set[str]) -> Iterator[DirectiveCall]:
     if call.name == "loops":
         raise DirectiveError(
             f"The loops of Func {func} follow from no directives of Halide: one is lost, doubled "
@@ -60,6 +90,9 @@ def _expanded(func: str, call: DirectiveCall) -> Iterator[DirectiveCall]:
     loop, factor, *tail = call.args
     _require_numbers(func, call, (factor,))
     inner = f"{loop}_{_SUFFIXES[call.name]}"
+    if inner not in mentioned:
+        yield call
+        return
     yield DirectiveCall("split", (loop, loop, inner, factor, *tail))
     yield DirectiveCall(call.name, (loop if call.name == "parallel" else inner,))
 

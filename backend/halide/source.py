@@ -1,0 +1,211 @@
+"""A pipeline and its schedule as a C++ function against Halide.h ([TOY] "Conversion to Halide").
+
+The function takes the images and scalar parameters and returns a ``Halide::Pipeline``, ready to be
+realized, compiled ahead of time, or pasted into a generator's ``generate``.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from backend.halide.calls import halide_calls, loops_made
+from backend.halide.cpp import CPP_TYPES, Printer
+from backend.halide.names import identifier
+from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.expr import cast
+from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.types import Int32
+from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
+
+
+def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
+    """The C++ text; ``schedule`` is the default one if None.
+
+    Raises:
+        DirectiveError: the schedule has no counterpart in Halide.
+        ValueError: ``schedule`` is not one of this pipeline.
+    """
+    calls = halide_calls(pipeline, schedule or Schedule.default(pipeline))
+    return _Source(pipeline, calls).text()
+
+
+@define
+class _Source:
+    """The parts of the function, over C++ names that are all different."""
+
+    pipeline: Pipeline
+    calls: tuple[StageCalls, ...]
+    _names: dict[tuple[str, str], str] = field(factory=dict)
+    _taken: set[str] = field(factory=set)
+    _domains: dict[tuple[ReductionVar, ...], str] = field(factory=dict)
+    _rvars: dict[tuple[str, int], dict[str, str]] = field(factory=dict)
+    """For each stage, how its RVars are spelled."""
+
+    def __attrs_post_init__(self) -> None:
+        for image in self.pipeline.images:
+            self._name("buffer", image.name)
+        for scalar in self.pipeline.scalars:
+            self._name("scalar", scalar.name)
+        for function in self.pipeline.functions:
+            self._name("buffer", function.name)
+
+    def text(self) -> str:
+        functions = self.pipeline.functions
+        definitions = [
+            line
+            for function in functions
+            for index, stage in enumerate(function.stages)
+            for line in self._definition(function, index, stage)
+        ]
+        schedule = [line for stage_calls in self.calls for line in self._schedule(stage_calls)]
+        outputs = ", ".join(self._name("buffer", name) for name in self.pipeline.outputs)
+        loops = {kind: [n for k, n in self._names if k == kind] for kind in ("Var", "RVar")}
+        declarations = [
+            *(self._declared(kind, names, kind) for kind, names in loops.items()),
+            self._declared("Func", [f.name for f in functions], "buffer"),
+        ]
+        paragraphs = [
+            ["using namespace Halide;"],
+            [line for line in declarations if line],
+            definitions,
+            schedule,
+            [f"return Pipeline({{{outputs}}});"],
+        ]
+        body = "\n\n".join("\n".join(map(_wrapped, lines)) for lines in paragraphs if lines)
+        return (
+            '#include "Halide.h"\n\n#include <limits>\n\n'
+            f"Halide::Pipeline {identifier(self.pipeline.name)}({self._parameters()}) {{\n"
+            f"{body}\n}}\n"
+        )
+
+    def _name(self, kind: str, name: str) -> str:
+        """The C++ name of a thing, made up at its first mention."""
+        if (kind, name) not in self._names:
+            self._names[kind, name] = self._fresh(name)
+        return self._names[kind, name]
+
+    def _fresh(self, name: str) -> str:
+        """A C++ name like ``name`` that nothing else has."""
+        plain = identifier(name)
+        while plain in self._taken:
+            plain += "_"
+        self._taken.add(plain)
+        return plain
+
+    def _declared(self, cpp_type: str, names: list[str], kind: str) -> str:
+        spelled = [self._name(kind, name) for name in names]
+        declared = ", ".join(f'{name}("{name}")' for name in spelled)
+        return f"{cpp_type} {declared};" if names else ""
+
+    def _parameters(self) -> str:
+        images = [
+            f"Halide::ImageParam {self._name('buffer', i.name)}" for i in self.pipeline.images
+        ]
+        scalars = [
+            f"Halide::Param<{CPP_TYPES[str(s.type)]}> {self._name('scalar', s.name)}"
+            for s in self.pipeline.scalars
+        ]
+        return ", ".join([*images, *scalars])
+
+    def _definition(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
+        """The RDom, the shared subexpressions, and the definition of one stage."""
+        yield from self._reduction(function, index, stage)
+        func = self._name("buffer", function.name)
+        printer = self._printer(function, index)
+        places = tuple(cast(Int32, a) for a in stage.args)
+        printer.share(stage.value, *places)
+        yield from printer.declarations
+        at = ", ".join(printer.index(p) for p in places)
+        yield f"{func}({at}) = {printer.text(stage.value)};"
+
+    def _printer(self, function: Function, index: int) -> Printer:
+        rvars = self._rvars.get((function.name, index), {})
+
+        def variable(name: str) -> str:
+            if name in rvars:
+                return rvars[name]
+            if name in function.args:
+                return self._name("Var", name)
+            return self._scalar_or_size(name)
+
+        return Printer(
+            variable=variable,
+            target=lambda name: self._name("buffer", name),
+            fresh=lambda: self._fresh(f"{function.name}_part"),
+        )
+
+    def _scalar_or_size(self, name: str) -> str:
+        if ("scalar", name) in self._names:
+            return self._names["scalar", name]
+        buffer, part, dimension = name.rsplit(".", 2)
+        owner = self._name("buffer", buffer)
+        if buffer in self.pipeline.outputs:
+            owner += ".output_buffer()"
+        return f"{owner}.dim({dimension}).{part}()"
+
+    def _reduction(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
+        """Declare the RDom of a stage, unless an earlier one shares it."""
+        if stage.rvars and stage.rvars not in self._domains:
+            domain = self._fresh(stage.rvars[0].name.rsplit(".", 1)[0])
+            self._domains[stage.rvars] = domain
+            printer = self._printer(function, index)
+            ranges = ", ".join(
+                f"{{{printer.index(r.min)}, {printer.index(r.extent)}}}" for r in stage.rvars
+            )
+            yield f'RDom {domain}({{{ranges}}}, "{domain}");'
+        self._rvars[function.name, index] = {
+            r.name: f"{self._domains[stage.rvars]}.{r.name.rsplit('.', 1)[1]}" for r in stage.rvars
+        }
+
+    def _schedule(self, stage_calls: StageCalls) -> Iterator[str]:
+        """The chain of directives of one stage."""
+        rvars = self._rvars[stage_calls.func, stage_calls.stage]
+        chain = []
+        for call in stage_calls.calls:
+            for new in loops_made(call, rvars):
+                rvars.setdefault(new, self._name("RVar", new))
+            chain.append(f"    .{call.name}({self._arguments(call, rvars)})")
+        stage = f".update({stage_calls.stage - 1})" if stage_calls.stage else ""
+        yield f"{self._name('buffer', stage_calls.func)}{stage}"
+        yield from chain[:-1]
+        yield f"{chain[-1]};"
+
+    def _arguments(self, call: DirectiveCall, rvars: dict[str, str]) -> str:
+        if call.name in LEVEL_DIRECTIVES:
+            return self._level(str(call.args[0]), str(call.args[1]))
+        return ", ".join(self._argument(a, rvars) for a in call.args)
+
+    def _level(self, func: str, loop: str) -> str:
+        if not func and not loop:
+            return "LoopLevel::inlined()"
+        stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
+        found = next((rvars[loop] for rvars in stages if loop in rvars), None)
+        return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
+
+    def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
+        if isinstance(value, Tail):
+            return f"TailStrategy::{TAILS[value]}"
+        if isinstance(value, Memory):
+            return f"MemoryType::{MEMORIES[value]}"
+        if isinstance(value, int):
+            return str(value)
+        name = str(value)
+        return rvars[name] if name in rvars else self._name("Var", name)
+
+
+def _wrapped(line: str) -> str:
+    """An indented statement, continued on further lines where it is long; strings hold no space."""
+    return "\n".join(
+        textwrap.wrap(
+            line,
+            width=100,
+            initial_indent="    ",
+            subsequent_indent="        ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )

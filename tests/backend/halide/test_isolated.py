@@ -1,0 +1,59 @@
+"""Halide in a process of its own."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from backend.arguments import ArgumentError
+from backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
+from backend.halide.isolated import run_in_subprocess
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import UInt8
+
+X = Var("x")
+
+
+def scaled() -> Pipeline:
+    image, gain = ImageParam(UInt8, 1, "image"), Param(UInt8, "gain")
+    doubled, f = Func("doubled"), Func("f")
+    doubled[X] = image[X] * 2
+    f[X] = doubled[X] * gain
+    return pipeline(f)
+
+
+INPUT = {"image": np.arange(100, 104, dtype=np.uint8)}
+
+
+def test_outputs_come_back() -> None:
+    built = scaled()
+    s = schedule(built).func("doubled").compute_root().schedule
+    result = run_in_subprocess(built, s, INPUT, {"gain": 3}, {"f": (4,)})
+    assert result["f"].tolist() == [600 % 256, 606 % 256, 612 % 256, 618 % 256]
+
+
+def test_refusals_come_back() -> None:
+    built = scaled()
+    s = schedule(built).func("doubled").compute_at("f", "z").schedule
+    with pytest.raises(LoweringError, match="invalid location"):
+        run_in_subprocess(built, s, INPUT, {"gain": 3}, {"f": (4,)})
+    with pytest.raises(ArgumentError, match="gain"):
+        run_in_subprocess(built, None, INPUT, {}, {"f": (4,)})
+
+
+def test_a_process_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(HalideTimeout, match=r"did not finish pipeline f in 0\.01 seconds"):
+        run_in_subprocess(scaled(), None, INPUT, {"gain": 3}, {"f": (4,)}, seconds=0.01)
+
+
+def test_a_process_that_dies_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\necho 'a last word' >&2\nkill -SEGV $$\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(dying))
+    with pytest.raises(HalideCrash, match=r"SIGSEGV.* a last word"):
+        run_in_subprocess(scaled(), None, INPUT, {"gain": 3}, {"f": (4,)})
