@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -12,6 +10,7 @@ from attrs import field, frozen
 
 from apps import blur, harris, toy_blur, toy_sum, toy_trig, unsharp
 from apps.errors import WrongUsage
+from apps.loading import is_function_name, load_function, told
 from apps.pictures import Array, Photograph, clipped, compressed, stretched
 from spaces.model.func import DefinitionError
 from spaces.model.pipeline import Pipeline
@@ -61,31 +60,12 @@ def find(name: str) -> App:
     """
     if name in APPS:
         return APPS[name]
-    path, separator, function = name.rpartition(":")
-    if not separator or not path.endswith(".py"):
+    if not is_function_name(name):
         raise WrongUsage(
             f"There is no app {name!r}; there are {', '.join(APPS)}. "
             "A pipeline of your own is named file.py:function."
         )
-    return App(name, "", "", _checked(name, _function(Path(path), function)))
-
-
-def _function(path: Path, name: str) -> Callable[[], object]:
-    if not path.is_file():
-        raise WrongUsage(f"There is no file {path}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise WrongUsage(f"{path} is not a Python file.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise WrongUsage(f"{path} could not be executed: {_what(error)}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise WrongUsage(f"{path} defines no function {name}.")
-    return function  # type: ignore[no-any-return]
+    return App(name, "", "", _checked(name, load_function(name)))
 
 
 def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline]:
@@ -97,13 +77,9 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
         except Exception as error:
-            raise WrongUsage(f"{name} failed: {_what(error)}") from error
+            raise WrongUsage(f"{name} failed: {told(error)}") from error
         if not isinstance(made, Pipeline):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")
         return made
 
     return build
-
-
-def _what(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

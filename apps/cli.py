@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from apps import commands_compile, commands_run, commands_show, commands_verify
+from apps import (
+    commands_compile,
+    commands_run,
+    commands_show,
+    commands_space,
+    commands_verify,
+)
 from apps.commands import program
 
-COMMANDS = (commands_show, commands_verify, commands_compile, commands_run)
+COMMANDS = (commands_show, commands_verify, commands_space, commands_compile, commands_run)
 """Modules whose commands belong to the program; importing them adds the commands."""
 
 
