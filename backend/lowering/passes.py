@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from backend.lowering.flatten import flatten
 from backend.lowering.parallel import parallel
+from backend.lowering.partition import partition
 from backend.lowering.simplify import simplify
 from backend.lowering.start import start
 from backend.lowering.unroll import unroll
@@ -17,6 +18,7 @@ from spaces.model.loopnest import LoopNest
 CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
     {
         "simplify": simplify,
+        "partition": partition,
         "unroll": unroll,
         "flatten": flatten,
         "vectorize": vectorize,

@@ -1,0 +1,265 @@
+"""Decide tests along a loop: which side a min, max, condition or modulo takes nearly everywhere,
+and from where to where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import define, evolve, field, frozen
+
+from backend.lowering.simplify import folded
+from backend.lowering.statements import EMPTY, map_bodies, map_own
+from backend.program import For, If, LoopProgram, Provide, Statement
+from spaces.model.algebra import FormulaError, evaluate
+from spaces.model.expr import Call, Const, Expr, Op, Variable, constant, walk
+from spaces.model.regions import Interval, Ranges
+from spaces.model.rewrite import rewrite
+from spaces.model.schedule import LoopKind
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Bool, Int32
+
+SHORT = 16
+"""A loop of at most so many iterations is better left whole: rather the loop around it is split."""
+
+SERIAL = (LoopKind.SERIAL, LoopKind.PARALLEL)
+"""Kinds of loops that can be split."""
+
+_OUTPUT_EXTENT, _IMAGE_EXTENT = 1 << 10, 1 << 20
+"""Sizes at which is guessed what is usual; images are so large that their edges are far away."""
+
+
+@frozen
+class Sight:
+    """A value for every variable: the middle of each loop, at some usual size."""
+
+    values: Mapping[str, int]
+
+    @staticmethod
+    def of(program: LoopProgram) -> Sight:
+        """The view from outside all loops."""
+        values = {scalar.name: 1 for scalar in program.scalars}
+        for buffer in program.buffers:
+            extent = _OUTPUT_EXTENT if buffer.is_output else _IMAGE_EXTENT
+            for d in range(buffer.dimensions):
+                values |= {f"{buffer.name}.min.{d}": 0, f"{buffer.name}.extent.{d}": extent}
+        return Sight(values)
+
+    def into(self, loop: For) -> Sight:
+        """The view from the middle of a loop."""
+        try:
+            low, extent = (evaluate(e, self.values) for e in (loop.min, loop.extent))
+        except FormulaError:
+            return self
+        return Sight({**self.values, loop.var.name: low + extent // 2})
+
+    def sees(self, condition: Expr) -> bool | None:
+        """Whether a condition holds here; None if it depends on data."""
+        try:
+            return bool(evaluate(condition, self.values))
+        except FormulaError:
+            return None
+
+
+@frozen
+class Inside:
+    """Where a statement stands inside the loop to be split.
+
+    Attributes:
+        ranges: the values of each loop variable between.
+        splittable: names of those whose loops might be split instead.
+        vectorized: names of vectorized ones.
+        is_innermost: whether there is no loop between but vectors, unrolled and short ones.
+    """
+
+    ranges: Mapping[str, Interval] = {}
+    splittable: frozenset[str] = frozenset()
+    vectorized: frozenset[str] = frozenset()
+    is_innermost: bool = True
+
+
+@define
+class Decisions:
+    """The tests of a loop's body that its variable decides, and the limits of where.
+
+    Attributes:
+        var: the variable of the loop.
+        known: what is known inside it.
+        sight: the middle of it.
+        lows: the variable must be at least each of these,
+        highs: and at most each of these, for all decisions to hold.
+    """
+
+    var: Variable
+    known: Simplifier
+    sight: Sight
+    lows: dict[Expr, None] = field(factory=dict)
+    highs: dict[Expr, None] = field(factory=dict)
+    _chosen: dict[Expr, Expr] = field(factory=dict)
+    _names: dict[Expr, frozenset[str] | None] = field(factory=dict)
+
+    def body(self, statement: Statement) -> Statement:
+        """The loop's body in its steady state."""
+        return self._with_choices(self._statement(statement, Inside(), self.sight))
+
+    def _statement(self, statement: Statement, inside: Inside, sight: Sight) -> Statement:
+        match statement:
+            case For():
+                deeper = self._inside(statement, inside)
+                body = self._statement(statement.body, deeper, sight.into(statement))
+                return evolve(statement, body=body)
+            case If() if statement.otherwise is None:
+                body = self._statement(statement.body, inside, sight)
+                return If(self._value(statement.condition, inside, sight), body)
+            case Provide():
+                args = tuple(self._value(a, inside, sight) for a in statement.args)
+                return Provide(statement.func, args, self._value(statement.value, inside, sight))
+            case _:
+                return map_bodies(statement, lambda s: self._statement(s, inside, sight))
+
+    def _inside(self, loop: For, inside: Inside) -> Inside:
+        analysis = Ranges(self.known, dict(inside.ranges))
+        low = analysis.of(loop.min).min
+        high = analysis.of(loop.min + loop.extent - 1).max
+        name = loop.var.name
+        is_short = isinstance(loop.extent, Const) and loop.extent.value <= SHORT
+        may_split = loop.kind in SERIAL
+        return Inside(
+            {**inside.ranges, name: Interval(low, high)},
+            inside.splittable | ({name} if may_split and not is_short else frozenset()),
+            inside.vectorized | ({name} if loop.kind is LoopKind.VECTORIZED else frozenset()),
+            inside.is_innermost and not may_split,
+        )
+
+    def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
+        if not inside.vectorized:
+            return value
+        return rewrite(value, lambda node: self._node(node, inside, sight))
+
+    def _node(self, node: Expr, inside: Inside, sight: Sight) -> Expr:
+        if isinstance(node, Op) and self._is_candidate(node, inside):
+            if node in self._chosen:
+                return self._chosen[node]
+            choice = self._choose(node, inside, sight)
+            if choice is not None:
+                self._chosen[node] = choice
+                return choice
+        return folded(node)
+
+    def _is_candidate(self, node: Op, inside: Inside) -> bool:
+        if node.name not in _CLAIMS or node.args[0].type != Int32:
+            return False
+        names = self._variables(node)
+        if names is None or self.var.name not in names or names & inside.splittable:
+            return False
+        return inside.is_innermost or bool(names & inside.vectorized)
+
+    def _variables(self, expr: Expr) -> frozenset[str] | None:
+        """The variables of an expression over coordinates, None for one that reads data."""
+        for node in walk(expr):
+            if node not in self._names:
+                self._names[node] = self._own_variables(node)
+        return self._names[expr]
+
+    def _own_variables(self, node: Expr) -> frozenset[str] | None:
+        if isinstance(node, Variable):
+            return frozenset((node.name,))
+        if isinstance(node, Call) or not isinstance(node, Const | Op):
+            return None
+        names: frozenset[str] = frozenset()
+        for child in node.children:
+            below = self._names[child]
+            if below is None:
+                return None
+            names |= below
+        return names
+
+    def _choose(self, node: Op, inside: Inside, sight: Sight) -> Expr | None:
+        """What a test comes to where its claims hold; the limits they need are noted."""
+        for choice, claims in _CLAIMS[node.name](*node.args):
+            if not all(sight.sees(claim >= 0) for claim in claims):
+                continue
+            limits = [self._limit(claim, inside) for claim in claims]
+            if any(limit is None for limit in limits):
+                return None
+            for limit in limits:
+                if limit is not None:
+                    is_low, bound = limit
+                    if bound is not None:
+                        (self.lows if is_low else self.highs)[bound] = None
+            return choice
+        return None
+
+    def _limit(self, claim: Expr, inside: Inside) -> tuple[bool, Expr | None] | None:
+        """The bound on the variable from which on (True) or up to which (False) ``claim >= 0``
+        holds whatever inner loops do; no bound if it always holds, None if unknown.
+        """
+        least = Ranges(self.known, dict(inside.ranges)).of(claim).min
+        if least is None:
+            return None
+        polynomial = self.known.polynomial(least)
+        if self.known.at_most(constant(0, Int32), least):
+            return True, None
+        parts = polynomial.split(self.var)
+        slope = None if parts is None else parts[0].constant
+        if parts is None or not slope:
+            return None
+        rest = parts[1].expr()
+        names = self._variables(rest)
+        if names is None or self.var.name in names:
+            return None
+        if slope > 0:
+            return True, self.known(constant(0, Int32) - rest / constant(slope, Int32))
+        return False, self.known(rest / constant(-slope, Int32))
+
+    def _with_choices(self, statement: Statement) -> Statement:
+        """The choices made wherever else the same tests stand, in bounds and sizes too."""
+
+        def chosen(value: Expr) -> Expr:
+            return rewrite(value, lambda node: self._chosen.get(node, node))
+
+        def changed(part: Statement) -> Statement:
+            if isinstance(part, If) and isinstance(part.condition, Const) and not part.otherwise:
+                return changed(part.body) if part.condition.value else EMPTY
+            return map_bodies(map_own(part, chosen), changed)
+
+        return changed(statement)
+
+
+_Claims = Iterator[tuple[Expr, tuple[Expr, ...]]]
+
+
+def _minimum(a: Expr, b: Expr) -> _Claims:
+    yield a, (b - a,)
+    yield b, (a - b,)
+
+
+def _maximum(a: Expr, b: Expr) -> _Claims:
+    yield a, (a - b,)
+    yield b, (b - a,)
+
+
+def _modulo(a: Expr, b: Expr) -> _Claims:
+    yield a, (a, b - 1 - a)
+
+
+def _less(a: Expr, b: Expr) -> _Claims:
+    yield constant(True, Bool), (b - a - 1,)
+    yield constant(False, Bool), (a - b,)
+
+
+def _at_most(a: Expr, b: Expr) -> _Claims:
+    yield constant(True, Bool), (b - a,)
+    yield constant(False, Bool), (a - b - 1,)
+
+
+_CLAIMS = {
+    "min": _minimum,
+    "max": _maximum,
+    "mod": _modulo,
+    "lt": _less,
+    "le": _at_most,
+    "gt": lambda a, b: _less(b, a),
+    "ge": lambda a, b: _at_most(b, a),
+}
+"""For each operator the values it may take, each with what must not be negative for that."""

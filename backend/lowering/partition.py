@@ -1,0 +1,96 @@
+"""Split loops into a steady state, where clamps and guards are decided, and its two ends.
+
+A loop whose iterations test something that changes once or twice along it (is the pixel beyond the
+edge? does the last tile fit?) becomes three: before, steady and after. In the steady one the tests
+are gone, so that vectors are loaded whole; the ends keep the loop's body as it was. Around further
+loops, or for a parallel loop, each iteration asks instead whether it belongs to the steady ones.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from backend.lowering.decide import SERIAL, Decisions, Sight
+from backend.lowering.known import inside_loop, known_sizes
+from backend.lowering.statements import block, map_bodies, walk_statements
+from backend.program import For, If, LoopProgram, Statement
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, Op
+from spaces.model.schedule import LoopKind
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Bool
+
+
+def partition(program: LoopProgram) -> LoopProgram:
+    """The program with steady states of its loops that contain vectorized ones."""
+    outside = _Pass(known_sizes(program), Sight.of(program))
+    return evolve(program, body=outside.statement(program.body))
+
+
+class _Pass:
+    """What is known around a statement, and where the middle of each loop around it lies."""
+
+    def __init__(self, known: Simplifier, sight: Sight) -> None:
+        self.known = known
+        self.sight = sight
+
+    def statement(self, statement: Statement) -> Statement:
+        if isinstance(statement, For):
+            return self._loop(statement)
+        return map_bodies(statement, self.statement)
+
+    def _loop(self, loop: For) -> Statement:
+        known = inside_loop(self.known, loop.var, loop.min, loop.extent)
+        inside = _Pass(known, self.sight.into(loop))
+        usual = evolve(loop, body=inside.statement(loop.body))
+        if loop.kind not in SERIAL or not _contains(loop.body, (LoopKind.VECTORIZED,)):
+            return usual
+        decisions = Decisions(loop.var, known, inside.sight)
+        steady = decisions.body(loop.body)
+        if not decisions.lows and not decisions.highs:
+            return usual
+        steady_loop = evolve(loop, body=inside.statement(steady))
+        is_outer = loop.kind is LoopKind.PARALLEL or _contains(loop.body, SERIAL)
+        split = self._asked if is_outer else self._split
+        return split(usual, steady_loop, decisions)
+
+    def _split(self, usual: For, steady: For, decisions: Decisions) -> Statement:
+        """Three loops, one after the other."""
+        start, end = usual.min, self.known(usual.min + usual.extent)
+        first, last = start, end
+        if decisions.lows:
+            first = self.known(fn.max(fn.min(_largest(decisions.lows), end), start))
+        if decisions.highs:
+            last = self.known(fn.max(fn.min(_smallest(decisions.highs) + 1, end), first))
+        parts = ((usual, start, first), (steady, first, last), (usual, last, end))
+        return block(
+            *(
+                evolve(loop, min=low, extent=self.known(high - low))
+                for loop, low, high in parts
+                if low is not high
+            )
+        )
+
+    def _asked(self, usual: For, steady: For, decisions: Decisions) -> Statement:
+        """One loop that asks."""
+        conditions: list[Expr] = []
+        if decisions.lows:
+            conditions.append(self.known(_largest(decisions.lows)) <= usual.var)
+        if decisions.highs:
+            conditions.append(usual.var <= self.known(_smallest(decisions.highs)))
+        both = conditions[0] if len(conditions) == 1 else Op(Bool, "and", tuple(conditions))
+        return evolve(usual, body=If(both, steady.body, usual.body))
+
+
+def _contains(statement: Statement, kinds: tuple[LoopKind, ...]) -> bool:
+    return any(isinstance(s, For) and s.kind in kinds for s in walk_statements(statement))
+
+
+def _largest(bounds: dict[Expr, None]) -> Expr:
+    first, *others = bounds
+    return fn.max(first, *others) if others else first
+
+
+def _smallest(bounds: dict[Expr, None]) -> Expr:
+    first, *others = bounds
+    return fn.min(first, *others) if others else first

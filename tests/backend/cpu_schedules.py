@@ -1,0 +1,48 @@
+"""Hypothesis strategies of schedules for the CPU: every kind of loop wherever it is legal."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from spaces.model.expr import Const
+from spaces.model.levels import Levels, Place
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import DomainOrder, Loop, LoopKind, Schedule
+from tests.strategies import schedules
+
+
+@st.composite
+def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
+    """A schedule whose loops are drawn from the kinds that each may have."""
+    schedule = draw(schedules(algorithm, kinds=False))
+    nest = loop_nest(algorithm, schedule)
+    levels = Levels(algorithm, schedule)
+    kept = _kept_across(levels)
+    for name, placement in nest.placements.items():
+        reduced = [{r.name for r in stage.rvars} for stage in placement.function.stages]
+        for index, traversal in enumerate(placement.stages):
+            loops = []
+            for loop in traversal.loops:
+                kinds = [LoopKind.SERIAL]
+                place = Place(name, index, loop.loop)
+                if isinstance(loop.extent, Const) and 1 <= loop.extent.value <= 16:
+                    kinds += [LoopKind.UNROLLED]
+                independent = place not in kept and loop.loop not in reduced[index]
+                if independent and index == 0:
+                    kinds += [LoopKind.PARALLEL]
+                    if len(kinds) == 3:
+                        kinds += [LoopKind.VECTORIZED] * 2
+                loops.append(Loop(loop.loop, draw(st.sampled_from(kinds))))
+            order = DomainOrder(schedule.of(name).stages[index].splits, tuple(loops))
+            schedule = schedule.with_stage(name, index, order)
+    return schedule
+
+
+def _kept_across(levels: Levels) -> set[Place]:
+    """Loops that some Func is stored outside and computed inside: their order matters."""
+    kept: set[Place] = set()
+    for function in levels.functions:
+        path = levels.site(function.name)
+        kept |= set(path[len(levels.store(function.name)) :])
+    return kept
