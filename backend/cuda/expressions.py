@@ -95,12 +95,14 @@ class ExpressionPrinter:
 
     Attributes:
         variable: the name of a variable.
+        counts: whether a variable is never negative.
         buffer: the name of a buffer.
         fresh: a new name.
         helpers: names of the helper functions that were called so far.
     """
 
     variable: Callable[[str], str]
+    counts: Callable[[str], bool]
     buffer: Callable[[str], str]
     fresh: Callable[[str], str]
     helpers: set[str]
@@ -231,15 +233,34 @@ class ExpressionPrinter:
         name, type = node.name, node.type
         signed, unsigned = _computing(type)
         divisor = node.args[1]
-        if type.is_uint and isinstance(divisor, Const) and divisor.value != 0:
+        counts = type.is_uint or self._is_count(node.args[0])
+        if counts and isinstance(divisor, Const) and divisor.value > 0:
             return f"({operands[0]} {'/' if name == 'div' else '%'} {operands[1]})"
         if type.is_uint:
-            return f"{self._help(f'unsigned_{name}')}<{unsigned}>({arguments})"
+            wide = unsigned if type.bits >= 32 else signed
+            return f"{self._help(f'unsigned_{name}')}<{wide}>({arguments})"
         if name == "mod":
             return f"{self._help('euclid_mod')}<{signed}>({arguments})"
         text = f"{self._help('euclid_div')}<{signed}, {unsigned}>({arguments})"
         # The least narrow integer over -1 does not fit its type.
         return text if type.bits >= 32 else f"({ctype(type)}){text}"
+
+    def _is_count(self, node: Expr) -> bool:
+        """Whether a coordinate is certainly not negative."""
+        match node:
+            case Const(value=value):
+                return value >= 0
+            case Variable(name=name):
+                return self.counts(name)
+            case Op(name="add" | "mul" | "min", args=args):
+                return not self._reads_memory(node) and all(self._is_count(a) for a in args)
+            case Op(name="max", args=args):
+                return any(self._is_count(a) for a in args)
+            case Op(name="select", args=args):
+                return all(self._is_count(a) for a in args[1:])
+            case Op(name="div" | "mod", args=(value, Const(value=divisor))) if divisor > 0:
+                return node.name == "mod" or self._is_count(value)
+        return False
 
     def _ring(self, key: _Key) -> str:
         """A sum, difference or product in the unsigned type that it is worked out in."""

@@ -23,11 +23,11 @@ template <class T> static __device__ inline T euclid_mod(T a, T b) {
 }
 """,
     "unsigned_div": """\
-// 0 for a zero divisor.
+// Of numbers that are not negative; 0 for a zero divisor.
 template <class T> static __device__ inline T unsigned_div(T a, T b) { return b == 0 ? 0 : a / b; }
 """,
     "unsigned_mod": """\
-// 0 for a zero divisor.
+// Of numbers that are not negative; 0 for a zero divisor.
 template <class T> static __device__ inline T unsigned_mod(T a, T b) { return b == 0 ? 0 : a % b; }
 """,
     "magnitude": """\

@@ -93,8 +93,13 @@ class _KernelPrinter:
         self._function = function
         self._types = types
         self._names = Names()
+        self._counts = {v.name for v in (*THREAD, *BLOCK)} | {
+            s.var.name
+            for s in walk_statements(function.body)
+            if isinstance(s, For) and _is_zero(s.min)
+        }
         self._expressions = ExpressionPrinter(
-            self._variable, self._buffer, self._names.fresh, helpers
+            self._variable, self._counts.__contains__, self._buffer, self._names.fresh, helpers
         )
 
     def kernel(self, name: str) -> PrintedKernel:
@@ -201,8 +206,7 @@ class _KernelPrinter:
         yield "}"
 
     def _for(self, loop: For) -> Iterator[str]:
-        begins_at_zero = isinstance(loop.min, Const) and loop.min.value == 0
-        end = loop.extent if begins_at_zero else loop.min + loop.extent
+        end = loop.extent if _is_zero(loop.min) else loop.min + loop.extent
         printed = self._expressions.print((Root(loop.min, True), Root(end, True)))
         low, high = printed.texts
         name = self._variable(loop.var.name)
@@ -212,6 +216,10 @@ class _KernelPrinter:
         yield f"for (int {name} = {low}; {name} < {high}; ++{name}) {{"
         yield from map(_indented, self._statement(loop.body))
         yield "}"
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value == 0
 
 
 def _indented(line: str) -> str:

@@ -106,18 +106,30 @@ class _Inserter:
 
     def _loop(self, loop: For, before: _Accesses) -> tuple[Statement, _Accesses]:
         bounds = _Accesses(read=frozenset(buffers_read(loop)) & self.shared)
-        waits = before.conflict(bounds)
-        entry = bounds if waits else before | bounds
+        if not before.conflict(bounds):
+            together, after = self._rounds(loop, before | bounds)
+            apart, own = self._rounds(loop, bounds)
+            if _barriers(together) == _barriers(apart):
+                return together, after
+        else:
+            apart, own = self._rounds(loop, bounds)
+        # One barrier in front of the loop saves one in each round.
+        return block(Barrier(), apart), own
+
+    def _rounds(self, loop: For, entry: _Accesses) -> tuple[Statement, _Accesses]:
+        """The loop with its barriers, where ``entry`` was accessed before its first round."""
         while True:
             body, after = self.visit(loop.body, entry)
             if entry | after == entry:
-                done = evolve(loop, body=body)
-                return block(Barrier(), done) if waits else done, entry
+                return evolve(loop, body=body), entry
             entry |= after
 
 
+def _barriers(statement: Statement) -> int:
+    return sum(isinstance(s, Barrier) for s in walk_statements(statement))
+
+
 def _is_part(statement: Statement) -> bool:
-    """Whether threads need not meet inside: there is no code between its thread loops."""
-    while isinstance(statement, For) and statement.kind is LoopKind.GPU_THREAD:
-        statement = statement.body
-    return not has_threads(statement)
+    """Whether threads need not meet inside: it is one nest of thread loops, or has none."""
+    is_nest = isinstance(statement, For) and statement.kind is LoopKind.GPU_THREAD
+    return is_nest or not has_threads(statement)

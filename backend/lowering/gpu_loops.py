@@ -11,7 +11,7 @@ from attrs import evolve
 
 from backend.lowering.statements import bind, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.expr import constant
+from spaces.model.expr import Const, constant
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
@@ -51,6 +51,8 @@ def _outside(statement: Statement) -> Statement:
 def _inside(statement: Statement) -> Statement:
     if not isinstance(statement, For):
         return map_bodies(statement, _inside)
-    body = bind(statement.body, statement.var, statement.min + statement.var)
+    counts_from_zero = isinstance(statement.min, Const) and statement.min.value == 0
+    value = statement.var if counts_from_zero else statement.min + statement.var
+    body = bind(statement.body, statement.var, value)
     kind = _KIND_IN_KERNEL.get(statement.kind, statement.kind)
     return For(statement.var, _ZERO, statement.extent, kind, _inside(body))

@@ -1,8 +1,8 @@
 """Where the Funcs inside kernels are stored.
 
-A Func stored outside of thread loops is in shared memory; one whose storage is all inside a thread
-is that thread's own, in registers. Either way its size is made a constant. What is stored outside
-kernels stays in global memory. All coordinates count from the origin of the storage.
+A Func stored outside of thread loops is in shared memory; one stored inside them is a thread's own,
+in registers. Either way its size is made a constant. What is stored outside kernels but used by
+them is in global memory. All coordinates count from the origin of the storage.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from attrs import evolve, frozen
 
 from backend.lowering.bounds import largest
 from backend.lowering.gpu_errors import GpuLoweringError
-from backend.lowering.gpu_loops import GPU_KINDS, has_threads
+from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import map_all, map_bodies
 from backend.program import Allocate, For, LoopProgram, Provide, Statement
-from spaces.model.expr import Call, Expr, Variable, constant
+from spaces.model.expr import Call, Expr, constant
 from spaces.model.rewrite import rewrite
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.simplify import Simplifier
@@ -47,81 +47,59 @@ class _Outside:
     known: Simplifier
 
     def visit(self, statement: Statement) -> Statement:
+        if not has_gpu_loops(statement):
+            return statement
         match statement:
             case For(kind=kind) if kind in GPU_KINDS:
-                return _Inside(self.known, ()).visit(statement)
-            case For():
-                inner = _Outside(
-                    inside_loop(self.known, statement.var, statement.min, statement.extent)
-                )
+                return _Inside(self.known, in_thread=False).visit(statement)
+            case For(var=var, min=low, extent=extent):
+                inner = _Outside(inside_loop(self.known, var, low, extent))
                 return evolve(statement, body=inner.visit(statement.body))
-            case Allocate(memory=Memory.GPU_SHARED):
-                raise GpuLoweringError(
-                    f"{statement.buffer} is to be stored in shared memory, but its storage is "
-                    "outside of all gpu blocks; store it at a block loop, or elsewhere."
-                )
             case Allocate():
-                body = self.visit(_Moved(statement, ()).statement(statement.body))
-                mins = tuple(_ZERO for _ in statement.mins)
-                return evolve(statement, memory=Memory.HEAP, mins=mins, body=body)
+                _require_kind(statement, (Memory.AUTO, Memory.HEAP), "outside of all kernels")
+                moved = evolve(_from_origin(statement), memory=Memory.HEAP)
+                return evolve(moved, body=self.visit(moved.body))
             case _:
                 return map_bodies(statement, self.visit)
 
 
 @frozen
 class _Inside:
-    """What lies in a kernel, inside the thread loops ``threads``."""
+    """What lies in a kernel."""
 
     known: Simplifier
-    threads: tuple[For, ...]
+    in_thread: bool
 
     def visit(self, statement: Statement) -> Statement:
         match statement:
-            case For():
-                known = inside_loop(self.known, statement.var, statement.min, statement.extent)
-                is_thread = statement.kind is LoopKind.GPU_THREAD
-                threads = (*self.threads, statement) if is_thread else self.threads
-                return evolve(statement, body=_Inside(known, threads).visit(statement.body))
+            case For(var=var, min=low, extent=extent):
+                known = inside_loop(self.known, var, low, extent)
+                in_thread = self.in_thread or statement.kind is LoopKind.GPU_THREAD
+                return evolve(statement, body=_Inside(known, in_thread).visit(statement.body))
             case Allocate():
-                return self._allocate(statement)
+                return self._allocate(_from_origin(statement))
             case _:
                 return map_bodies(statement, self.visit)
 
-    def _allocate(self, node: Allocate) -> Statement:
-        memory = self._memory(node)
-        # Threads around shared storage have a copy each, for the threads inside to share.
-        copies = self.threads if memory is Memory.GPU_SHARED else ()
+    def _allocate(self, node: Allocate) -> Allocate:
+        memory = node.memory
+        if self.in_thread:
+            _require_kind(node, (Memory.AUTO, *PRIVATE), "inside a thread loop")
+            memory = Memory.REGISTER if memory is Memory.AUTO else memory
+        else:
+            _require_kind(node, (Memory.AUTO, Memory.GPU_SHARED), "at a block of a kernel")
+            memory = Memory.GPU_SHARED
         extents = [self._size(node, d, extent) for d, extent in enumerate(node.extents)]
-        extents += [thread_count(loop, self.known) for loop in copies]
         sizes = tuple(constant(extent, Int32) for extent in extents)
-        folds = zip(node.folds, sizes, strict=False)
-        return Allocate(
-            buffer=node.buffer,
-            type=node.type,
+        folds = zip(node.folds, sizes, strict=True)
+        return evolve(
+            node,
             memory=memory,
             elements=constant(prod(extents), Int32),
-            body=self.visit(_Moved(node, tuple(loop.var for loop in copies)).statement(node.body)),
-            mins=tuple(_ZERO for _ in sizes),
             extents=sizes,
-            folds=(*(None if f is None else size for f, size in folds), *(None for _ in copies)),
+            folds=tuple(None if fold is None else size for fold, size in folds),
+            body=self.visit(node.body),
         )
-
-    def _memory(self, node: Allocate) -> Memory:
-        """The kind of memory for a buffer inside a kernel."""
-        is_shared = not self.threads or has_threads(node.body)
-        if node.memory is Memory.HEAP:
-            raise GpuLoweringError(
-                f"{node.buffer} is to be stored on the heap, which kernels do not have; store it "
-                "at root, or in shared memory or registers."
-            )
-        if is_shared and node.memory in PRIVATE:
-            raise GpuLoweringError(
-                f"{node.buffer} is to be stored in each thread's own memory ({node.memory}), but "
-                "the threads of a block share it; store it in shared memory, or at a thread loop."
-            )
-        if node.memory is Memory.AUTO:
-            return Memory.GPU_SHARED if is_shared else Memory.REGISTER
-        return node.memory
 
     def _size(self, node: Allocate, dimension: int, extent: Expr) -> int:
         size = largest(extent, self.known)
@@ -149,27 +127,29 @@ def thread_count(loop: For, known: Simplifier) -> int:
     return size
 
 
-@frozen
-class _Moved:
-    """Accesses of a Func count from the origin of its storage, and name the copy they mean."""
+def _require_kind(node: Allocate, kinds: tuple[Memory, ...], place: str) -> None:
+    if node.memory not in kinds:
+        raise GpuLoweringError(
+            f"{node.buffer} is to be stored in {node.memory}, but it is stored {place}; possible "
+            f"there: {', '.join(kinds)}."
+        )
 
-    node: Allocate
-    copies: tuple[Variable, ...]
 
-    def statement(self, body: Statement) -> Statement:
-        """``body`` with all accesses changed."""
-        return self._provides(map_all(body, lambda expr: rewrite(expr, self._call)))
+def _from_origin(node: Allocate) -> Allocate:
+    """The allocation with coordinates that count from its origin."""
 
-    def _call(self, node: Expr) -> Expr:
-        if isinstance(node, Call) and node.target == self.node.buffer:
-            return Call(node.type, node.target, self._coordinates(node.args))
-        return node
+    def moved(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(arg - low for arg, low in zip(args, node.mins, strict=True))
 
-    def _provides(self, body: Statement) -> Statement:
-        if isinstance(body, Provide) and body.func == self.node.buffer:
-            return evolve(body, args=self._coordinates(body.args))
-        return map_bodies(body, self._provides)
+    def call(expr: Expr) -> Expr:
+        if isinstance(expr, Call) and expr.target == node.buffer:
+            return Call(expr.type, expr.target, moved(expr.args))
+        return expr
 
-    def _coordinates(self, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        moved = (arg - low for arg, low in zip(args, self.node.mins, strict=True))
-        return (*moved, *self.copies)
+    def provides(statement: Statement) -> Statement:
+        if isinstance(statement, Provide) and statement.func == node.buffer:
+            return evolve(statement, args=moved(statement.args))
+        return map_bodies(statement, provides)
+
+    body = provides(map_all(node.body, lambda expr: rewrite(expr, call)))
+    return evolve(node, mins=tuple(_ZERO for _ in node.mins), body=body)

@@ -11,7 +11,7 @@ by all threads of a block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from attrs import define, evolve, field, frozen
@@ -38,7 +38,6 @@ from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import bind, block, buffers_written, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, LoopProgram, Statement
 from spaces.model.expr import Const, Expr, constant
-from spaces.model.rewrite import variables
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
@@ -98,7 +97,7 @@ class _Carver:
         for loop in blocks:
             known = inside_loop(known, loop.var, loop.min, loop.extent)
         size = _block_size(body, known)
-        thread = _Threads(size).lower(body, {}, ())
+        thread = _Threads(size).lower(body)
         for axis, loop in enumerate(reversed(blocks)):
             thread = bind(thread, loop.var, BLOCK[axis])
         kernel = DeviceFunction(
@@ -151,43 +150,59 @@ def _block_loops(outermost: For) -> tuple[list[For], Statement]:
     return loops, body
 
 
-def _axis(loop: For) -> int:
-    """The axis of a thread loop: how many thread loops are nested in it."""
-    inner = [_axis(s) for s in walk_statements(loop.body) if _is_thread_loop(s)]
-    return 1 + max(inner) if inner else 0
-
-
 def _is_thread_loop(statement: Statement) -> TypeGuard[For]:
     return isinstance(statement, For) and statement.kind is LoopKind.GPU_THREAD
+
+
+def _nest(statement: Statement) -> tuple[list[For], Statement]:
+    """The thread loops that stand directly inside one another, outermost first, and their body.
+
+    Raises:
+        GpuLoweringError: there are further thread loops inside, or more than three.
+    """
+    loops: list[For] = []
+    body = statement
+    while _is_thread_loop(body):
+        loops.append(body)
+        body = body.body
+    for inner in walk_statements(body):
+        if _is_thread_loop(inner):
+            raise GpuLoweringError(
+                f"The thread loop {inner.var.name} is inside a thread, in the loop "
+                f"{loops[-1].var.name}; make it serial."
+            )
+    if len(loops) > 3:
+        raise GpuLoweringError(
+            f"{len(loops)} thread loops are nested ({', '.join(loop.var.name for loop in loops)}), "
+            "but a block has three dimensions; make one serial, or fuse two."
+        )
+    return loops, body
 
 
 def _block_size(body: Statement, known: Simplifier) -> Dimensions:
     """The number of threads along each axis: that of the largest thread loop there."""
     sizes = [1, 1, 1]
-    for loop, limits in _thread_loops(body, known):
-        axis = _axis(loop)
-        if axis > 2:
-            raise GpuLoweringError(
-                f"More than three thread loops are nested in {loop.var.name}, but a block has "
-                "three dimensions; make one serial, or fuse two."
-            )
-        sizes[axis] = max(sizes[axis], thread_count(loop, limits))
+    for nest, limits in _thread_nests(body, known):
+        for loop in nest:
+            limits = inside_loop(limits, loop.var, loop.min, loop.extent)
+        for axis, loop in enumerate(reversed(nest)):
+            sizes[axis] = max(sizes[axis], thread_count(loop, limits))
     return sizes[0], sizes[1], sizes[2]
 
 
-def _thread_loops(body: Statement, known: Simplifier) -> Iterator[tuple[For, Simplifier]]:
-    """The thread loops, and what is known of the loops around each."""
+def _thread_nests(body: Statement, known: Simplifier) -> Iterator[tuple[list[For], Simplifier]]:
+    """The nests of thread loops, and what is known of the loops around each."""
+    if _is_thread_loop(body):
+        yield _nest(body)[0], known
+        return
     match body:
         case Block():
             for statement in body.body:
-                yield from _thread_loops(statement, known)
-        case For():
-            if _is_thread_loop(body):
-                yield body, known
-            inside = inside_loop(known, body.var, body.min, body.extent)
-            yield from _thread_loops(body.body, inside)
+                yield from _thread_nests(statement, known)
+        case For(var=var, min=low, extent=extent):
+            yield from _thread_nests(body.body, inside_loop(known, var, low, extent))
         case If() | Allocate():
-            yield from _thread_loops(body.body, known)
+            yield from _thread_nests(body.body, known)
 
 
 def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
@@ -208,59 +223,38 @@ class _Threads:
 
     block: Dimensions
 
-    def lower(
-        self, statement: Statement, entered: Mapping[int, For], conditions: tuple[Expr, ...]
-    ) -> Statement:
-        """What one thread does of ``statement``, inside the thread loops ``entered`` (by axis) and
-        under ``conditions``.
-        """
+    def lower(self, statement: Statement, conditions: tuple[Expr, ...] = ()) -> Statement:
+        """What one thread does of ``statement``, under ``conditions``."""
         if isinstance(statement, Barrier):
             return statement
-        if not has_threads(statement) and not _has_barriers(statement):
-            return self._guarded(statement, entered, conditions)
+        if _is_thread_loop(statement) or not (has_threads(statement) or _has_barriers(statement)):
+            return self._part(statement, conditions)
         match statement:
             case Block(body=body):
-                return block(*(self.lower(s, entered, conditions) for s in body))
-            case For(kind=LoopKind.GPU_THREAD):
-                inside = {**entered, _axis(statement): statement}
-                return self.lower(statement.body, inside, conditions)
+                return block(*(self.lower(s, conditions) for s in body))
             case For():
-                _check_uniform(statement, entered)
-                return evolve(statement, body=self.lower(statement.body, entered, conditions))
+                return evolve(statement, body=self.lower(statement.body, conditions))
             case If():
-                return self.lower(statement.body, entered, (*conditions, statement.condition))
-            case Allocate(memory=Memory.GPU_SHARED):
-                return self.lower(statement.body, entered, conditions)
+                return self.lower(statement.body, (*conditions, statement.condition))
             case Allocate():
-                return evolve(statement, body=self.lower(statement.body, entered, conditions))
+                return self.lower(statement.body, conditions)
         raise TypeError(f"{type(statement).__name__} is not a statement of a kernel.")
 
-    def _guarded(
-        self, statement: Statement, entered: Mapping[int, For], conditions: tuple[Expr, ...]
-    ) -> Statement:
-        """``statement`` on the threads that run it."""
+    def _part(self, statement: Statement, conditions: tuple[Expr, ...]) -> Statement:
+        """A nest of thread loops, or code outside of them, on the threads that run it."""
+        loops, body = _nest(statement)
+        extents = [loop.extent for loop in reversed(loops)]
         tests = []
         for axis, threads in enumerate(self.block):
-            extent = entered[axis].extent if axis in entered else _ONE
+            extent = extents[axis] if axis < len(extents) else _ONE
             if not (isinstance(extent, Const) and extent.value == threads):
                 tests.append(THREAD[axis] < extent)
-        result = statement
         for condition in reversed((*tests, *conditions)):
-            result = If(condition, result)
-        for axis, loop in entered.items():
-            result = bind(result, loop.var, THREAD[axis])
-        return result
+            body = If(condition, body)
+        for axis, loop in enumerate(reversed(loops)):
+            body = bind(body, loop.var, THREAD[axis])
+        return body
 
 
 def _has_barriers(statement: Statement) -> bool:
     return any(isinstance(s, Barrier) for s in walk_statements(statement))
-
-
-def _check_uniform(loop: For, entered: Mapping[int, For]) -> None:
-    """The threads of a block pass together through a loop with thread loops inside."""
-    for thread in entered.values():
-        if thread.var.name in variables(loop.min, loop.extent):
-            raise GpuLoweringError(
-                f"The loop {loop.var.name} has thread loops inside, but how often it runs depends "
-                f"on the thread loop {thread.var.name} around it; exchange the two."
-            )
