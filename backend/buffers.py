@@ -174,11 +174,12 @@ def argument_words(
                 )
             words += [low, extent, stride // array.itemsize]
     for scalar in pipeline.scalars:
-        words.append(_word(scalar.type, arguments.scalars[scalar.name]))
+        words.append(scalar_word(scalar.type, arguments.scalars[scalar.name]))
     return (ctypes.c_int64 * len(words))(*words)
 
 
-def _word(type: Type, value: int | float | bool) -> int:
+def scalar_word(type: Type, value: int | float | bool) -> int:
+    """The 64-bit word that passes a scalar: an integer as it is, a float by its bits."""
     if not type.is_float:
         return int(value)
     packed = struct.pack("<f" if type.bits == 32 else "<d", value)

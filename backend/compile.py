@@ -97,7 +97,7 @@ class CompiledPipeline:
                 "compute them in smaller tiles, or ask for a smaller output."
             )
         if status != 0:
-            raise _size_error(self._stages["start"].requirements[status - 1], arguments)
+            raise size_error(self._stages["start"].requirements[status - 1], arguments)
         return outputs.results()
 
     def llvm_ir(self) -> str:
@@ -147,7 +147,8 @@ def compile_cpu(
     return CompiledPipeline(pipeline, plain, pool, stages, module)
 
 
-def _size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
+def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
+    """What to raise where a requirement does not hold, with the sizes that it names."""
     values = {**arguments.sizes(), **arguments.scalars}
     names = variables(requirement.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names)

@@ -8,8 +8,7 @@ from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, image_arrays, sizes_of
-from backend.compile import Checked
-from backend.compile import _size_error as size_error
+from backend.compile import Checked, size_error
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from backend.buffers import _word as scalar_word
+from backend.buffers import scalar_word
 from backend.gpu_program import HostPart
 from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
 from backend.llvm.engine import CompiledModule, compile_module
