@@ -79,7 +79,7 @@ def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             kernel.threads_per_block <= gpu.max_threads_per_block,
-            "The kernel of {stage_name} has {product} threads a block{reason}; {device} allows "
+            "The kernel of {kernel} has {product} threads a block{reason}; {device} allows "
             "{limit} (compute capability {capability}).",
             "Choose a smaller tile, or let each thread compute several values in a serial loop.",
             stage=kernel.stage,
@@ -108,7 +108,7 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 extent <= limit,
-                "The blocks of the kernel of {stage_name} are {threads} threads long along "
+                "The blocks of the kernel of {kernel} are {threads} threads long along "
                 "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
                 "Choose a smaller tile there, or reorder the thread loops: the innermost is x.",
                 stage=kernel.stage,
@@ -137,7 +137,7 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 blocks <= limit,
-                "The block loop {loop} of {stage_name} makes {blocks} blocks along {axis} of the "
+                "The block loop {loop} of the kernel of {kernel} makes {blocks} blocks along {axis} of the "
                 "grid; {device} allows {limit} (compute capability {capability}).",
                 "Choose a larger tile, or reorder the block loops: the innermost is x, along "
                 "which a grid may be longest.",
@@ -166,13 +166,13 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                 yield Check(
                     allocation.func,
                     VIOLATED,
-                    "{func} is stored inside the kernel of {stage_name}, but its size {size} is "
+                    "{func} is stored inside the kernel of {kernel}, but its size {size} is "
                     "not a constant.",
                     "Compute it inside a tile of constant size, or store it outside the kernel.",
                     loop=allocation.level.loop,
                     values={
                         "func": allocation.func,
-                        "stage_name": stage_name(kernel.func, kernel.stage),
+                        "kernel": _title(kernel),
                         "size": " x ".join(f"({e})" for e in allocation.extents),
                     },
                 )
@@ -192,7 +192,7 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             _fits_shared(gpu, kernel),
-            "The kernel of {stage_name} asks for {bytes} bytes of shared memory a block "
+            "The kernel of {kernel} asks for {bytes} bytes of shared memory a block "
             "({arrays}), {allocated} with the reserve of {reserve} and in units of {unit}; "
             "{device} has {limit} (compute capability {capability}).",
             "Choose a smaller tile, compute one of these Funcs inside the thread loops or inline, "
@@ -250,7 +250,7 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             _registers(kernel) <= gpu.max_registers_per_thread,
-            "Each thread of the kernel of {stage_name} keeps {names} in {registers} registers; "
+            "Each thread of the kernel of {kernel} keeps {names} in {registers} registers; "
             "{device} has {limit} a thread (compute capability {capability}).",
             "Leave the kind of memory to be chosen (auto), or compute less at a time.",
             stage=kernel.stage,
@@ -283,7 +283,7 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             broken | (resident >= constant(1, Int32)),
-            "No multiprocessor of {device} holds a block of the kernel of {stage_name}: "
+            "No multiprocessor of {device} holds a block of the kernel of {kernel}: "
             "{product} threads, at least {registers} registers each, {bytes} bytes of shared "
             "memory.",
             "Choose a smaller tile, or keep less of it in registers or shared memory.",
@@ -314,7 +314,7 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             taken <= gpu.max_local_bytes_per_thread,
-            "Each thread of the kernel of {stage_name} keeps {bytes} bytes for itself; {device} "
+            "Each thread of the kernel of {kernel} keeps {bytes} bytes for itself; {device} "
             "has {limit} (compute capability {capability}).",
             "Compute less at a time, or keep it in shared memory.",
             stage=kernel.stage,
@@ -327,10 +327,16 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
         )
 
 
+def _title(kernel: Kernel) -> str:
+    """``blur_y (block loops x, y)``."""
+    loops = ", ".join(loop.loop for loop in kernel.blocks)
+    return f"{stage_name(kernel.func, kernel.stage)} (block loops {loops})"
+
+
 def _names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
     major, minor = gpu.compute_capability
     return {
-        "stage_name": stage_name(kernel.func, kernel.stage),
+        "kernel": _title(kernel),
         "device": gpu.name,
         "capability": f"{major}.{minor}",
     }

@@ -1,0 +1,113 @@
+"""Small pipelines on which rules are tried."""
+
+from __future__ import annotations
+
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32, Int32, UInt8, UInt16
+
+X, Y, Z = Var("x"), Var("y"), Var("z")
+
+
+def blur(*size: int) -> Pipeline:
+    """A blur in x, then in y; with ``size`` an estimate of it, and of the image it just needs."""
+    image = ImageParam(UInt16, 2, "input")
+    bx, by = Func("bx"), Func("by")
+    bx[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2, Y]) / 3
+    by[X, Y] = (bx[X, Y] + bx[X, Y + 1] + bx[X, Y + 2]) / 3
+    needed = {image: [e + 2 for e in size], by: list(size)} if size else {}
+    return pipeline(by, estimates=needed)
+
+
+def chain() -> Pipeline:
+    """Three Funcs, each read at two places by the next."""
+    image = ImageParam(Int32, 2, "input")
+    a, b, c = Func("a"), Func("b"), Func("c")
+    a[X, Y] = image[X, Y] * 2
+    b[X, Y] = a[X, Y] + a[X + 1, Y]
+    c[X, Y] = b[X, Y] + b[X, Y + 1]
+    return pipeline(c, estimates={c: [64, 32]})
+
+
+def corner() -> Pipeline:
+    """A Func whose tile needs one more value of its producer along both dimensions."""
+    image = ImageParam(UInt8, 2, "input")
+    p, q = Func("p"), Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] + p[X + 1, Y + 1]
+    return pipeline(q, estimates={q: [1024, 1024]})
+
+
+def total() -> Pipeline:
+    """Sums of 4 x 3 values, whose order does not matter."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[X, Y] = cast(Int32, 0)
+    s[X, Y] += cast(Int32, image[X + r.x, Y + r.y])
+    out[X, Y] = s[X, Y] + 1
+    return pipeline(out)
+
+
+def horner(element: object = Int32) -> Pipeline:
+    """Values of polynomials, whose order of evaluation matters."""
+    image = ImageParam(element, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[X, Y] = cast(image.type, 0)
+    s[X, Y] = s[X, Y] * 2 + image[X + r.x, Y + r.y]
+    out[X, Y] = s[X, Y] + 1
+    return pipeline(out)
+
+
+def float_total() -> Pipeline:
+    """Sums of floats, which round differently in another order."""
+    image = ImageParam(Float32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = cast(Float32, 0)
+    s[X, Y] += image[X + r.x, Y + r.y]
+    return pipeline(s)
+
+
+def volume() -> Pipeline:
+    """One Func of three dimensions."""
+    image = ImageParam(UInt8, 3, "input")
+    v = Func("v")
+    v[X, Y, Z] = image[X, Y, Z] + 1
+    return pipeline(v, estimates={v: [64, 64, 128]})
+
+
+def ignored() -> Pipeline:
+    """A Func whose value nobody needs once ``h`` is substituted."""
+    g, h, out = Func("g"), Func("h"), Func("out")
+    g[X] = X * 2
+    h[X] = cast(Int32, 3)
+    out[X] = h[g[X]] + X
+    return pipeline(out)
+
+
+def scattered() -> Pipeline:
+    """A Func read at coordinates without limits."""
+    image = ImageParam(Int32, 1, "input")
+    g, out = Func("g"), Func("out")
+    g[X] = X * 2
+    out[X] = g[image[X]]
+    return pipeline(out)
+
+
+def segment() -> Pipeline:
+    """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads W four further lines down, and W the three
+    channels of K.
+    """
+    image = ImageParam(Float32, 2, "input")
+    e, k, h, w, z = Func("E"), Func("K"), Func("H"), Func("W"), Func("Z")
+    c = Var("c")
+    e[X, Y] = image[X, Y] * 2.0
+    k[X, Y, c] = e[X, Y] + e[X + 1, Y] + e[X + 2, Y] + c
+    h[X, Y] = e[X, Y] * 4.0
+    w[X, Y] = k[X, Y, 0] + k[X, Y, 1] + k[X, Y, 2] + h[X, Y]
+    z[X, Y] = w[X, Y] + w[X, Y + 1] + w[X, Y + 2] + w[X, Y + 3] + w[X, Y + 4]
+    return pipeline(z, estimates={z: [1920, 1080]})

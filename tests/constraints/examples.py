@@ -1,0 +1,349 @@
+"""For each rule a schedule that breaks it, and its neighbor that does not."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from spaces.constraints.devices import Device, device
+from spaces.model.directives import Directives, schedule
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import FuncSchedule, Schedule
+from tests.constraints import algorithms
+
+CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
+
+
+@frozen
+class Subject:
+    """What is judged."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+
+
+@frozen
+class Example:
+    """``broken`` breaks rule ``rule`` and no other; ``legal`` is a small step away."""
+
+    rule: str
+    broken: Subject
+    legal: Subject
+
+
+def cpu(pipeline: Pipeline, directives: Directives) -> Subject:
+    return Subject(pipeline, directives.schedule, CPU)
+
+
+def gpu(pipeline: Pipeline, directives: Directives, on: Device = SM80) -> Subject:
+    return Subject(pipeline, directives.schedule, on)
+
+
+BLUR = algorithms.blur()
+SIZED = algorithms.blur(1536, 2560)
+TOTAL = algorithms.total()
+HORNER = algorithms.horner()
+VOLUME = algorithms.volume()
+IGNORED = algorithms.ignored()
+SCATTERED = algorithms.scattered()
+
+D = schedule(BLUR)
+TILED = D.tile("x", "y", "xi", "yi", 32, 8)
+GPU = D.gpu_tile("x", "y", "xi", "yi", 32, 8)
+SUM = schedule(TOTAL).func("s").update(0)
+POWERS = schedule(HORNER).func("s").update(0)
+
+
+def _entries(base: Schedule, *entries: FuncSchedule) -> Subject:
+    return Subject(BLUR, Schedule((*base.funcs, *entries)), CPU)
+
+
+def _strip(height: int, device: Device, registers: bool = True, width: int = 32) -> Subject:
+    """Each thread computes ``height`` values and, for itself, the ``height + 2`` of bx below."""
+    result = (
+        D.split("x", "x", "xi", width)
+        .split("y", "y", "yi", height)
+        .reorder("yi", "xi", "x", "y")
+        .gpu_blocks("x", "y")
+        .gpu_threads("xi")
+        .func("bx")
+        .compute_at("by", "xi")
+    )
+    return gpu(BLUR, result.store_in("register") if registers else result, device)
+
+
+def _shared(height: int) -> Subject:
+    """A block computes 1024 x ``height`` values and shares 1024 x (``height`` + 2) of bx."""
+    result = (
+        D.split("x", "x", "xi", 1024)
+        .split("y", "y", "yi", height)
+        .reorder("xi", "yi", "x", "y")
+        .gpu_blocks("x", "y")
+        .gpu_threads("xi")
+    )
+    return gpu(BLUR, result.func("bx").compute_at("by", "x").gpu_threads("x"), SM75)
+
+
+def _tall(height: int) -> Subject:
+    pipeline = algorithms.blur(32, height)
+    return gpu(pipeline, schedule(pipeline).gpu_tile("x", "y", "xi", "yi", 32, 1))
+
+
+_whole = D.schedule
+_bx = D.func("bx")
+
+EXAMPLES = (
+    Example(
+        "schedule.unknown-func",
+        _entries(_whole, evolve(_whole.of("bx"), name="bz")),
+        cpu(BLUR, D),
+    ),
+    Example("schedule.missing-func", _entries(Schedule(_whole.funcs[:1])), cpu(BLUR, D)),
+    Example(
+        "schedule.stages",
+        _entries(Schedule(_whole.funcs[:1]), evolve(_whole.of("by"), stages=())),
+        cpu(BLUR, D),
+    ),
+    Example(
+        "schedule.open-parameter",
+        cpu(BLUR, D.split("y", "y", "yi", "ty")),
+        cpu(BLUR, D.split("y", "y", "yi", 4)),
+    ),
+    Example(
+        "order.unknown-loop",
+        cpu(BLUR, D.split("y", "yo", "yi", 8).parallel("y")),
+        cpu(BLUR, D.split("y", "yo", "yi", 8).parallel("yo")),
+    ),
+    Example(
+        "order.duplicate-loop",
+        cpu(BLUR, D.split("x", "xo", "y", 8)),
+        cpu(BLUR, D.split("x", "xo", "x", 8)),
+    ),
+    Example("order.missing-loop", cpu(BLUR, D.loops("x")), cpu(BLUR, D.loops("y", "x"))),
+    Example(
+        "order.factor",
+        cpu(BLUR, D.split("x", "x", "xi", 0)),
+        cpu(BLUR, D.split("x", "x", "xi", 1)),
+    ),
+    Example(
+        "order.tail",
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 4, "round_up").func("s").compute_root()),
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 4, "guard_with_if").func("s").compute_root()),
+    ),
+    Example(
+        "order.reduction",
+        cpu(HORNER, POWERS.reorder("r.y", "r.x")),
+        cpu(HORNER, POWERS.reorder("x", "r.x", "r.y", "y")),
+    ),
+    Example(
+        "race.update",
+        cpu(TOTAL, SUM.parallel("r.y")),
+        cpu(TOTAL, SUM.parallel("y")),
+    ),
+    Example("call.output-at-root", cpu(BLUR, D.compute_inline()), cpu(BLUR, D.compute_root())),
+    Example(
+        "call.inline-update",
+        cpu(TOTAL, SUM.compute_inline()),
+        cpu(TOTAL, SUM.compute_at("out", "x")),
+    ),
+    Example(
+        "call.inline-storage",
+        cpu(BLUR, _bx.store_root()),
+        cpu(BLUR, _bx.store_root().compute_root()),
+    ),
+    Example(
+        "call.compute-level",
+        cpu(BLUR, D.split("y", "y", "yi", 4).func("bx").compute_at("by", "yo")),
+        cpu(BLUR, D.split("y", "y", "yi", 4).func("bx").compute_at("by", "yi")),
+    ),
+    Example(
+        "call.store-level",
+        cpu(BLUR, TILED.func("bx").store_at("by", "yi").compute_at("by", "x")),
+        cpu(BLUR, TILED.func("bx").store_at("by", "y").compute_at("by", "x")),
+    ),
+    Example(
+        "call.unread",
+        cpu(IGNORED, schedule(IGNORED).func("g").compute_root()),
+        cpu(IGNORED, schedule(IGNORED)),
+    ),
+    Example(
+        "race.shared-storage",
+        cpu(BLUR, D.parallel("y").func("bx").store_root().compute_at("by", "y")),
+        cpu(BLUR, D.parallel("y").func("bx").compute_at("by", "y")),
+    ),
+    Example(
+        "kind.inside-vectorized",
+        cpu(BLUR, D.split("x", "x", "xi", 8).reorder("y", "xi", "x").vectorize("xi").parallel("y")),
+        cpu(BLUR, D.split("x", "x", "xi", 8).vectorize("xi").parallel("y")),
+    ),
+    Example("kind.vector-extent", cpu(BLUR, D.vectorize("x")), cpu(BLUR, D.vectorize("x", 8))),
+    Example("kind.unroll-extent", cpu(BLUR, D.unroll("x")), cpu(BLUR, D.unroll("x", 8))),
+    Example(
+        "kind.vector-lanes",
+        cpu(BLUR, D.vectorize("x", 1025)),
+        cpu(BLUR, D.vectorize("x", 1024)),
+    ),
+    Example(
+        "storage.fold-dimension",
+        cpu(BLUR, _bx.compute_root().fold_storage("z", 4)),
+        cpu(BLUR, _bx.compute_at("by", "y").fold_storage("y", 4)),
+    ),
+    Example("storage.fold-output", cpu(BLUR, D.fold_storage("y", 4)), cpu(BLUR, D)),
+    Example(
+        "storage.fold-factor",
+        cpu(BLUR, _bx.compute_at("by", "y").fold_storage("y", 0)),
+        cpu(BLUR, _bx.compute_at("by", "y").fold_storage("y", 2**31 - 1)),
+    ),
+    Example(
+        "storage.fold-too-small",
+        cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 2)),
+        cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3)),
+    ),
+    Example(
+        "storage.memory-kind",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").gpu_threads("x").store_in("register")),
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").gpu_threads("x").store_in("gpu_shared")),
+    ),
+    Example(
+        "storage.host-memory-in-kernel",
+        gpu(BLUR, GPU.func("bx").compute_root().store_in("stack")),
+        gpu(BLUR, GPU.func("bx").compute_root().store_in("heap")),
+    ),
+    Example(
+        "storage.private-size",
+        cpu(BLUR, _bx.compute_at("by", "y").store_in("stack")),
+        cpu(BLUR, _bx.compute_at("by", "x").store_in("stack")),
+    ),
+    Example(
+        "storage.stack-bytes",
+        cpu(
+            BLUR,
+            D.tile("x", "y", "xi", "yi", 512, 255)
+            .func("bx")
+            .compute_at("by", "x")
+            .store_in("stack"),
+        ),
+        cpu(
+            BLUR,
+            D.tile("x", "y", "xi", "yi", 512, 254)
+            .func("bx")
+            .compute_at("by", "x")
+            .store_in("stack"),
+        ),
+    ),
+    Example(
+        "bounds.unbounded",
+        cpu(SCATTERED, schedule(SCATTERED).func("g").compute_root()),
+        cpu(SCATTERED, schedule(SCATTERED)),
+    ),
+    Example(
+        "bounds.smaller-than-tile",
+        cpu(SIZED, D.split("x", "x", "xi", 1537)),
+        cpu(SIZED, D.split("x", "x", "xi", 1536)),
+    ),
+    Example(
+        "bounds.output-overrun",
+        cpu(BLUR, D.split("x", "x", "xi", 8).vectorize("xi", 9)),
+        cpu(BLUR, D.split("x", "x", "xi", 9).vectorize("xi", 8)),
+    ),
+    Example(
+        "bounds.image-overrun",
+        cpu(
+            SIZED,
+            D.split("x", "x", "xi", 8).func("bx").compute_at("by", "x").vectorize("x", 9),
+        ),
+        cpu(
+            SIZED,
+            D.split("x", "x", "xi", 9).func("bx").compute_at("by", "x").vectorize("x", 8),
+        ),
+    ),
+    Example("gpu.device", Subject(BLUR, GPU.schedule, CPU), gpu(BLUR, GPU)),
+    Example(
+        "gpu.threads-outside-blocks",
+        gpu(BLUR, D.split("x", "x", "xi", 32).gpu_threads("xi")),
+        gpu(BLUR, D.split("x", "x", "xi", 32).gpu_blocks("x").gpu_threads("xi")),
+    ),
+    Example(
+        "gpu.nested-blocks",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").gpu_blocks("y")),
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").gpu_threads("y")),
+    ),
+    Example(
+        "gpu.nested-threads",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "xi").gpu_threads("y")),
+        gpu(BLUR, GPU.func("bx").compute_at("by", "xi").serial("y")),
+    ),
+    Example(
+        "gpu.blocks-inside-threads",
+        gpu(BLUR, TILED.reorder("xi", "x", "yi", "y").gpu_blocks("x", "y").gpu_threads("yi")),
+        gpu(BLUR, TILED.reorder("xi", "yi", "x", "y").gpu_blocks("x", "y").gpu_threads("yi")),
+    ),
+    Example(
+        "gpu.loop-between",
+        gpu(BLUR, TILED.reorder("xi", "x", "yi", "y").gpu_blocks("x", "y").gpu_threads("xi")),
+        gpu(BLUR, TILED.reorder("xi", "yi", "x", "y").gpu_blocks("x", "y").gpu_threads("xi")),
+    ),
+    Example(
+        "gpu.dimensions",
+        gpu(
+            BLUR, D.split("x", "x", "xi", 8).split("y", "y", "yi", 8).gpu_blocks(*"xy", "xi", "yi")
+        ),
+        gpu(BLUR, D.split("x", "x", "xi", 8).split("y", "y", "yi", 8).gpu_blocks("x", "y", "yi")),
+    ),
+    Example(
+        "gpu.level-between",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "y").gpu_threads("x")),
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").gpu_threads("x")),
+    ),
+    Example(
+        "gpu.parallel-in-kernel",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "x").parallel("y")),
+        gpu(BLUR, GPU.func("bx").compute_root().parallel("y")),
+    ),
+    Example(
+        "gpu.kernel-in-parallel",
+        gpu(BLUR, TILED.parallel("y").gpu_blocks("x").gpu_threads("xi", "yi")),
+        gpu(BLUR, TILED.serial("y").gpu_blocks("x").gpu_threads("xi", "yi")),
+    ),
+    Example(
+        "gpu.thread-extent",
+        gpu(BLUR, D.gpu_blocks("y").gpu_threads("x")),
+        gpu(BLUR, D.split("x", "x", "xi", 32).gpu_blocks("y", "x").gpu_threads("xi")),
+    ),
+    Example(
+        "gpu.threads-per-block",
+        gpu(
+            BLUR,
+            D.gpu_tile("x", "y", "xi", "yi", 32, 31)
+            .func("bx")
+            .compute_at("by", "x")
+            .gpu_threads("x", "y"),
+        ),
+        gpu(
+            BLUR,
+            D.gpu_tile("x", "y", "xi", "yi", 32, 30)
+            .func("bx")
+            .compute_at("by", "x")
+            .gpu_threads("x", "y"),
+        ),
+    ),
+    Example(
+        "gpu.block-dimension",
+        gpu(VOLUME, schedule(VOLUME).gpu_tile("x", "y", "z", "xi", "yi", "zi", 2, 2, 65)),
+        gpu(VOLUME, schedule(VOLUME).gpu_tile("x", "y", "z", "xi", "yi", "zi", 2, 2, 64)),
+    ),
+    Example("gpu.grid-dimension", _tall(65536), _tall(65535)),
+    Example(
+        "gpu.allocation-size",
+        gpu(BLUR, D.gpu_blocks("y").func("bx").compute_at("by", "y")),
+        gpu(BLUR, D.gpu_blocks("y").func("bx").compute_at("by", "x")),
+    ),
+    Example("gpu.shared-bytes", _shared(31), _shared(30)),
+    Example("gpu.registers", _strip(509, SM80), _strip(508, SM80)),
+    Example("gpu.occupancy", _strip(127, SM80, width=1024), _strip(126, SM80, width=1024)),
+    Example(
+        "gpu.local-bytes",
+        _strip(262143, SM80, registers=False),
+        _strip(262142, SM80, registers=False),
+    ),
+)
