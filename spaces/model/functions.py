@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from spaces.model.expr import Expr, ExprLike, Op, as_expr, binary, cast, match
-from spaces.model.types import Float32, Float64, Type
+from spaces.model.expr import (
+    Arithmetic,
+    Const,
+    Expr,
+    ExprLike,
+    Op,
+    as_expr,
+    binary,
+    cast,
+    constant,
+    match,
+)
+from spaces.model.types import Float32, Float64, Int32, Type, promote
 
 
 def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike) -> Expr:
-    """``if_true`` where ``condition`` holds, else ``if_false``.
+    """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
+    type of the other one, whatever its own.
 
     Raises:
         TypeError: ``condition`` is not a condition.
@@ -15,8 +27,16 @@ def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike) -> Expr:
     test = as_expr(condition)
     if not test.type.is_bool:
         raise TypeError(f"select needs a condition first, and `{test}` is {test.type}.")
+    if _is_signed_constant(if_true) and isinstance(if_false, Arithmetic):
+        if_true = cast(as_expr(if_false).type, if_true)
+    elif _is_signed_constant(if_false) and isinstance(if_true, Arithmetic):
+        if_false = cast(as_expr(if_true).type, if_false)
     a, b = match(if_true, if_false)
     return Op(a.type, "select", (test, a, b))
+
+
+def _is_signed_constant(value: ExprLike) -> bool:
+    return isinstance(value, Const) and value.type.is_int
 
 
 def min(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
@@ -32,9 +52,34 @@ def max(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
 
 
 def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
-    """``value`` limited to ``[low, high]``; the limits take the type of ``value``."""
+    """``value`` limited to ``[low, high]``; the limits take the type of ``value``.
+
+    Raises:
+        TypeError: a limit has a type whose values that of ``value`` does not hold.
+    """
     v = as_expr(value)
-    return max(min(v, cast(v.type, as_expr(high, v.type))), cast(v.type, as_expr(low, v.type)))
+    return max(min(v, _lossless(v, high)), _lossless(v, low))
+
+
+def _lossless(value: Expr, limit: ExprLike) -> Expr:
+    """A limit in the type of the value that it limits."""
+    given = as_expr(limit, value.type)
+    kept = (
+        value.type.holds(int(given.value))
+        if isinstance(given, Const) and not given.type.is_float
+        else promote(value.type, given.type) == value.type and not _loses_sign(value, given)
+    )
+    if not kept:
+        raise TypeError(
+            f"clamp limits `{value}`, which is {value.type}, by `{given}`, which is {given.type}; "
+            "cast one of them."
+        )
+    return cast(value.type, given)
+
+
+def _loses_sign(value: Expr, limit: Expr) -> bool:
+    """Whether ``limit`` is unsigned and too wide for the signed type of ``value``."""
+    return value.type.is_int and limit.type.is_uint and limit.type.bits >= value.type.bits
 
 
 def _math(name: str, *values: ExprLike) -> Expr:
@@ -75,8 +120,24 @@ def log(x: ExprLike) -> Expr:
 
 
 def pow(x: ExprLike, y: ExprLike) -> Expr:
-    """``x`` raised to ``y``."""
+    """``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its own type, as
+    Halide does.
+    """
+    exponent = as_expr(y)
+    if _is_signed_constant(exponent) and isinstance(exponent, Const):
+        return _integer_power(as_expr(x), int(exponent.value))
     return _math("pow", x, y)
+
+
+def _integer_power(base: Expr, exponent: int) -> Expr:
+    """Repeated squaring, in the order of Halide's multiplications."""
+    if exponent <= 0:
+        one = cast(base.type, constant(1, Int32))
+        return one if exponent == 0 else one / _integer_power(base, -exponent)
+    if exponent == 1:
+        return base
+    half = _integer_power(base, exponent >> 1)
+    return half * half * base if exponent & 1 else half * half
 
 
 def floor(x: ExprLike) -> Expr:
