@@ -208,6 +208,7 @@ class _Statements:
 
     def statement(self, statement: Statement) -> None:
         """Emit one statement."""
+        self.values.forget_memory()
         match statement:
             case Block(body=body):
                 for part in body:

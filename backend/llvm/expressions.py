@@ -66,7 +66,9 @@ class Expressions:
     types: Mapping[str, Type]
     _fixed_names: frozenset[str] = field(init=False)
     _fixed: dict[Expr, bool] = field(init=False, factory=dict)
+    _reads: dict[Expr, bool] = field(init=False, factory=dict)
     _scopes: list[dict[Key, Value]] = field(init=False)
+    _read: dict[Key, Value] = field(init=False, factory=dict)
     _addresses: list[dict[Any, Value]] = field(init=False)
     _entry_buffers: frozenset[str] = field(init=False)
 
@@ -83,6 +85,10 @@ class Expressions:
         yield
         self._scopes.pop()
         self._addresses.pop()
+
+    def forget_memory(self) -> None:
+        """What was read may have changed: the next statement reads it again."""
+        self._read = {}
 
     def index(self, expr: Expr) -> Value:
         """A scalar coordinate in 64 bits."""
@@ -117,13 +123,16 @@ class Expressions:
             stack.pop()
             fixed = self._is_fixed(key[0])
             scope = self._scopes[0] if fixed else self._scopes[-1]
-            place = self.entry if fixed else self.here
-            scope[key] = self._node(key, place)
+            if self._reads_memory(key[0]):
+                scope = self._read
+            scope[key] = self._node(key, self.entry if fixed else self.here)
         value = self._known(wanted)
         assert value is not None
         return value
 
     def _known(self, key: Key) -> Value | None:
+        if key in self._read:
+            return self._read[key]
         for scope in reversed(self._scopes):
             if key in scope:
                 return scope[key]
@@ -143,6 +152,13 @@ class Expressions:
                     fixed = all(self._is_fixed(c) for c in expr.children)
             self._fixed[expr] = fixed
         return self._fixed[expr]
+
+    def _reads_memory(self, expr: Expr) -> bool:
+        """Whether a value depends on what buffers hold."""
+        if expr not in self._reads:
+            reads = isinstance(expr, Load)
+            self._reads[expr] = reads or any(self._reads_memory(c) for c in expr.children)
+        return self._reads[expr]
 
     @staticmethod
     def _needs(key: Key) -> list[Key]:

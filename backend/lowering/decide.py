@@ -4,7 +4,8 @@ and from where to where.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -12,7 +13,7 @@ from backend.lowering.simplify import folded
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
 from spaces.model.algebra import FormulaError, evaluate
-from spaces.model.expr import Call, Const, Expr, Op, Variable, constant, walk
+from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.schedule import LoopKind
@@ -137,7 +138,7 @@ class Decisions:
         return rewrite(value, lambda node: self._node(node, inside, sight))
 
     def _node(self, node: Expr, inside: Inside, sight: Sight) -> Expr:
-        if isinstance(node, Op) and self._is_candidate(node, inside):
+        if self._is_candidate(node, inside):
             if node in self._chosen:
                 return self._chosen[node]
             choice = self._choose(node, inside, sight)
@@ -146,8 +147,8 @@ class Decisions:
                 return choice
         return folded(node)
 
-    def _is_candidate(self, node: Op, inside: Inside) -> bool:
-        if node.name not in _CLAIMS or node.args[0].type != Int32:
+    def _is_candidate(self, node: Expr, inside: Inside) -> bool:
+        if not _claims(node):
             return False
         names = self._variables(node)
         if names is None or self.var.name not in names or names & inside.splittable:
@@ -164,7 +165,7 @@ class Decisions:
     def _own_variables(self, node: Expr) -> frozenset[str] | None:
         if isinstance(node, Variable):
             return frozenset((node.name,))
-        if isinstance(node, Call) or not isinstance(node, Const | Op):
+        if not isinstance(node, Const | Op | Cast):
             return None
         names: frozenset[str] = frozenset()
         for child in node.children:
@@ -174,9 +175,9 @@ class Decisions:
             names |= below
         return names
 
-    def _choose(self, node: Op, inside: Inside, sight: Sight) -> Expr | None:
+    def _choose(self, node: Expr, inside: Inside, sight: Sight) -> Expr | None:
         """What a test comes to where its claims hold; the limits they need are noted."""
-        for choice, claims in _CLAIMS[node.name](*node.args):
+        for choice, claims in _claims(node):
             if not all(sight.sees(claim >= 0) for claim in claims):
                 continue
             limits = [self._limit(claim, inside) for claim in claims]
@@ -226,40 +227,35 @@ class Decisions:
         return changed(statement)
 
 
-_Claims = Iterator[tuple[Expr, tuple[Expr, ...]]]
+_Claims: TypeAlias = list[tuple[Expr, tuple[Expr, ...]]]
+"""Values that an expression may take, each with what must not be negative for that."""
 
 
-def _minimum(a: Expr, b: Expr) -> _Claims:
-    yield a, (b - a,)
-    yield b, (a - b,)
-
-
-def _maximum(a: Expr, b: Expr) -> _Claims:
-    yield a, (a - b,)
-    yield b, (b - a,)
-
-
-def _modulo(a: Expr, b: Expr) -> _Claims:
-    yield a, (a, b - 1 - a)
+def _claims(node: Expr) -> _Claims:
+    """The values that a test of coordinates may take; none for what is no such test."""
+    match node:
+        case Cast(type=to, value=Op(name="abs", args=(a,))) if to == a.type == Int32:
+            minus = constant(0, Int32) - a
+            return [(a, (a,)), (minus, (minus,))]
+        case Op(name=name, args=(a, b)) if name in _CLAIMS and a.type == Int32:
+            return _CLAIMS[name](a, b)
+    return []
 
 
 def _less(a: Expr, b: Expr) -> _Claims:
-    yield constant(True, Bool), (b - a - 1,)
-    yield constant(False, Bool), (a - b,)
+    return [(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]
 
 
 def _at_most(a: Expr, b: Expr) -> _Claims:
-    yield constant(True, Bool), (b - a,)
-    yield constant(False, Bool), (a - b - 1,)
+    return [(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b - 1,))]
 
 
-_CLAIMS = {
-    "min": _minimum,
-    "max": _maximum,
-    "mod": _modulo,
+_CLAIMS: Mapping[str, Callable[[Expr, Expr], _Claims]] = {
+    "min": lambda a, b: [(a, (b - a,)), (b, (a - b,))],
+    "max": lambda a, b: [(a, (a - b,)), (b, (b - a,))],
+    "mod": lambda a, b: [(a, (a, b - 1 - a))],
     "lt": _less,
     "le": _at_most,
     "gt": lambda a, b: _less(b, a),
     "ge": lambda a, b: _at_most(b, a),
 }
-"""For each operator the values it may take, each with what must not be negative for that."""
