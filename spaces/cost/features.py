@@ -285,15 +285,15 @@ class Features:
         args = self.func(stage.func).args
         moved: set[str] = set()
         for reader in self.stages:
-            if reader.func != stage.func and _is_inside(reader, loop):
+            reads = [a for a in reader.work.accesses if a.buffer == stage.func]
+            if reads and reader.func != stage.func and _is_inside(reader, loop):
                 outer = self.moved_vars(reader, loop)
-                for access in reader.work.accesses:
-                    if access.buffer == stage.func:
-                        moved |= {
-                            arg
-                            for arg, index in zip(args, access.indices, strict=True)
-                            if any(index.step(var) for var in outer)
-                        }
+                for access in reads:
+                    moved |= {
+                        arg
+                        for arg, index in zip(args, access.indices, strict=True)
+                        if any(index.step(var) for var in outer)
+                    }
         return frozenset(moved)
 
     def element_bytes(self, buffer: str) -> int:
