@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+import attrs
+
 from apps.errors import Stop, WrongUsage
-from spaces.model.pipeline import Pipeline
+from spaces.model.pipeline import Estimate, Pipeline
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
@@ -73,3 +75,10 @@ def parse_ranges(text: str) -> Ranges:
         if extent < 1:
             raise WrongUsage(f"The size {text} has no elements; every extent must be at least 1.")
     return ranges
+
+
+def at_size(pipeline: Pipeline, ranges: Mapping[str, Ranges]) -> Pipeline:
+    """The same pipeline with other estimates, for schedules that suit another size."""
+    kept = [e for e in pipeline.estimates if e.buffer not in ranges]
+    given = [Estimate(buffer, sizes) for buffer, sizes in ranges.items()]
+    return attrs.evolve(pipeline, estimates=(*kept, *given))
