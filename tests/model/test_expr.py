@@ -1,0 +1,181 @@
+"""Expressions: one node a structure, comparisons, hashing, pickling and printing."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import pickle
+import threading
+import weakref
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaces.model import functions as fn
+from spaces.model.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
+from spaces.model.func import Var
+from spaces.model.rewrite import rewrite, substitute, variables
+from spaces.model.types import Bool, Float32, Float64, Int32, UInt8
+
+X, Y = Var("x"), Var("y")
+
+
+@st.composite
+def exprs(draw: st.DrawFn) -> Expr:
+    """Small int32 expressions."""
+    leaf = st.one_of(st.sampled_from([X, Y]), st.integers(-3, 3).map(as_expr))
+    pool = [draw(leaf), draw(leaf)]
+    for _ in range(draw(st.integers(0, 5))):
+        a, b = draw(st.sampled_from(pool)), draw(st.sampled_from(pool))
+        pool.append(
+            draw(
+                st.sampled_from(
+                    [
+                        *(a + b, a - b, a * b, a / b, a % b, fn.min(a, b), fn.max(a, b)),
+                        *(fn.select(a < b, a, b), cast(Int32, cast(UInt8, a))),
+                        Call(Int32, "f", (a, b)),
+                    ]
+                )
+            )
+        )
+    return pool[-1]
+
+
+def test_same_structure_is_the_same_object() -> None:
+    assert X + 1 is X + 1
+    assert Var("x") is X
+    assert X + 1 is not X + 2
+    assert Call(Int32, "f", (X,)) is Call(Int32, "f", (X,))
+    assert constant(1, Int32) is not constant(1, UInt8)
+    assert Const(Float32, 1) is Const(Float32, 1.0)
+    assert constant(-0.0, Float32) is not constant(0.0, Float32)
+    assert constant(math.nan, Float32) is constant(math.nan, Float32)
+
+
+@given(exprs(), exprs())
+def test_equality_is_identity_of_structure(a: Expr, b: Expr) -> None:
+    assert bool(a == b) is (a is b)
+    assert bool(a != b) is (a is not b)
+    assert (a == b).type == Bool
+    assert len({a, b}) == (1 if a is b else 2)
+    assert ((a, 1) == (b, 1)) is (a is b)
+
+
+def test_comparison_with_a_promoted_twin_is_not_equality() -> None:
+    narrow, wide = constant(4, UInt8), constant(4, Int32)
+    assert not bool(narrow == wide)
+    assert bool(narrow != wide)
+    assert not bool(constant(0.1, Float32) == constant(0.1, Float64))
+
+
+@given(exprs())
+def test_copies_are_the_same_object(expr: Expr) -> None:
+    assert pickle.loads(pickle.dumps(expr)) is expr
+    assert copy.deepcopy(expr) is expr
+    assert copy.copy(expr) is expr
+
+
+@given(exprs())
+def test_walk_visits_operands_first_and_once(expr: Expr) -> None:
+    seen: list[Expr] = []
+    for node in walk(expr):
+        assert all(any(c is s for s in seen) for c in node.children)
+        assert all(node is not s for s in seen)
+        seen.append(node)
+    assert seen[-1] is expr
+
+
+@given(exprs())
+def test_rewriting_nothing_and_there_and_back(expr: Expr) -> None:
+    assert rewrite(expr, lambda n: n) is expr
+    swapped = substitute(expr, {"x": Y, "y": X})
+    assert substitute(swapped, {"x": Y, "y": X}) is expr
+    assert set(variables(expr)) <= {"x", "y"}
+
+
+def test_nodes_without_users_are_forgotten() -> None:
+    forgotten = weakref.ref(X * 12345 + 678)
+    gc.collect()
+    assert forgotten() is None
+
+
+def test_threads_share_nodes() -> None:
+    found: list[Expr] = []
+
+    def build() -> None:
+        expr: Expr = X
+        for i in range(300):
+            expr = expr * 3 + i
+        found.append(expr)
+
+    threads = [threading.Thread(target=build) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(f is found[0] for f in found)
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (X + Y * 2, "x + y*2"),
+        ((X + Y) * 2, "(x + y)*2"),
+        (X - (Y - 1), "x - (y - 1)"),
+        (X - Y - 1, "x - y - 1"),
+        (X / 2 % 3, "x/2 % 3"),
+        (fn.min(X, 3), "min(x, 3)"),
+        ((X < 3) & (Y >= 1) | ~(X == Y), "x < 3 & y >= 1 | !(x == y)"),
+        (cast(UInt8, X), "uint8(x)"),
+        (Call(Int32, "f", (X + 1, Y)), "f(x + 1, y)"),
+        (fn.select(X > 0, X, -1), "select(x > 0, x, -1)"),
+        (X * -1, "x*(-1)"),
+        (as_expr(True), "true"),
+        (fn.sqrt(X), "sqrt(float32(x))"),
+    ],
+)
+def test_printing(expr: Expr, text: str) -> None:
+    assert str(expr).replace(" ", "") == text.replace(" ", "")
+
+
+def test_integer_quotients_stay_integers_and_float_floors() -> None:
+    assert X // 2 is X / 2
+    half = cast(Float32, X) // 2
+    assert half is fn.floor(cast(Float32, X) / 2)
+    assert 7 // X is as_expr(7) / X
+
+
+def test_conditions_have_no_truth_value() -> None:
+    with pytest.raises(TypeError, match="use select"):
+        bool(X < 3)
+    with pytest.raises(TypeError, match="use select"):
+        max(X, Y)
+    with pytest.raises(TypeError, match="`x` has no truth value"):
+        bool(X)
+
+
+def test_what_is_no_expression_is_refused() -> None:
+    with pytest.raises(TypeError, match="'s' of type str is not an expression"):
+        as_expr("s")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        X + "s"  # type: ignore[operator]
+    with pytest.raises(TypeError, match="`and` combines conditions only"):
+        X & (X > 1)
+    with pytest.raises(TypeError, match="select needs a condition"):
+        fn.select(X, 1, 2)
+
+
+def test_constants_are_cast_at_once() -> None:
+    assert cast(UInt8, 300) is constant(44, UInt8)
+    assert cast("int8", 200) is constant(-56, cast("int8", 0).type)
+    assert cast(Float32, 1) is constant(1.0, Float32)
+    assert cast(Int32, X) is X
+    assert isinstance(constant(0.1, Float32), Const)
+    assert float(constant(0.1, Float32).value) == 0.10000000149011612
+
+
+def test_variables_are_told_apart_by_type() -> None:
+    assert Variable(UInt8, "x") is not X
