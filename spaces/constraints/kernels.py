@@ -162,7 +162,11 @@ def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:
 
 
 def _threads(func: str, stage: int, path: tuple[LoopVar, ...], simplify: Simplifier) -> ThreadLoops:
-    places = [i for i, loop in enumerate(path) if loop.kind is LoopKind.GPU_THREAD][::-1]
+    places = [
+        i
+        for i, loop in enumerate(path)
+        if loop.kind is LoopKind.GPU_THREAD and (loop.func, loop.stage) == (func, stage)
+    ][::-1]
     extents = tuple(largest(path[i].extent, path[:i], simplify) for i in places)
     return ThreadLoops(func, stage, tuple(path[i] for i in places), extents)
 

@@ -281,6 +281,13 @@ class Placements:
                     interval = Interval(reached.min, high)
                 visited.append(interval)
             box = self._union(box, tuple(visited))
+        for name, interval in zip(function.args, box, strict=True):
+            if not interval.is_bounded:
+                raise UnboundedError(
+                    f"No limits are found for what the loops of {function.name} visit along "
+                    f"{name}; split or fuse fewer loops.",
+                    function.name,
+                )
         return box
 
     def _united(self, a: Interval, b: Interval) -> Interval:

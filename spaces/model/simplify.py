@@ -369,10 +369,20 @@ class Simplifier:
                 high = min(known_highs)
             return (low, high)
         if atom.name == "div":
-            numerator = self.lower(self.polynomial(atom.args[0]), 2)
-            divisor = self.lower(self.polynomial(atom.args[1]), 2)
-            if None not in (numerator, divisor) and min(numerator or 0, divisor or 0) >= 0:
-                return (0, None)
+            return self._quotient_range(atom)
+        return (None, None)
+
+    def _quotient_range(self, atom: Op) -> tuple[int | None, int | None]:
+        numerator, divisor = (self.polynomial(a) for a in atom.args)
+        low, least = self.lower(numerator, 2), self.lower(divisor, 2)
+        if divisor.constant is not None and divisor.constant > 0:
+            negated = self.lower(numerator.scaled(-1), 2)
+            return (
+                None if low is None else low // divisor.constant,
+                None if negated is None else -negated // divisor.constant,
+            )
+        if low is not None and least is not None and min(low, least) >= 0:
+            return (0, None)
         return (None, None)
 
 

@@ -137,8 +137,8 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 blocks <= limit,
-                "The block loop {loop} of the kernel of {kernel} makes {blocks} blocks along {axis} of the "
-                "grid; {device} allows {limit} (compute capability {capability}).",
+                "The block loop {loop} of the kernel of {kernel} makes {blocks} blocks along "
+                "{axis} of the grid; {device} allows {limit} (compute capability {capability}).",
                 "Choose a larger tile, or reorder the block loops: the innermost is x, along "
                 "which a grid may be longest.",
                 stage=kernel.stage,

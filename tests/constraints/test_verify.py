@@ -1,0 +1,275 @@
+"""Verdicts on schedules as people write them, and what they say."""
+
+import json
+
+import pytest
+from attrs import evolve
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces import device, verify
+from spaces.constraints.devices import GpuDevice
+from spaces.constraints.occupancy import occupancy
+from spaces.constraints.verdict import CheckedSchedule, Illegal
+from spaces.model.algebra import evaluate
+from spaces.model.directives import schedule
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.text import parse_schedule
+from tests.constraints import algorithms
+from tests.model.pipelines import blur, box, diamond
+from tests.model.random_directives import directive_sequences
+from tests.strategies import schedules, stencil_pipelines
+
+CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
+BLUR = algorithms.blur(1536, 2560)
+
+
+def rules(text: str, on: str = "cpu", pipeline: Pipeline = BLUR) -> set[str]:
+    verdict = verify(pipeline, parse_schedule(text, pipeline), device(on))
+    return {v.rule for v in verdict.violations}
+
+
+LEGAL = {
+    "the default": ("", "cpu"),
+    "all at root": ("bx.compute_root()", "cpu"),
+    "[S19] Fig. 1": (
+        "by.tile(x, y, xo, yo, xi, yi, 256, 32).vectorize(xi, 8).parallel(yo)\n"
+        "bx.compute_at(by, xo).vectorize(x, 8)",
+        "cpu",
+    ),
+    "a sliding window": ("bx.store_root().compute_at(by, y)", "cpu"),
+    "a sliding window in strips": (
+        "by.split(y, y, yi, 32).parallel(y)\nbx.store_at(by, y).compute_at(by, yi)",
+        "cpu",
+    ),
+    "a folded window": (
+        "bx.store_root().compute_at(by, y).fold_storage(y, 4)",
+        "cpu",
+    ),
+    "a fused parallel loop": (
+        "by.tile(x, y, xi, yi, 64, 64).fuse(x, y, t).parallel(t)\nbx.compute_at(by, t)",
+        "cpu",
+    ),
+    "lanes of their own bx": ("by.vectorize(x, 8)\nbx.compute_at(by, x_v)", "cpu"),
+    "unrolled lines": (
+        "by.unroll(y, 4)\nbx.store_at(by, y).compute_at(by, y_u)",
+        "cpu",
+    ),
+    "one pixel a thread": ("by.gpu_tile(x, y, xi, yi, 32, 8)", "sm_75"),
+    "a shared tile": (
+        "by.gpu_tile(x, y, xi, yi, 32, 8)\nbx.compute_at(by, x).gpu_threads(x, y)",
+        "sm_75",
+    ),
+    "two kernels": (
+        "by.gpu_tile(x, y, xi, yi, 32, 8)\nbx.compute_root().gpu_tile(x, y, xi, yi, 16, 16)",
+        "sm_75",
+    ),
+    "a kernel and a CPU stage": (
+        "by.parallel(y)\nbx.compute_root().gpu_tile(x, y, xi, yi, 16, 16)",
+        "sm_75",
+    ),
+    "no kernel at all": ("by.parallel(y)", "sm_75"),
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_hand_schedules_are_legal(name: str):
+    assert rules(*LEGAL[name]) == set()
+
+
+ILLEGAL = {
+    "a stage twice inside": (
+        "by.vectorize(y)\nbx.compute_at(by, xo)",
+        "cpu",
+        {"call.compute-level"},
+    ),
+    "every fault of the records at once": (
+        "by.split(x, xo, xi, 0).parallel(y)\nbx.store_root().compute_at(by, y).fold_storage(z, 2)",
+        "cpu",
+        {"order.factor", "race.shared-storage", "storage.fold-dimension"},
+    ),
+    "every fault of the nest at once": (
+        "by.gpu_tile(x, y, xi, yi, 64, 32)\nbx.compute_root().unroll(x).vectorize(y)",
+        "sm_75",
+        {"gpu.threads-per-block", "kind.unroll-extent", "kind.vector-extent"},
+    ),
+    "an output as wide as a tile is not": (
+        "by.split(x, x, xi, 2048)",
+        "cpu",
+        {"bounds.smaller-than-tile"},
+    ),
+    "whole tiles over the end": (
+        "by.split(x, x, xi, 1000, TailStrategy::RoundUp)",
+        "cpu",
+        {"bounds.output-overrun", "bounds.image-overrun"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_all_violations_are_found_at_once(name: str):
+    text, on, expected = ILLEGAL[name]
+    assert rules(text, on) == expected
+
+
+def only_violation(verdict):
+    assert len(verdict.violations) == 1
+    return verdict.violations[0]
+
+
+def test_block_widened_by_a_stencil_is_explained():
+    pipeline = algorithms.corner()
+    s = schedule(pipeline).gpu_tile("x", "y", "xi", "yi", 32, 32)
+    s = s.func("p").compute_at("q", "x").gpu_threads("x", "y")
+    violation = only_violation(verify(pipeline, s.schedule, SM80))
+    assert violation.rule == "gpu.threads-per-block"
+    assert (violation.func, violation.stage, violation.loop) == ("q", 0, "x")
+    assert violation.values["threads"] == 1089
+    assert violation.values["limit"] == 1024
+    assert "33 x 33 = 1089 threads a block" in violation.message
+    assert "p must cover q's tile of 32 x 32 plus 1 along x and 1 along y" in violation.message
+    assert "sm_80 allows 1024 (compute capability 8.0)" in violation.message
+
+
+def test_levels_that_would_be_legal_are_listed():
+    text = "by.split(y, y, yi, 4)\nbx.compute_at(by, yo)"
+    violation = only_violation(verify(BLUR, parse_schedule(text, BLUR), CPU))
+    assert violation.values["legal"] == "root, by.y, by.yi, by.x"
+    assert violation.message == (
+        "bx is computed at by.yo, which does not enclose every use of bx (by by). "
+        "Levels that do: root, by.y, by.yi, by.x."
+    )
+
+
+def test_a_loop_that_a_split_replaced_is_told():
+    text = "by.split(y, yo, yi, 8)"
+    s = schedule(BLUR, parse_schedule(text, BLUR)).parallel("y").schedule
+    message = only_violation(verify(BLUR, s, CPU)).message
+    assert "by names y, which is no loop there (y has become yo and yi)" in message
+
+
+def test_numbers_at_the_estimates_are_said_to_be():
+    text = "by.split(x, x, xi, 1000, TailStrategy::RoundUp)"
+    verdict = verify(BLUR, parse_schedule(text, BLUR), CPU)
+    overrun = next(v for v in verdict.violations if v.rule == "bounds.output-overrun")
+    assert overrun.values["excess"] == 2000 - 1536
+    assert overrun.message.endswith("(At the estimated sizes by.extent.0 = 1536.)")
+
+
+def test_without_estimates_sizes_become_requirements():
+    pipeline = algorithms.blur()
+    text = "by.split(x, x, xi, 32, TailStrategy::RoundUp).split(y, y, yi, 8)"
+    verdict = verify(pipeline, parse_schedule(text, pipeline), CPU)
+    assert isinstance(verdict, CheckedSchedule)
+    found = {r.rule: r for r in verdict.requirements}
+
+    def holds(rule: str, width: int, height: int) -> bool:
+        sizes = {"by.extent.0": width, "by.extent.1": height}
+        return bool(evaluate(found[rule].condition, sizes))
+
+    assert holds("bounds.output-overrun", 64, 100)
+    assert not holds("bounds.output-overrun", 65, 100)
+    assert holds("bounds.smaller-than-tile", 64, 8)
+    assert not holds("bounds.smaller-than-tile", 64, 7)
+    assert "at least 8 wide along y" in found["bounds.smaller-than-tile"].message
+
+
+def test_verdict_is_a_record_with_a_truth_value_and_json():
+    legal = verify(BLUR, Schedule.default(BLUR), CPU)
+    assert legal
+    assert legal.legal
+    assert legal.json() == {"legal": True, "violations": []}
+    with pytest.raises(FrozenInstanceError):
+        legal.schedule = None
+    illegal = verify(BLUR, schedule(BLUR).split("x", "x", "xi", 0).schedule, CPU)
+    assert not illegal
+    assert not illegal.legal
+    assert isinstance(illegal, Illegal)
+    told = json.loads(json.dumps(illegal.json()))
+    assert told["legal"] is False
+    assert set(told["violations"][0]) == {"rule", "func", "stage", "loop", "message", "values"}
+    assert told["violations"][0]["values"]["factor"] == 0
+    assert str(illegal).startswith("order.factor: by splits x by 0. A factor is at least 1")
+
+
+class TestSegment:
+    """[S20] 2.1: a tile of 32 x 12 of Z, whose producer W needs four more lines."""
+
+    pipeline = algorithms.segment()
+
+    @pytest.fixture
+    def fused(self) -> Schedule:
+        """K nested in W's threads (Fig. 4): only W is shared."""
+        s = schedule(self.pipeline).gpu_tile("x", "y", "xi", "yi", 32, 12)
+        s = s.func("W").compute_at("Z", "x").gpu_threads("x", "y")
+        s = s.func("K").compute_at("W", "x")
+        return s.func("E").compute_root().schedule
+
+    def test_block_and_shared_memory_are_those_of_the_paper(self, fused: Schedule):
+        verdict = verify(self.pipeline, fused, SM75)
+        assert isinstance(verdict, CheckedSchedule)
+        (kernel,) = verdict.kernels
+        assert [evaluate(e, {}) for e in kernel.block] == [32, 16, 1]
+        assert evaluate(kernel.threads_per_block, {}) == 512
+        assert evaluate(kernel.shared_bytes, {}) == 2048
+
+    def test_verify_counts_threads(self, fused: Schedule):
+        assert isinstance(SM75, GpuDevice)
+        smaller = evolve(SM75, max_threads_per_block=511)
+        violation = only_violation(verify(self.pipeline, fused, smaller))
+        assert violation.values["threads"] == 512
+        assert "32 x 16 = 512" in violation.message
+        assert "W must cover Z's tile of 32 x 12 plus 4 along y" in violation.message
+        assert verify(self.pipeline, fused, evolve(SM75, max_threads_per_block=512))
+
+    def test_verify_counts_shared_bytes(self, fused: Schedule):
+        assert isinstance(SM75, GpuDevice)
+        smaller = evolve(SM75, max_shared_bytes_per_block=2047)
+        violation = only_violation(verify(self.pipeline, fused, smaller))
+        assert violation.rule == "gpu.shared-bytes"
+        assert violation.values["bytes"] == 2048
+        assert "W 32 x 16 x 4" in violation.message
+        assert verify(self.pipeline, fused, evolve(SM75, max_shared_bytes_per_block=2048))
+
+    def test_occupancy_is_full(self, fused: Schedule):
+        assert isinstance(SM75, GpuDevice)
+        (kernel,) = verify(self.pipeline, fused, SM75).kernels
+        threads = evaluate(kernel.threads_per_block, {})
+        shared = evaluate(kernel.shared_bytes, {})
+        assert occupancy(SM75, threads, 64, shared).fraction == 1.0
+
+    def test_overlapping_tiles_share_both_stages(self):
+        """Fig. 3: tiles of 4 x 4 make blocks of 4 x 8, and share K[3*4*8] and W[4*8]."""
+        s = schedule(self.pipeline).gpu_tile("x", "y", "xi", "yi", 4, 4)
+        for func in ("W", "K"):
+            s = s.func(func).compute_at("Z", "x").gpu_threads("x", "y")
+        verdict = verify(self.pipeline, s.func("E").compute_root().schedule, SM75)
+        (kernel,) = verdict.kernels
+        assert [evaluate(e, {}) for e in kernel.block] == [4, 8, 1]
+        assert {a.func: evaluate(a.elements, {}) for a in kernel.shared} == {
+            "K": 3 * 4 * 8,
+            "W": 4 * 8,
+        }
+
+
+@settings(max_examples=100)
+@given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from([CPU, SM75]))
+def test_anything_that_can_be_written_gets_a_verdict(data, pipeline, on):
+    written = data.draw(directive_sequences(pipeline, 6)).schedule
+    verdict = verify(pipeline, written, on)
+    assert verdict.legal == (not verdict.violations)
+    for violation in verdict.violations:
+        assert violation.message
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_well_formed_serial_schedules_are_legal_but_for_tails(data):
+    """These schedules run, value by value, in the tests of loop nests; only an output's tail may
+    reach over its end.
+    """
+    pipeline = data.draw(stencil_pipelines(3))
+    verdict = verify(pipeline, data.draw(schedules(pipeline)), CPU)
+    assert {v.rule for v in verdict.violations} <= {"bounds.output-overrun"}
