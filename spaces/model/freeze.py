@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.func import (
     Definition,
     DefinitionError,
@@ -171,7 +171,9 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
 
     stages = tuple(
         Stage(
-            args=tuple(frozen(a) for a in d.args),
+            args=tuple(
+                frozen(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
+            ),
             value=frozen(d.value),
             rvars=tuple(
                 ReductionVar(r.name, frozen(r.min), frozen(r.extent)) for r in _reduction_vars(d)
@@ -180,6 +182,17 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
         for d in func.definitions
     )
     return Function(names[id(func)], func.args, func.type, stages)
+
+
+def _as_place(arg: Expr, name: str) -> Expr:
+    """A left-hand coordinate. Alone stands only the Func's own Var, over which a loop runs, or an
+    RVar; a parameter, a size, or another dimension's Var is an expression (``p + 0``).
+    """
+    if not isinstance(arg, Variable) or isinstance(arg, RVar):
+        return arg
+    if arg.name == name and not isinstance(arg, ScalarVariable):
+        return arg
+    return Op(arg.type, "add", (arg, constant(0, arg.type)))
 
 
 def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:

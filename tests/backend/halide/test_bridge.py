@@ -285,6 +285,24 @@ def test_scalars_sizes_and_funcs_without_dimensions() -> None:
     assert ours["g"].tolist() == theirs["g"].tolist() == [10 - (1 << 62)] * 2
 
 
+def test_updates_at_one_place_run_over_no_loop() -> None:
+    image, place = ImageParam(UInt8, 1, "image"), Param(Int32, "place", 3)
+    f, diagonal = Func("f"), Func("diagonal")
+    f[X] = fn.cast(Int32, image[X])
+    f[place] += 10
+    f[image.width() - 1] = 7
+    diagonal[X, Y] = 0
+    diagonal[X, X] = X + 1
+    built = pipeline([f, diagonal])
+    assert [s.dimensions for s in built.function("f").stages] == [("x",), (), ()]
+    assert [s.dimensions for s in built.function("diagonal").stages] == [("x", "y"), ("x",)]
+    sizes = {"f": (6,), "diagonal": (3, 3)}
+    data = {"image": np.zeros(6, np.uint8)}
+    assert evaluate(built, data, sizes=sizes)["f"].tolist() == [0, 0, 0, 10, 0, 7]
+    assert np.array_equal(evaluate(built, data, sizes=sizes)["diagonal"], np.diag([1, 2, 3]))
+    both(built, None, data, sizes)
+
+
 def test_names_that_halide_keeps_for_itself() -> None:
     underscore, select = Var("_0"), Func("select")
     select[underscore, Var("__outermost")] = underscore * 2
