@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from backend.lowering.constants import evaluated
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
@@ -66,12 +67,15 @@ class _Pass:
         return If(condition, body, otherwise)
 
     def value(self, value: Expr) -> Expr:
-        """The value with simpler coordinates and conditions; its arithmetic stays as written."""
+        """The value with simpler coordinates and conditions, constants evaluated; the rest of its
+        arithmetic stays as written.
+        """
 
         def simpler(node: Expr) -> Expr:
             if isinstance(node, Call):
                 return node.with_children(tuple(self.known(a) for a in node.args))
-            return folded(self.known(node) if is_comparison_of_coordinates(node) else node)
+            simple = self.known(node) if is_comparison_of_coordinates(node) else node
+            return folded(evaluated(simple))
 
         return rewrite(value, simpler)
 
