@@ -1,0 +1,243 @@
+"""Directives on schedules, compared with what Halide makes of the same directives."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spaces.model.directives import Directives, schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, RDom, Var
+from spaces.model.schedule import (
+    INLINE,
+    ROOT,
+    DomainOrder,
+    Fold,
+    Fuse,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Schedule,
+    Split,
+    Tail,
+)
+from tests.model.pipelines import X, Y, Z, blur, box
+
+BLUR, BOX = blur(), box()
+
+
+def cube() -> Func:
+    f = Func("f")
+    f[X, Y, Z] = X + Y + Z
+    return f
+
+
+CUBE = pipeline(cube())
+
+
+def order(directives: Directives) -> DomainOrder:
+    return directives.schedule.of(directives.selected).stages[directives.stage]
+
+
+def shown(directives: Directives) -> str:
+    """Loops outermost first, kinds other than serial before the name."""
+    return " ".join(
+        loop.name if loop.kind is LoopKind.SERIAL else f"{loop.kind}:{loop.name}"
+        for loop in order(directives).loops
+    )
+
+
+def test_default_schedules() -> None:
+    default = Schedule.default(BOX)
+    assert [(f.name, str(f.compute), str(f.store)) for f in default.funcs] == [
+        ("repeat_edge", "inline", "inline"),
+        ("blur_x", "inline", "inline"),
+        ("hist", "root", "root"),
+        ("blur_y", "root", "root"),
+    ]
+    assert default.of("hist").stages[0].names == ("y", "x")
+    assert default.of("hist").stages[1].names == ("y", "x", "r.y", "r.x")
+
+
+@pytest.mark.parametrize(
+    ("directives", "loops"),
+    [
+        (schedule(CUBE).split(X, "xo", "xi", 8), "z y xo xi"),
+        (schedule(CUBE).parallel(X).split(X, "xo", "xi", 8), "z y parallel:xo parallel:xi"),
+        # Halide: the fused loop stands where the inner one stood and keeps its kind.
+        (schedule(CUBE).fuse(X, Z, "t"), "y t"),
+        (schedule(CUBE).fuse(Z, X, "t"), "t y"),
+        (schedule(CUBE).parallel(Z).fuse(X, Z, "t"), "y t"),
+        (schedule(CUBE).parallel(X).fuse(X, Z, "t"), "y parallel:t"),
+        (schedule(CUBE).reorder(Z, X), "x y z"),
+        (schedule(CUBE).reorder(Y, X), "z x y"),
+        (schedule(CUBE).tile(X, Y, "xi", "yi", 8, 4), "z y x yi xi"),
+        (schedule(CUBE).tile(X, Y, "xo", "yo", "xi", "yi", 8, 4), "z yo xo yi xi"),
+        (schedule(CUBE).tile(X, Y, Z, "a", "b", "c", 8, 4, 2), "z y x c b a"),
+        (schedule(CUBE).vectorize(X, 8), "z y x vectorized:x_v"),
+        (schedule(CUBE).unroll(Y, 2), "z y unrolled:y_u x"),
+        (schedule(CUBE).parallel(Z, 4), "parallel:z z_p y x"),
+        (schedule(CUBE).parallel(Z).serial(Z), "z y x"),
+        (schedule(CUBE).gpu_tile(X, "xo", "xi", 8), "z y gpu_block:xo gpu_thread:xi"),
+        (
+            schedule(CUBE).gpu_tile(X, Y, "xi", "yi", 8, 4),
+            "z gpu_block:y gpu_block:x gpu_thread:yi gpu_thread:xi",
+        ),
+        (
+            schedule(CUBE).gpu_tile(X, Y, Z, "a", "b", "c", "d", "e", "f", 8, 4, 2),
+            "gpu_block:c gpu_block:b gpu_block:a gpu_thread:f gpu_thread:e gpu_thread:d",
+        ),
+        (schedule(CUBE).gpu_blocks(Y, Z).gpu_threads(X), "gpu_block:z gpu_block:y gpu_thread:x"),
+        (schedule(CUBE).loops(X, Loop("q", LoopKind.PARALLEL)), "parallel:q x"),
+    ],
+)
+def test_loops(directives: Directives, loops: str) -> None:
+    assert shown(directives) == loops
+
+
+def test_records_of_splits_and_fuses() -> None:
+    made = schedule(CUBE).tile(X, Y, "xi", "yi", 8, "ty", Tail.ROUND_UP).fuse("x", "y", "t")
+    assert order(made).splits == (
+        Split("x", "x", "xi", 8, Tail.ROUND_UP),
+        Split("y", "y", "yi", "ty", Tail.ROUND_UP),
+        Fuse("x", "y", "t"),
+    )
+    assert order(schedule(CUBE).split(X, X, "xi", Var("n"), "guard_with_if")).splits == (
+        Split("x", "x", "xi", "n", Tail.GUARD_WITH_IF),
+    )
+
+
+def test_what_is_written_is_recorded_even_if_senseless() -> None:
+    assert shown(schedule(CUBE).parallel("q")) == "parallel:q z y x"
+    assert shown(schedule(CUBE).reorder("q", Z)) == "z q y x"
+    assert shown(schedule(CUBE).split("q", "a", "b", 0)) == "z y x a b"
+    assert shown(schedule(CUBE).split(X, Y, Y, 4)) == "z y y y"
+    assert shown(schedule(CUBE).reorder(X, X)) == "z y x x"
+
+
+# Each row as Halide 21's print_loop_nest places g, read by f.
+LEVELS = [
+    (lambda g: g.compute_at("f", X), "f.x", "f.x"),
+    (lambda g: g.compute_at("f", X).compute_root().compute_at("f", Y), "f.y", "f.y"),
+    (lambda g: g.store_root().compute_root().compute_at("f", Y), "f.y", "root"),
+    (lambda g: g.compute_root().store_root().compute_at("f", Y), "f.y", "root"),
+    (lambda g: g.store_at("f", Y).compute_at("f", X).compute_at("f", Y), "f.y", "f.y"),
+    (lambda g: g.compute_at("f", Y).store_at("f", Y).compute_at("f", X), "f.x", "f.y"),
+    (lambda g: g.store_at("f", Y).compute_root(), "root", "f.y"),
+    (lambda g: g.compute_at("f", X).compute_inline(), "inline", "inline"),
+]
+
+
+@pytest.mark.parametrize(("directives", "compute", "store"), LEVELS)
+def test_storage_follows_until_it_is_placed(directives: Any, compute: str, store: str) -> None:
+    x, y = X, Y
+    g, f = Func("g"), Func("f")
+    g[x, y] = x * y
+    f[x, y] = g[x, y] + g[x, y + 1]
+    found = directives(schedule(pipeline(f)).func(g)).schedule.of("g")
+    assert (str(found.compute), str(found.store)) == (compute, store)
+
+
+def test_a_base_with_storage_elsewhere_keeps_it() -> None:
+    base = schedule(BLUR).func("blur_x").compute_at("blur_y", X).store_root().schedule
+    again = schedule(BLUR, base).func("blur_x").compute_at("blur_y", Y).schedule.of("blur_x")
+    assert (again.compute, again.store) == (LoopLevel("blur_y", "y"), ROOT)
+
+
+def test_memory_and_folds() -> None:
+    made = schedule(BLUR).func("blur_x").store_in("stack").fold_storage(Y, 4)
+    made = made.fold_storage(X, 8).fold_storage(Y, 2)
+    found = made.schedule.of("blur_x")
+    assert found.memory is Memory.STACK
+    assert found.folds == (Fold("x", 8), Fold("y", 2))
+    assert found.compute == INLINE
+
+
+def test_directives_change_only_the_selected_stage() -> None:
+    made = schedule(BOX).func("hist").update().vectorize(X, 8)
+    default = Schedule.default(BOX)
+    assert made.schedule.of("hist").stages[0] == default.of("hist").stages[0]
+    assert made.schedule.of("hist").stages[1].names == ("y", "x", "x_v", "r.y", "r.x")
+    assert made.schedule.of("blur_y") == default.of("blur_y")
+    assert schedule(BOX).schedule == default
+
+
+def test_rvars_are_named_by_their_objects() -> None:
+    r = RDom([(0, 3), (0, 3)], "r")
+    made = schedule(BOX).func("hist").update(0).unroll(r.x).reorder(X, r.y)
+    assert shown(made) == "y r.y x unrolled:r.x"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error", "message"),
+    [
+        (lambda: schedule(BLUR).func("blur"), KeyError, "no Func 'blur' to schedule"),
+        (lambda: schedule(BOX).func("hist").update(1), IndexError, "has 1 update stages"),
+        (lambda: schedule(BLUR).split(X, X, "xi", 2.5), TypeError, "2.5 is not a factor"),
+        (lambda: schedule(BLUR).split(3, X, "xi", 2), TypeError, "3 is not a name"),
+        (lambda: schedule(BLUR).tile(X, Y, 8), TypeError, "tile takes x, y"),
+        (lambda: schedule(BLUR).tile(X, Y, 8, 8, "xi", "yi"), TypeError, "tile takes x, y"),
+        (lambda: schedule(BLUR).gpu_tile(X, 8), TypeError, "gpu_tile takes"),
+        (lambda: schedule(BLUR).split(X, X, "xi", 2, "ragged"), ValueError, "not a valid Tail"),
+    ],
+)
+def test_mistakes(mistake: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        mistake()
+
+
+_DIRECTIVES = ["split", "fuse", "reorder", "parallel", "unroll", "vectorize", "tile"]
+
+
+@st.composite
+def legal_steps(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
+    """Directives that Halide accepts on ``cube``. Inner loops are not split or fused further:
+    Halide does not print loops of one iteration.
+    """
+    loops, constant, steps = ["x", "y", "z"], list[str](), list[tuple[str, tuple[Any, ...]]]()
+    for number in range(draw(st.integers(1, 6))):
+        name = draw(st.sampled_from(_DIRECTIVES))
+        a, b = draw(st.permutations(loops))[:2] if len(loops) > 1 else (loops[0], loops[0])
+        inner = [f"i{number}", f"j{number}"]
+        whole = not {a, b} & set(constant)
+        if name == "split" and a not in constant:
+            steps.append((name, (a, a, inner[0], 4)))
+            loops.append(inner[0])
+            constant.append(inner[0])
+        elif name == "tile" and a != b and whole:
+            steps.append((name, (a, b, *inner, 4, 4)))
+            loops += inner
+            constant += inner
+        elif name == "fuse" and a != b and whole:
+            steps.append((name, (a, b, inner[0])))
+            loops = [n for n in loops if n not in (a, b)] + [inner[0]]
+        elif name == "reorder":
+            count = draw(st.integers(1, len(loops)))
+            steps.append((name, tuple(draw(st.permutations(loops))[:count])))
+        elif name == "parallel" or (name in ("unroll", "vectorize") and a in constant):
+            steps.append((name, (a,)))
+    return steps
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=legal_steps())
+def test_loops_are_those_that_halide_makes(
+    capfd: pytest.CaptureFixture[str], steps: list[tuple[str, tuple[Any, ...]]]
+) -> None:
+    hl = pytest.importorskip("halide", reason="the peer is an optional dependency")
+    peer, ours = hl.Func("f"), schedule(CUBE)
+    x, y, z = (hl.Var(n) for n in "xyz")
+    peer[x, y, z] = x + y + z
+    for name, args in steps:
+        getattr(peer, name)(*(hl.Var(a) if isinstance(a, str) else a for a in args))
+        ours = getattr(ours, name)(*args)
+    capfd.readouterr()
+    peer.print_loop_nest()
+    printed = "".join(capfd.readouterr())
+    loops = re.findall(r"^ +(for|parallel|vectorized|unrolled) (?:[\w$.]*\.)?(\w+)", printed, re.M)
+    assert shown(ours) == " ".join(n if kind == "for" else f"{kind}:{n}" for kind, n in loops)
