@@ -1,4 +1,8 @@
-"""Schedules of array pipelines as values: enumerate, count, rank, verify and compile them."""
+"""Schedules of array pipelines as values: enumerate, count, rank, verify and compile them.
+
+Some names are those of Python's builtins (``min``, ``sum``, ``abs`` ...), as they are Halide's:
+import what you need by name, or the package, never everything.
+"""
 
 from spaces.constraints.devices import Device, device, device_names
 from spaces.constraints.lattice import legal_mask
@@ -11,8 +15,146 @@ from spaces.constraints.verdict import (
     Violation,
 )
 from spaces.constraints.verify import verify
+from spaces.model import boundary
+from spaces.model.chain import directive_calls
+from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Expr, cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import DefinitionError, Func, ImageParam, Param, RDom, Var
+from spaces.model.functions import (
+    abs,
+    ceil,
+    clamp,
+    cos,
+    exp,
+    floor,
+    log,
+    max,
+    min,
+    pow,
+    select,
+    sin,
+    sqrt,
+    tan,
+)
+from spaces.model.levels import LevelError
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.nest_text import format_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.reductions import maximum, minimum, sum
+from spaces.model.schedule import LoopKind, LoopLevel, Memory, Schedule, Tail
+from spaces.model.serialize import DocumentError, from_json, to_json
+from spaces.model.syntax import ScheduleSyntaxError
+from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.transformers import (
+    ChangeLoopType,
+    Deinline,
+    Inline,
+    Move,
+    MoveCompute,
+    MoveError,
+    MoveStorage,
+    ReorderLoops,
+    SplitLoop,
+    moves,
+    replay,
+)
+from spaces.model.tree import format_tree, schedule_tree, well_formed
+from spaces.model.types import (
+    Bool,
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Type,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+)
 
 __all__ = [
+    # Writing an algorithm down
+    "Func",
+    "Var",
+    "RDom",
+    "ImageParam",
+    "Param",
+    "Expr",
+    "pipeline",
+    "Pipeline",
+    "DefinitionError",
+    # Element types
+    "Type",
+    "Bool",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Float32",
+    "Float64",
+    # Functions on expressions
+    "select",
+    "min",
+    "max",
+    "clamp",
+    "cast",
+    "abs",
+    "sqrt",
+    "exp",
+    "log",
+    "pow",
+    "sin",
+    "cos",
+    "tan",
+    "floor",
+    "ceil",
+    "sum",
+    "maximum",
+    "minimum",
+    "boundary",
+    # Schedules, and the directives that make them
+    "schedule",
+    "Directives",
+    "Schedule",
+    "LoopKind",
+    "LoopLevel",
+    "Memory",
+    "Tail",
+    # Schedules and pipelines as text and documents
+    "format_schedule",
+    "parse_schedule",
+    "ScheduleSyntaxError",
+    "directive_calls",
+    "to_json",
+    "from_json",
+    "DocumentError",
+    # What a schedule means
+    "loop_nest",
+    "LoopNest",
+    "LevelError",
+    "format_nest",
+    "schedule_tree",
+    "format_tree",
+    "well_formed",
+    # Moves between schedules
+    "moves",
+    "replay",
+    "Move",
+    "MoveError",
+    "SplitLoop",
+    "ChangeLoopType",
+    "ReorderLoops",
+    "MoveCompute",
+    "MoveStorage",
+    "Inline",
+    "Deinline",
     # Which schedules are legal
     "verify",
     "legal_mask",
