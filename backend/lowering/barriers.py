@@ -4,11 +4,13 @@ A kernel's body is a sequence of *parts*: perfect nests of thread loops, and cod
 loops. All of a block's threads pass from part to part together, so a barrier between two parts is
 reached by all of them. One is needed where a part reads what was written since the last barrier, or
 writes what was read or written since; around a loop the accesses of one iteration stand before the
-next. Only a part that comes round again need not wait for its own writes: what two of its rounds
-both write, the same thread writes, or the same value.
+next.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -19,30 +21,34 @@ from backend.lowering.statements import (
     buffers_read,
     buffers_written,
     map_bodies,
+    own_expressions,
     walk_statements,
 )
-from backend.program import Allocate, Barrier, Block, For, If, LoopProgram, Statement
+from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
+from spaces.model.expr import Expr, walk
 from spaces.model.schedule import LoopKind
+
+_Access: TypeAlias = tuple[str, int]
+"""A buffer, and who accesses it: nobody waits for an access of his own."""
 
 
 @frozen
 class _Accesses:
-    """Buffers that some thread has read since the last barrier, and those that it has written, each
-    with the part that did.
-    """
+    """Reads and writes since the last barrier."""
 
-    read: frozenset[str] = frozenset()
-    written: frozenset[tuple[str, int]] = frozenset()
+    read: frozenset[_Access] = frozenset()
+    written: frozenset[_Access] = frozenset()
 
     def __or__(self, other: _Accesses) -> _Accesses:
         return _Accesses(self.read | other.read, self.written | other.written)
 
     def conflict(self, later: _Accesses) -> bool:
         """Whether ``later`` must wait until these are done."""
-        return any(
-            buffer in later.read or any(buffer == b and part != p for b, p in later.written)
-            for buffer, part in self.written
-        ) or any(buffer in self.read for buffer, _ in later.written)
+        return _meet(self.written, later.read | later.written) or _meet(self.read, later.written)
+
+
+def _meet(earlier: frozenset[_Access], later: frozenset[_Access]) -> bool:
+    return any(a == b and who != other for a, who in earlier for b, other in later)
 
 
 def insert_barriers(program: LoopProgram) -> LoopProgram:
@@ -97,15 +103,27 @@ class _Inserter:
         return part, before | accesses
 
     def _accesses(self, part: Statement) -> _Accesses:
+        """What a part reads and writes.
+
+        Two rounds of it do not wait for each other's writes: what both write, the same thread
+        writes, or the same value. Where it reads nothing of a buffer but the element that it
+        writes (an update in place), neither do they wait for reads.
+        """
         inside = tuple(walk_statements(part))
-        read = frozenset(name for s in inside for name in buffers_read(s))
-        written = frozenset(name for s in inside for name in buffers_written(s))
-        return _Accesses(
-            read & self.shared, frozenset((name, id(part)) for name in written & self.shared)
-        )
+        places = _places(inside)
+        written = {(s.buffer, id(part)) for s in inside if isinstance(s, Store)}
+        read = {
+            (name, id(part) if len(places[name]) == 1 else -id(part))
+            for s in inside
+            for name in buffers_read(s)
+        }
+        return _Accesses(self._about(read), self._about(written))
+
+    def _about(self, accesses: Iterable[_Access]) -> frozenset[_Access]:
+        return frozenset(access for access in accesses if access[0] in self.shared)
 
     def _loop(self, loop: For, before: _Accesses) -> tuple[Statement, _Accesses]:
-        bounds = _Accesses(read=frozenset(buffers_read(loop)) & self.shared)
+        bounds = _Accesses(read=self._about((name, -id(loop)) for name in buffers_read(loop)))
         if not before.conflict(bounds):
             together, after = self._rounds(loop, before | bounds)
             apart, own = self._rounds(loop, bounds)
@@ -123,6 +141,18 @@ class _Inserter:
             if entry | after == entry:
                 return evolve(loop, body=body), entry
             entry |= after
+
+
+def _places(inside: tuple[Statement, ...]) -> dict[str, set[Expr]]:
+    """The index expressions with which each buffer is accessed."""
+    places: dict[str, set[Expr]] = {}
+    for statement in inside:
+        if isinstance(statement, Store):
+            places.setdefault(statement.buffer, set()).add(statement.index)
+        for node in walk(*own_expressions(statement)):
+            if isinstance(node, Load):
+                places.setdefault(node.buffer, set()).add(node.index)
+    return places
 
 
 def _barriers(statement: Statement) -> int:

@@ -88,7 +88,9 @@ def _inside(
 ) -> Directives:
     kinds = [probe.kind(place) for place in legal]
     in_thread = [LoopKind.GPU_THREAD in kinds[: i + 1] for i in range(len(kinds))]
-    stores = [i for i in _levels_in_kernels(kinds) if i <= level and in_thread[i] == in_thread[level]]
+    stores = [
+        i for i in _levels_in_kernels(kinds) if i <= level and in_thread[i] == in_thread[level]
+    ]
     store = legal[draw(st.sampled_from(stores))]
     directives = directives.compute_at(legal[level].func, legal[level].loop)
     directives = directives.store_at(store.func, store.loop)

@@ -1,0 +1,53 @@
+"""Compiling and running GPU schedules in tests, against the reference that knows no schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.cuda.program import CudaExecutor
+from backend.reference import evaluate
+from spaces.model.directives import Directives
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+ORDERS: tuple[CudaExecutor, ...] = (
+    Emulator("forward"),
+    Emulator("reverse"),
+    Emulator("shuffled", seed=7),
+)
+"""All orders in which the emulator runs threads."""
+
+
+def image(pipeline: Pipeline, name: str, *extents: int) -> NDArray[Any]:
+    """An image with the extents given, innermost first; floats lie in [0, 1]."""
+    generator = np.random.default_rng(len(name) + sum(extents))
+    type = next(i.type for i in pipeline.images if i.name == name)
+    shape = tuple(reversed(extents))
+    if type.is_float:
+        return generator.random(shape).astype(type.dtype)
+    return generator.integers(type.min_value, type.max_value, shape, type.dtype, endpoint=True)
+
+
+def check(
+    pipeline: Pipeline,
+    schedule: Schedule | Directives,
+    inputs: Mapping[str, NDArray[Any]],
+    sizes: Mapping[str, Sequence[int | tuple[int, int]]],
+    params: Mapping[str, int] | None = None,
+    executors: Sequence[CudaExecutor] = ORDERS,
+) -> GpuPipeline:
+    """Compile and run on each executor; every bit must be that of the reference."""
+    plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
+    compiled = compile_gpu(pipeline, plain)
+    expected = evaluate(pipeline, inputs, params, sizes)
+    for executor in executors:
+        outputs = compiled.run(inputs, params, sizes, executor=executor)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(outputs[name], values, err_msg=f"{name} on {executor}")
+    return compiled

@@ -1,0 +1,154 @@
+"""Barriers: as many as needed, none divergent, and what happens without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from backend.cuda.errors import SanitizerError
+from backend.cuda.host import host_program
+from backend.cuda.kernel import CudaModule
+from backend.cuda.printer import PrintedProgram, print_kernels
+from backend.cuda.program import CudaExecutor
+from backend.cuda.sanitizers import SanitizedEmulator
+from backend.gpu_program import GpuProgram
+from backend.lowering.gpu_passes import GPU_PASSES, lower_gpu
+from backend.lowering.statements import walk_statements
+from backend.program import Barrier
+from backend.reference import evaluate
+from spaces.model.directives import Directives, schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import UInt16
+from tests.backend.cuda import gpu_pipelines
+from tests.backend.cuda.gpu_runs import ORDERS, image
+from tests.backend.cuda.test_gpu_schedules import BLUR, PRODUCTS, STAGES, UNSHARP
+
+
+def barriers(pipeline: Pipeline, build: Callable[[Pipeline], Directives]) -> list[int]:
+    """The number of barriers in each kernel's text."""
+    program = lower_gpu(loop_nest(pipeline, build(pipeline).schedule))
+    return [
+        sum(isinstance(s, Barrier) for s in walk_statements(kernel.body))
+        for kernel in program.kernels
+    ]
+
+
+@pytest.mark.parametrize(
+    ("build", "counts"),
+    [
+        (BLUR["inline"], [0]),
+        (BLUR["per thread"], [0]),
+        (BLUR["two kernels"], [0, 0]),
+        (BLUR["shared"], [1]),
+        (BLUR["shared, by one thread"], [1]),
+        # One between writing a row and reading it, one before the next round overwrites.
+        (BLUR["rows"], [2]),
+        (BLUR["columns in a thread"], [0]),
+    ],
+)
+def test_blur_has_the_barriers_it_needs(
+    build: Callable[[Pipeline], Directives], counts: list[int]
+) -> None:
+    assert barriers(gpu_pipelines.blur(), build) == counts
+
+
+def test_each_producer_has_its_barrier() -> None:
+    assert barriers(gpu_pipelines.three_stages(), STAGES["both shared"]) == [2]
+    assert barriers(gpu_pipelines.unsharp(), UNSHARP["all shared"]) == [3]
+
+
+def test_a_sum_in_place_needs_no_barrier_in_its_loop() -> None:
+    assert barriers(gpu_pipelines.products(), PRODUCTS["in shared memory"]) == [2]
+
+
+def crossing() -> Pipeline:
+    """The second stage reads its neighbors' values of the first, in this row and the next."""
+    source = ImageParam(UInt16, 2, "input")
+    x, y = Var("x"), Var("y")
+    first, second = Func("first"), Func("second")
+    first[x, y] = source[x, y] * 3
+    second[x, y] = first[x - 1, y] + first[x + 1, y] + first[x, y + 1]
+    return pipeline(second)
+
+
+def in_tiles(p: Pipeline) -> Directives:
+    d = schedule(p).gpu_tile("x", "y", "xi", "yi", 8, 4)
+    return d.func("first").compute_at("second", "x").gpu_threads("x", "y")
+
+
+def in_rows(p: Pipeline) -> Directives:
+    """Rows one after the other, of which two are kept: each is overwritten in its turn."""
+    d = schedule(p).tile("x", "y", "xi", "yi", 8, 4).gpu_blocks("x", "y").gpu_threads("xi")
+    d = d.func("first").compute_at("second", "yi").store_at("second", "x")
+    return d.gpu_threads("x").fold_storage("y", 2)
+
+
+class Crossing:
+    """The pipeline under a schedule, compiled without the pass that inserts barriers."""
+
+    def __init__(self, build: Callable[[Pipeline], Directives]) -> None:
+        self.pipeline = crossing()
+        passes = {name: each for name, each in GPU_PASSES.items() if name != "barriers"}
+        nest = loop_nest(self.pipeline, build(self.pipeline).schedule)
+        self.bare = self._printed(lower_gpu(nest, passes))
+        self.whole = self._printed(lower_gpu(nest))
+
+    @staticmethod
+    def _printed(program: GpuProgram) -> tuple[GpuProgram, PrintedProgram]:
+        types = {buffer.name: buffer.type for buffer in program.buffers}
+        return program, print_kernels(program, types)
+
+    def is_right(self, printed: tuple[GpuProgram, PrintedProgram], executor: CudaExecutor) -> bool:
+        """Whether a run on 16 by 12 elements gives the values of the reference."""
+        program, texts = printed
+        picture = image(self.pipeline, "input", 18, 14)
+        values = {
+            "second.min.0": 1,
+            "second.min.1": 1,
+            "second.stride.1": 16,
+            "second.extent.0": 16,
+            "second.extent.1": 12,
+            "input.min.0": 0,
+            "input.min.1": 1,
+            "input.stride.1": 18,
+        }
+        output = np.zeros((12, 16), np.uint16)
+        steps = host_program(program.body, texts, {}, values).steps
+        executor.run(texts.module, steps, {"input": picture, "second": output}, {})
+        sizes = {"second": ((1, 16), (1, 12)), "input": ((0, 18), (1, 14))}
+        expected = evaluate(self.pipeline, {"input": picture}, sizes=sizes)
+        return np.array_equal(output, expected["second"])
+
+
+@pytest.mark.parametrize("build", [in_tiles, in_rows])
+def test_without_barriers_some_order_gives_wrong_values(
+    build: Callable[[Pipeline], Directives],
+) -> None:
+    case = Crossing(build)
+    assert "__syncthreads" not in case.bare[1].module.source
+    assert not all(case.is_right(case.bare, executor) for executor in ORDERS)
+    assert all(case.is_right(case.whole, executor) for executor in ORDERS)
+
+
+@pytest.mark.parametrize(("build", "count"), [(in_tiles, 1), (in_rows, 2)])
+def test_without_any_one_barrier_there_is_a_race(
+    build: Callable[[Pipeline], Directives], count: int
+) -> None:
+    case = Crossing(build)
+    program, printed = case.whole
+    sanitizer = SanitizedEmulator("thread")
+    assert case.is_right(case.whole, sanitizer)
+    parts = printed.module.source.split("__syncthreads();")
+    assert len(parts) == count + 1
+    for number in range(1, count + 1):
+        text = "__syncthreads();".join([*parts[: number - 1], parts[number - 1] + parts[number]])
+        text = "__syncthreads();".join([text, *parts[number + 1 :]])
+        module = CudaModule(text, printed.module.kernels)
+        with pytest.raises(SanitizerError, match="data race"):
+            case.is_right((program, evolve(printed, module=module)), sanitizer)

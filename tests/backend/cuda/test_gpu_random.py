@@ -1,0 +1,71 @@
+"""Random stencil pipelines under random GPU schedules, and what the rules say of their kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from backend.compile import SizeError
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.lowering.gpu_errors import GpuLoweringError
+from backend.lowering.gpu_passes import lower_gpu
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.kernels import kernels
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate as number
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+
+IMAGE = np.random.default_rng(0).integers(-1000, 1000, (60, 220), dtype=np.int32)
+PLACE = ((-70, 220), (-30, 60))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Pipeline, Schedule]:
+    algorithm = draw(stencil_chains())
+    return algorithm, draw(gpu_schedules(algorithm))
+
+
+@settings(max_examples=25)
+@given(cases(), st.data())
+def test_random_schedules_compute_the_pipeline(
+    case: tuple[Pipeline, Schedule], data: st.DataObject
+) -> None:
+    algorithm, schedule = case
+    try:
+        compiled = compile_gpu(algorithm, schedule)
+    except GpuLoweringError:
+        assume(False)  # sizes that vary without a limit; the rules refuse them, see below
+    output = algorithm.outputs[0]
+    extents = data.draw(st.tuples(st.integers(3, 14), st.integers(3, 14)))
+    mins = data.draw(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
+    sizes = {output: tuple(zip(mins, extents, strict=True)), "input": PLACE}
+    executor = Emulator(data.draw(st.sampled_from(["forward", "reverse", "shuffled"])))
+    try:
+        outputs = compiled.run({"input": IMAGE}, sizes=sizes, executor=executor)
+    except SizeError:
+        assume(False)
+    expected = evaluate(algorithm, {"input": IMAGE}, sizes=sizes)
+    np.testing.assert_array_equal(outputs[output], expected[output])
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_kernels_are_those_that_the_rules_judged(case: tuple[Pipeline, Schedule]) -> None:
+    algorithm, schedule = case
+    verdict = verify(algorithm, schedule, device("sm_80"))
+    assume(isinstance(verdict, CheckedSchedule))
+    assert isinstance(verdict, CheckedSchedule)
+    lowered = lower_gpu(verdict.nest)  # what is legal lowers
+    judged = kernels(verdict.nest)
+    assert len(judged) == len(lowered.kernels)
+    for kernel, function in zip(judged, lowered.kernels, strict=True):
+        assert tuple(number(extent, {}) for extent in kernel.block) == function.block
+        # The rules count each array in whole units of 16 bytes.
+        padding = sum(-array.nbytes % 16 for array in function.shared)
+        assert number(kernel.shared_bytes, {}) == function.shared_bytes + padding
