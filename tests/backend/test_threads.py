@@ -388,8 +388,9 @@ def test_the_default_pool_is_shared_and_fits_the_machine():
     assert default_pool().address % 64 == 0
 
 
-PREAMBLE = """
+PREAMBLE = '''
 import ctypes, os, sys, threading, time
+from backend.llvm.engine import compile_module
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
 
@@ -403,9 +404,23 @@ def body(closure, index):
     seen.append(index)
     return 0
 
+# Native bodies, as in generated code. (A fork while other threads enter the interpreter for the
+# first time can hang CPython itself.)
+native = compile_module("""
+declare i32 @usleep(i32)
+define i32 @quick(ptr %c, i32 %i) {
+  ret i32 0
+}
+define i32 @slow(ptr %c, i32 %i) {
+  %s = call i32 @usleep(i32 10000)
+  ret i32 0
+}
+""")
+quick, slow = native.address("quick"), native.address("slow")
+
 pool = ThreadPool(3)
 assert RUN(pool.address, body, 0, 100, None) == 0 and sorted(seen) == list(range(100))
-"""
+'''
 
 ENDINGS = {
     "idle": "",
@@ -413,10 +428,6 @@ ENDINGS = {
     "fresh from work": "RUN(pool.address, body, 0, 100, None)",
     "sys.exit": "sys.exit(0)",
     "used by a daemon thread": """
-        @BODY
-        def slow(closure, index):
-            time.sleep(0.01)
-            return 0
         threading.Thread(
             target=RUN, args=(pool.address, slow, 0, 10000, None), daemon=True
         ).start()
@@ -434,17 +445,16 @@ ENDINGS = {
         ending = []
         def work():
             while not ending:
-                RUN(pool.address, quiet, 0, 100, None)
-        quiet = BODY(lambda closure, index: 0)
+                RUN(pool.address, quick, 0, 100, None)
         worker = threading.Thread(target=work)
         worker.start()
         for _ in range(20):
             child = os.fork()
             if child == 0:
                 # The inherited address, before anybody asks the pool for it again.
-                if RUN(pool._address, quiet, 0, 100, None):
+                if RUN(pool._address, quick, 0, 100, None):
                     os._exit(1)
-                os._exit(RUN(pool.address, quiet, 0, 100, None))
+                os._exit(RUN(pool.address, quick, 0, 100, None))
             assert os.waitpid(child, 0)[1] == 0
         ending.append(True)
         worker.join()
