@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -30,21 +31,20 @@ class Timing:
 def interleaved(
     programs: Mapping[str, Callable[[], object]], rounds: int = 15, budget_s: float = 30.0
 ) -> dict[str, Timing]:
-    """Run every program once in each round, after one run of each that does not count.
+    """Time every program once in each round, in an order drawn for the round.
 
-    The order within a round turns by one from round to round. No round begins after ``budget_s``
-    seconds, except that there are always three.
+    A turn begins with a run that does not count, which wakes threads and fills caches with what
+    this program uses instead of what the one before left there. No round begins after
+    ``budget_s`` seconds, except that there are always three.
     """
-    for program in programs.values():
-        program()
-    names = list(programs)
-    times: dict[str, list[float]] = {name: [] for name in names}
+    order = random.Random(0)
+    times: dict[str, list[float]] = {name: [] for name in programs}
     end = time.perf_counter() + budget_s
     for number in range(rounds):
         if number >= 3 and time.perf_counter() > end:
             break
-        turn = number % len(names)
-        for name in (*names[turn:], *names[:turn]):
+        for name in order.sample(list(programs), len(programs)):
+            programs[name]()
             start = time.perf_counter()
             programs[name]()
             times[name].append((time.perf_counter() - start) * 1e3)

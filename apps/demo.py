@@ -1,0 +1,206 @@
+"""``make demo``: the whole road once, from a pipeline to its best schedule, on a photograph."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from apps.catalog import APPS
+from apps.checking import checked
+from apps.commands_space import follow
+from apps.console import heading, line, table
+from apps.errors import Stop
+from apps.files import read_photograph, write_picture, write_text
+from apps.pictures import Array, to_array
+from apps.sizes import at_size
+from apps.timing import interleaved
+from backend.compile import CompiledPipeline, compile_cpu
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.cuda.errors import CudaUnavailable
+from backend.cuda.launch import PycudaExecutor, gpu_available
+from backend.reference import evaluate
+from spaces.constraints.devices import CpuDevice, Device, device
+from spaces.enumerate.board import Limits
+from spaces.enumerate.events import Found
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import search
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.text import format_schedule
+
+OUT = Path("out")
+FINALISTS = 4
+SEARCH_SECONDS = 40.0
+GPU = "sm_80"
+CROP = (96, 128)
+"""Rows and columns on which GPU code is executed by the CPU."""
+
+TOLERANCE = 4e-6
+"""Of floats in [-1, 3] that exp, computed by two libraries, has gone into."""
+
+
+def main() -> None:
+    """Run the demo; what it writes goes to ``out/``."""
+    start = time.perf_counter()
+    try:
+        OUT.mkdir(exist_ok=True)
+        photograph = read_photograph(Path(str(resources.files("apps"))) / "data" / "raccoon.jpg")
+        app = APPS["unsharp"]
+        height, width = photograph.shape[:2]
+        size = ((0, width), (0, height), (0, 3))
+        pipeline = at_size(app.pipeline(), {"input": size, "output": size})
+        image = to_array(photograph, pipeline.image("input"))
+        _introduce(pipeline, width, height)
+        found = _search(pipeline, device("cpu"), "reuse")
+        sharpened = _race(pipeline, found, image)
+        write_picture(OUT / "before.png", photograph)
+        write_picture(OUT / "after.png", app.picture(sharpened))
+        _gpu(pipeline, image)
+    except Stop as stop:
+        sys.exit(str(stop))
+    line(f"\nDone in {time.perf_counter() - start:.0f} s. Look at {OUT}/before.png and after.png.")
+
+
+def _introduce(pipeline: Pipeline, width: int, height: int) -> None:
+    heading("1. The algorithm")
+    line(f"An unsharp mask for a photograph of {width} x {height} pixels: what is computed.")
+    for function in pipeline.functions:
+        line(f"  {function.name}({', '.join(function.args)}) reads {', '.join(function.callees)}")
+
+
+def _search(pipeline: Pipeline, target: Device, cost: str) -> list[Found]:
+    """The best schedules by a cost model, all of them verified."""
+    kind = "CPU" if isinstance(target, CpuDevice) else "GPU"
+    heading(f"\n{2 if kind == 'CPU' else 5}. The space of its schedules for {target.name}")
+    space = ScheduleSpace(pipeline, target)
+    line(f"{space.candidates:.3g} candidates: where to compute, in which order, in which tiles.")
+    start = time.perf_counter()
+    limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)
+    done = follow(search(space, cost, "stagewise", limits))
+    elapsed = time.perf_counter() - start
+    line(
+        f"Search by the cost model `{cost}` scored {done.choices:,} tilings of "
+        f"{done.structures:,} structures in {elapsed:.1f} s."
+    )
+    for found in done.best:
+        start = time.perf_counter()
+        checked(pipeline, found.schedule, target)
+        elapsed = time.perf_counter() - start
+    line(f"Each of the best {len(done.best)} is verified to be legal, in {elapsed * 1e3:.0f} ms:")
+    table(
+        ("rank", "cost", "schedule"),
+        [(i, f.cost, _text(pipeline, f.schedule)) for i, f in enumerate(done.best, start=1)],
+    )
+    return list(done.best)
+
+
+def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
+    """Compile, check and time the best schedules beside the default one; the winner's output."""
+    heading("\n3. Compiled by LLVM, compared with a plain NumPy evaluation")
+    expected = evaluate(pipeline, {"input": image})["output"]
+    contenders = {"default": Schedule.default(pipeline)}
+    contenders |= {f"rank {i}": f.schedule for i, f in enumerate(found, start=1)}
+    compiled = {}
+    for name, schedule in contenders.items():
+        start = time.perf_counter()
+        compiled[name] = compile_cpu(pipeline, checked(pipeline, schedule, device("cpu")))
+        elapsed = time.perf_counter() - start
+        actual = compiled[name].run({"input": image})["output"]
+        line(f"  {name}: compiled in {elapsed:.2f} s, {_agreement(actual, expected)}")
+    return _timed(compiled, image)
+
+
+def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
+    heading("\n4. Timed in turns")
+    buffers = {name: {"output": np.empty_like(image)} for name in compiled}
+    runs = {
+        name: functools.partial(one.run, {"input": image}, out=buffers[name])
+        for name, one in compiled.items()
+    }
+    timings = interleaved(runs, budget_s=15)
+    winner = min(timings, key=lambda name: timings[name].median_ms)
+    table(
+        ("schedule", "median ms", "times faster than the default"),
+        [
+            (name, timing.median_ms, timings["default"].ratio_to(timing))
+            for name, timing in timings.items()
+        ],
+    )
+    text = format_schedule(compiled[winner].schedule, compiled[winner].pipeline)
+    write_text(OUT / "unsharp.sched", text + "\n")
+    line(f"The fastest, {winner}, is written to {OUT}/unsharp.sched:\n{text}")
+    return buffers[winner]["output"]
+
+
+def _gpu(pipeline: Pipeline, image: Array) -> None:
+    """Search for a GPU, generate CUDA, read its resources, and execute it on a crop."""
+    best = _search(pipeline, device(GPU), "occupancy")[0]
+    heading(f"\n6. CUDA C for {GPU}")
+    compiled = compile_gpu(pipeline, checked(pipeline, best.schedule, device(GPU)), GPU)
+    write_text(OUT / "unsharp.cu", compiled.source)
+    lines = compiled.source.count("\n")
+    line(f"{len(compiled.kernels)} kernels, {lines} lines, written to {OUT}/unsharp.cu.")
+    _show_resources(compiled)
+    rows, columns = CROP
+    crop = np.ascontiguousarray(image[:, :rows, :columns])
+    sizes = {"output": [columns, rows, 3]}
+    expected = evaluate(pipeline, {"input": crop}, sizes=sizes)["output"]
+    if shutil.which("g++"):
+        actual = compiled.run({"input": crop}, sizes=sizes, executor=Emulator())["output"]
+        line(
+            f"Executed on the CPU, on a crop of {columns} x {rows}: {_agreement(actual, expected)}."
+        )
+    available, reason = gpu_available()
+    if available:
+        actual = compiled.run({"input": crop}, sizes=sizes, executor=PycudaExecutor())["output"]
+        line(f"Executed on {reason}: {_agreement(actual, expected)}.")
+    else:
+        line(f"Not launched on a GPU: {reason}.")
+
+
+def _show_resources(compiled: GpuPipeline) -> None:
+    try:
+        resources = compiled.resources()
+    except CudaUnavailable as error:
+        line(f"Registers are not counted: {error}.")
+        return
+    table(
+        ("kernel", "block", "registers", "shared bytes", "spilled bytes"),
+        [
+            (
+                kernel.name,
+                " x ".join(map(str, kernel.block)),
+                resources[kernel.name].registers,
+                resources[kernel.name].shared_bytes,
+                resources[kernel.name].spill_store_bytes,
+            )
+            for kernel in compiled.kernels
+        ],
+    )
+
+
+def _agreement(actual: Array, expected: Array) -> str:
+    """How far apart two outputs are.
+
+    Raises:
+        Stop: further than floats may be.
+    """
+    apart = float(np.max(np.abs(actual.astype(np.float64) - expected.astype(np.float64))))
+    if not apart <= TOLERANCE:
+        raise Stop(f"The output differs from the reference by {apart:.3g}, more than {TOLERANCE}.")
+    return f"equal to the reference within {apart:.1g}"
+
+
+def _text(pipeline: Pipeline, schedule: Schedule) -> str:
+    return format_schedule(schedule, pipeline).replace("\n", "; ")
+
+
+if __name__ == "__main__":
+    main()
