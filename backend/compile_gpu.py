@@ -90,8 +90,8 @@ class GpuPipeline:
         outputs = Outputs.make(self.pipeline, arguments, out or {})
         if outputs.are_empty():
             return outputs.results()
-        images = image_arrays(self.pipeline, arguments, outputs.written)
         values = self._values(arguments)
+        images = image_arrays(self.pipeline, arguments, outputs.written)
         host = host_program(self.program.body, self._printed, self._parts, values)
         runner = Emulator() if executor is None else executor
         buffers = {**images, **outputs.written, **host.arrays}

@@ -31,7 +31,7 @@ def cases(draw: st.DrawFn) -> tuple[Pipeline, Schedule]:
     return algorithm, draw(gpu_schedules(algorithm))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(cases(), st.data())
 def test_random_schedules_compute_the_pipeline(
     case: tuple[Pipeline, Schedule], data: st.DataObject
