@@ -94,6 +94,22 @@ class HalidePipeline:
             LoweringError: Halide refuses the schedule.
             RealizationError: Halide refuses the arguments, for instance an image too small.
         """
+        return self.prepare(inputs, params, sizes, target)()
+
+    def prepare(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        target: str = HOST,
+    ) -> Callable[[], dict[str, Array]]:
+        """Compile, and take the arguments of :meth:`realize`; each call of what is returned runs
+        once more, into the same arrays.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+            LoweringError: Halide refuses the schedule.
+        """
         arguments = bind(self.pipeline, inputs, params, sizes)
         chosen = hl.Target(target)
         with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
@@ -107,9 +123,13 @@ class HalidePipeline:
             for name in self.pipeline.outputs
         }
         buffers = [_buffer(array, arguments.ranges[name]) for name, array in outputs.items()]
-        with failing_as(RealizationError, f"Halide fails to run {self.pipeline.name}"):
-            self._built.realize(buffers, chosen)
-        return outputs
+
+        def run() -> dict[str, Array]:
+            with failing_as(RealizationError, f"Halide fails to run {self.pipeline.name}"):
+                self._built.realize(buffers, chosen)
+            return outputs
+
+        return run
 
     def loop_nest(self) -> str:
         """What Halide's ``print_loop_nest`` prints.
