@@ -8,6 +8,8 @@ solver does not answer in time is told as unknown.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -18,6 +20,8 @@ from attrs import field, frozen
 from spaces.constraints.clauses import Clause, clauses
 from spaces.constraints.devices import Device
 from spaces.constraints.universe import Choice, Option, Universe
+from spaces.model.expr import Expr
+from spaces.model.rewrite import variables
 from spaces.model.smt import condition
 
 Term = Any
@@ -59,29 +63,64 @@ def encode(universe: Universe, device: Device, *, timeout_ms: int = 10_000) -> E
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
     chosen: dict[tuple[str, Option], Term] = {}
-    numbers: dict[str, Term] = {}
     for decision in universe.decisions:
         terms = [z3.Bool(f"{decision.name} = {option}") for option in decision.options]
         solver.add(z3.PbEq([(term, 1) for term in terms], 1))
         chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
-        if decision.is_numeric:
-            numbers[decision.name] = _number(decision.options, terms)
+    formulas = _Formulas(universe, chosen)
     table = clauses(universe, device)
     labels: dict[Label, Term] = {}
     for clause in table:
         label = Label(clause.rule, clause.func)
         in_force = labels.setdefault(label, z3.Bool(str(label)))
         case = [chosen[decision, option] for decision, option in clause.case]
-        solver.add(z3.Implies(z3.And(in_force, *case), condition(clause.holds, numbers)))
+        solver.add(z3.Implies(z3.And(in_force, *case), formulas.term(clause.holds)))
     return Encoded(universe, table, solver, chosen, labels)
 
 
-def _number(options: tuple[Option, ...], terms: list[Term]) -> Term:
-    """The number chosen, as a term that picks among the options."""
-    result = z3.IntVal(int(options[-1]))
-    for option, term in list(zip(options, terms, strict=True))[-2::-1]:
-        result = z3.If(term, z3.IntVal(int(option)), result)
-    return result
+MAX_TABLE = 4096
+"""Formulas over numeric decisions with at most this many combinations of options are decided
+combination by combination; products and quotients of unknowns are hard for the solver.
+"""
+
+
+class _Formulas:
+    """Formulas over the numeric decisions of a universe, as terms over options."""
+
+    def __init__(self, universe: Universe, chosen: Mapping[tuple[str, Option], Term]) -> None:
+        self.menus = {d.name: d.options for d in universe.numeric}
+        self.chosen = chosen
+        self.done: dict[Expr, Term] = {}
+
+    def term(self, holds: Expr) -> Term:
+        """The condition that ``holds``; formulas that occur often become terms once."""
+        if holds not in self.done:
+            names = variables(holds)
+            combinations = math.prod(len(self.menus[n]) for n in names)
+            table = combinations <= MAX_TABLE
+            self.done[holds] = self._table(holds, names) if table else self._arithmetic(holds)
+        return self.done[holds]
+
+    def _table(self, holds: Expr, names: tuple[str, ...]) -> Term:
+        """That none of the combinations is chosen for which the formula is false."""
+        excluded = []
+        for options in itertools.product(*(self.menus[n] for n in names)):
+            numbers = {n: z3.IntVal(int(o)) for n, o in zip(names, options, strict=True)}
+            if not z3.is_true(z3.simplify(condition(holds, numbers))):
+                chosen = (self.chosen[n, o] for n, o in zip(names, options, strict=True))
+                excluded.append(z3.Not(z3.And(*chosen)))
+        return z3.And(*excluded)
+
+    def _arithmetic(self, holds: Expr) -> Term:
+        """The formula over integers, each picked among the options of its decision."""
+        return condition(holds, {n: self._number(n) for n in variables(holds)})
+
+    def _number(self, name: str) -> Term:
+        *others, last = self.menus[name]
+        result = z3.IntVal(int(last))
+        for option in reversed(others):
+            result = z3.If(self.chosen[name, option], z3.IntVal(int(option)), result)
+        return result
 
 
 @frozen

@@ -55,15 +55,22 @@ def is_commutative(function: Function, stage: Stage) -> bool:
     if not isinstance(value, Op) or len(value.args) != 2:
         return False
     inexact = value.type.is_float and value.name not in _EXACT_ON_FLOATS
-    candidates = value.args if value.name in _COMMUTATIVE else value.args[:1]
     if inexact or value.name not in (*_COMMUTATIVE, "sub"):
         return False
-    accumulators = [
-        a
-        for a in candidates
-        if isinstance(a, Call) and a.target == function.name and a.args == stage.args
-    ]
-    return len(accumulators) == 1 and len(_own_reads(function, stage)) == 1
+    left, right = value.args
+    pairs = [(left, right)] if value.name == "sub" else [(left, right), (right, left)]
+    return any(
+        isinstance(accumulator, Call)
+        and accumulator.target == function.name
+        and accumulator.args == stage.args
+        and not _reads(function, operand, *stage.args)
+        for accumulator, operand in pairs
+    )
+
+
+def _reads(function: Function, *exprs: Expr) -> bool:
+    """Whether one of ``exprs`` calls the Func."""
+    return any(isinstance(n, Call) and n.target == function.name for n in walk(*exprs))
 
 
 def _own_reads(function: Function, stage: Stage) -> list[Call]:

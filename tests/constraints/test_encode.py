@@ -1,0 +1,126 @@
+"""The solver's models of a universe against brute force, and its explanations."""
+
+import functools
+import itertools
+
+import pytest
+
+from spaces import device, verify
+from spaces.constraints.clauses import CLOSED, clauses, readers
+from spaces.constraints.encode import Encoded, encode, explain, models
+from spaces.constraints.universe import Decision, Universe
+from spaces.model.schedule import Schedule
+from tests.constraints import algorithms
+from tests.constraints.universes import UNIVERSES
+
+CASES = [
+    ("two stages", "cpu"),
+    ("two stages", "sm_75"),
+    ("three stages", "cpu"),
+    ("three stages", "sm_80"),
+    ("updates", "cpu"),
+]
+
+
+@functools.cache
+def encoded(name: str, on: str) -> Encoded:
+    return encode(UNIVERSES[name](), device(on))
+
+
+def brute_force(universe: Universe, on: str) -> set[tuple]:
+    return {
+        tuple(choice.items())
+        for choice in universe.choices()
+        if verify(universe.pipeline, universe.schedule(choice), device(on))
+    }
+
+
+@pytest.mark.parametrize(("name", "on"), CASES)
+def test_models_are_what_brute_force_and_verify_accept(name: str, on: str):
+    universe = encoded(name, on).universe
+    found = models(encoded(name, on))
+    assert found.end == "all"
+    given = [tuple((d.name, c[d.name]) for d in universe.decisions) for c in found.choices]
+    assert len(set(given)) == len(given)
+    expected = {
+        tuple((d.name, dict(choice)[d.name]) for d in universe.decisions)
+        for choice in brute_force(universe, on)
+    }
+    assert set(given) == expected
+    assert 0 < len(expected) < sum(1 for _ in universe.choices())
+
+
+@pytest.mark.parametrize(("name", "on"), CASES)
+def test_explanations_agree_with_verdicts(name: str, on: str):
+    universe = encoded(name, on).universe
+    for choice in itertools.islice(universe.choices(), 0, None, 41):
+        explanation = explain(encoded(name, on), choice)
+        verdict = verify(universe.pipeline, universe.schedule(choice), device(on))
+        assert explanation.answer == ("legal" if verdict else "illegal")
+        assert {label.rule for label in explanation.rules} <= {v.rule for v in verdict.violations}
+        assert bool(explanation.rules) != verdict.legal
+
+
+def test_core_is_minimal_and_names_the_rule():
+    universe = encoded("updates", "cpu")
+    choice = {"out order": "serial", "s compute": "root", "s update": "split", "f": 0}
+    explanation = explain(universe, choice)
+    assert [str(label) for label in explanation.rules] == ["order.factor of s"]
+    # Two rules are broken; one of them suffices to exclude the choice.
+    both = {**choice, "s compute": "inline"}
+    assert len(explain(universe, both).rules) == 1
+
+
+def test_a_part_of_a_choice_is_explained_too():
+    blur = encoded("two stages", "cpu")
+    assert explain(blur, {"by order": "tiles"}).answer == "legal"
+    explanation = explain(blur, {"by order": "blocks"})
+    assert [str(label) for label in explanation.rules] == ["gpu.device of by"]
+    explanation = explain(blur, {"by order": "rows", "bx compute": "by.yi"})
+    assert [str(label) for label in explanation.rules] == ["call.compute-level of bx"]
+
+
+def test_numbers_without_effect_are_tied():
+    blur = encoded("two stages", "cpu")
+    tied = [c for c in blur.clauses if c.rule == CLOSED]
+    assert ((("by order", "rows"),), "tx == 4") in [(c.case, str(c.holds)) for c in tied]
+    assert {c["tx"] for c in models(blur).choices if c["by order"] == "rows"} == {4}
+
+
+@pytest.mark.parametrize(("name", "on"), [("updates", "cpu"), ("three stages", "sm_80")])
+def test_formulas_as_tables_and_as_arithmetic_have_the_same_models(name, on, monkeypatch):
+    expected = models(encoded(name, on))
+    monkeypatch.setattr("spaces.constraints.encode.MAX_TABLE", 0)
+    assert models(encode(UNIVERSES[name](), device(on))) == expected
+
+
+def test_models_stop_at_the_limit_and_at_the_deadline():
+    blur = encoded("two stages", "cpu")
+    some = models(blur, limit=5)
+    assert (len(some.choices), some.end) == (5, "limit")
+    none = models(blur, seconds=0)
+    assert (none.choices, none.end) == ((), "unknown")
+    assert models(blur).end == "all"
+
+
+def test_mistakes_in_a_universe_are_said():
+    pipeline = algorithms.blur()
+    default = Schedule.default(pipeline)
+    twice = (Decision("d", "by", ("a",)), Decision("d", "bx", ("b",)))
+    with pytest.raises(ValueError, match="share a name: d, d"):
+        clauses(Universe(pipeline, twice, lambda _: default), device("cpu"))
+    with pytest.raises(ValueError, match="no options: d"):
+        clauses(Universe(pipeline, (Decision("d", "by", ()),), lambda _: default), device("cpu"))
+    half = Schedule(default.funcs[:1])
+    with pytest.raises(ValueError, match=r"schedule\.missing-func"):
+        clauses(Universe(pipeline, (), lambda _: half), device("cpu"))
+    with pytest.raises(KeyError):
+        explain(encode(Universe(pipeline, (), lambda _: default), device("cpu")), {"z": "a"})
+
+
+def test_readers_are_transitive():
+    assert readers(algorithms.chain()) == {
+        "c": frozenset(),
+        "b": frozenset({"c"}),
+        "a": frozenset({"b", "c"}),
+    }

@@ -1,0 +1,122 @@
+"""Which iterations of an update depend on one another."""
+
+import pytest
+
+from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.functions import max, min, select
+from spaces.model.pipeline import Function
+from spaces.model.types import Float32, Int32, UInt8
+
+X, Y = Var("x"), Var("y")
+IMAGE = ImageParam(UInt8, 2, "input")
+R = RDom([(1, 4), (1, 3)], "r")
+
+
+def updated(update, element=Int32) -> Function:
+    """Func f(x, y) of zeros with the update that ``update(f)`` writes."""
+    f = Func("f")
+    f[X, Y] = cast(element, 0)
+    update(f)
+    return pipeline(f).function("f")
+
+
+def pixel(element=Int32):
+    return cast(element, IMAGE[R.x, R.y])
+
+
+def histogram(f):
+    f[X, cast(Int32, pixel())] += 1
+
+
+def scan(f):
+    f[X, R.y] = f[X, R.y - 1] + pixel()
+
+
+def transposed(f):
+    f[R.y, R.x] += pixel()
+
+
+def assign(f):
+    f[R.x, Y] = pixel() + R.y
+
+
+def product(f):
+    f[X, Y] *= pixel()
+
+
+def difference(f):
+    f[X, Y] -= pixel()
+
+
+def flipped(f):
+    f[X, Y] = pixel() - f[X, Y]
+
+
+def least(f):
+    f[X, Y] = min(pixel(f.type), f[X, Y])
+
+
+def last_above(f):
+    f[X, Y] = select(pixel() > 3, R.x, f[X, Y])
+
+
+def squares(f):
+    f[X, Y] = f[X, Y] * f[X, Y] + pixel()
+
+
+def doubled(f):
+    f[X, Y] = f[X, Y] + f[X, Y] * pixel()
+
+
+def strided(f):
+    f[R.x * 2 + 1, Y] += pixel()
+
+
+def diagonal(f):
+    f[R.x + R.y, Y] = f[R.x + R.y, Y] * 2 + pixel()
+
+
+@pytest.mark.parametrize(
+    ("update", "racing", "ordered"),
+    [
+        # One element of the histogram may be met anywhere, in any order.
+        (histogram, {"r.x", "r.y"}, ()),
+        (scan, {"r.x", "r.y"}, ("r.y", "r.x")),
+        (transposed, set(), ()),
+        (assign, {"r.y"}, ("r.y",)),
+        (product, {"r.x", "r.y"}, ()),
+        (difference, {"r.x", "r.y"}, ()),
+        (flipped, {"r.x", "r.y"}, ("r.y", "r.x")),
+        (least, {"r.x", "r.y"}, ()),
+        (last_above, {"r.x", "r.y"}, ("r.y", "r.x")),
+        (squares, {"r.x", "r.y"}, ("r.y", "r.x")),
+        (doubled, {"r.x", "r.y"}, ("r.y", "r.x")),
+        (strided, {"r.y"}, ()),
+        (diagonal, {"r.x", "r.y"}, ("r.y", "r.x")),
+    ],
+    ids=lambda case: getattr(case, "__name__", None),
+)
+def test_dimensions(update, racing, ordered):
+    function = updated(update)
+    assert racing_dimensions(function, 1) == racing
+    assert ordered_dimensions(function, 1) == ordered
+
+
+def test_pure_stages_have_no_hazards():
+    function = updated(histogram)
+    assert racing_dimensions(function, 0) == frozenset()
+    assert ordered_dimensions(function, 0) == ()
+
+
+def test_float_sums_are_ordered_and_float_maxima_are_not():
+    def add(f):
+        f[X, Y] += pixel(Float32)
+
+    def greatest(f):
+        f[X, Y] = max(f[X, Y], pixel(Float32))
+
+    assert ordered_dimensions(updated(add, Float32), 1) == ("r.y", "r.x")
+    assert ordered_dimensions(updated(greatest, Float32), 1) == ()

@@ -1,0 +1,89 @@
+"""Domain orders on names: what loops there are, and in which order reductions run."""
+
+import pytest
+
+from spaces import device, verify
+from spaces.constraints.orders import trace
+from spaces.model.directives import schedule
+from spaces.model.schedule import DomainOrder, Fuse, Loop, Split
+from tests.constraints import algorithms
+
+STAGE = algorithms.horner().function("s").stages[1]
+ORDERED = ("r.y", "r.x")
+
+
+def traced(*splits, loops=()):
+    order = DomainOrder(tuple(splits), tuple(Loop(name) for name in loops))
+    return trace(STAGE, order, ORDERED)
+
+
+def test_origins_follow_splits_and_fuses():
+    result = traced(
+        Split("x", "x", "xi", 8),
+        Fuse("xi", "y", "t"),
+        Split("r.x", "ro", "ri", 2),
+        loops=("t", "x", "r.y", "ro", "ri"),
+    )
+    assert result.faults == ()
+    assert result.origins == {
+        "x": {"x"},
+        "t": {"x", "y"},
+        "r.y": {"r.y"},
+        "ro": {"r.x"},
+        "ri": {"r.x"},
+    }
+    assert result.sequence == ("r.y", "ro", "ri")
+
+
+@pytest.mark.parametrize(
+    ("splits", "sequence", "faults"),
+    [
+        ((Fuse("r.x", "r.y", "t"),), ("t",), []),
+        ((Fuse("r.y", "r.x", "t"),), ("t",), ["fuse-order"]),
+        ((Fuse("x", "r.x", "t"),), ("r.y", "t"), []),
+        ((Fuse("r.y", "x", "t"),), ("t", "r.x"), []),
+        ((Split("r.y", "a", "b", 2), Fuse("r.x", "b", "t")), ("a", "t"), []),
+        ((Split("r.y", "a", "b", 2), Fuse("r.x", "a", "t")), ("t", "b"), ["fuse-order"]),
+        ((Split("r.x", "a", "r.x", 2), Split("r.x", "b", "c", 2)), ("r.y", "a", "b", "c"), []),
+    ],
+)
+def test_sequence_of_dependent_loops(splits, sequence, faults):
+    result = traced(*splits, loops=())
+    assert result.sequence == sequence
+    assert [f.kind for f in result.faults if f.kind != "missing"] == faults
+
+
+@pytest.mark.parametrize(
+    ("splits", "loops", "faults"),
+    [
+        ((), ("y", "x", "r.y", "r.x"), []),
+        ((), ("y", "r.y", "r.x"), [("missing", "x")]),
+        ((), ("y", "x", "x", "r.y", "r.x"), [("duplicate", "x")]),
+        ((), ("y", "x", "z", "r.y", "r.x"), [("unknown", "z")]),
+        ((Split("z", "a", "b", 2),), ("y", "x", "r.y", "r.x", "a", "b"), [("unknown", "z")]),
+        ((Split("x", "y", "xi", 2),), ("y", "xi", "r.y", "r.x"), [("duplicate", "y")]),
+        ((Split("x", "a", "a", 2),), ("y", "a", "r.y", "r.x"), [("duplicate", "a")]),
+        ((Fuse("x", "x", "t"),), ("y", "t", "r.y", "r.x"), [("duplicate", "x")]),
+        ((Fuse("x", "y", "y"),), ("y", "r.y", "r.x"), []),
+    ],
+)
+def test_faults_of_names(splits, loops, faults):
+    assert [(f.kind, f.loop) for f in traced(*splits, loops=loops).faults] == faults
+
+
+def test_fusing_a_reduction_in_swapped_order_is_refused():
+    """Halide accepts it, and computes other values."""
+    pipeline = algorithms.horner()
+    s = schedule(pipeline).func("s").update(0)
+    swapped = verify(pipeline, s.fuse("r.y", "r.x", "t").schedule, device("cpu"))
+    assert [v.rule for v in swapped.violations] == ["order.reduction"]
+    assert verify(pipeline, s.fuse("r.x", "r.y", "t").schedule, device("cpu"))
+
+
+def test_sums_may_be_reordered_unless_they_are_of_floats():
+    for pipeline, func, legal in (
+        (algorithms.total(), "s", True),
+        (algorithms.float_total(), "s", False),
+    ):
+        s = schedule(pipeline).func(func).update(0).reorder("r.y", "r.x")
+        assert verify(pipeline, s.schedule, device("cpu")).legal is legal

@@ -1,0 +1,35 @@
+"""Rules read no more of a schedule than they say, which the solver encoding relies on."""
+
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces import device
+from spaces.constraints.clauses import readers
+from spaces.constraints.judge import ask_calls, ask_matching, ask_own
+from spaces.constraints.rules.matching import open_parameter
+from spaces.constraints.rules.records import Records
+from tests.model.pipelines import blur, box, diamond
+from tests.model.random_directives import directive_sequences
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from(["cpu", "sm_75"]))
+def test_other_entries_do_not_matter(data, pipeline, on):
+    first = data.draw(directive_sequences(pipeline, 8)).schedule
+    second = data.draw(directive_sequences(pipeline, 8)).schedule
+    for written in (first, second):
+        assert {a.rule for a in ask_matching(pipeline, written)} <= {open_parameter}
+    func = data.draw(st.sampled_from([f.name for f in pipeline.functions]))
+    around = {func, *readers(pipeline)[func]}
+    one = Records(pipeline, first, device(on))
+    only_func = evolve(
+        second, funcs=tuple(e if e.name != func else first.of(func) for e in second.funcs)
+    )
+    with_readers = evolve(
+        second, funcs=tuple(first.of(e.name) if e.name in around else e for e in second.funcs)
+    )
+    assert list(ask_own(Records(pipeline, only_func, device(on)), func)) == list(ask_own(one, func))
+    assert list(ask_calls(Records(pipeline, with_readers, device(on)), func)) == list(
+        ask_calls(one, func)
+    )
