@@ -128,3 +128,26 @@ def _product(monomial: Monomial, coefficient: int) -> Expr:
     if coefficient != 1:
         result = Op(Int32, "mul", (result, constant(coefficient, Int32)))
     return result
+
+
+def multiples(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """``(q, r)`` with a = q * b + r, taking out the terms of ``a`` that ``b`` divides."""
+    if len(b.terms) != 1:
+        return Polynomial({}), a
+    ((monomial, divisor),) = b.terms.items()
+    quotient: dict[tuple[Expr, ...], int] = {}
+    rest: dict[tuple[Expr, ...], int] = {}
+    for term, coefficient in a.terms.items():
+        left = list(term)
+        for atom in monomial:
+            if atom in left:
+                left.remove(atom)
+        if len(left) != len(term) - len(monomial):
+            rest[term] = coefficient
+            continue
+        whole, over = divmod(coefficient, divisor)
+        if whole:
+            quotient[tuple(left)] = whole
+        if over:
+            rest[term] = over
+    return Polynomial(quotient), Polynomial(rest)
