@@ -1,0 +1,1 @@
+"""Side-by-side measurements; ``python -m bench`` makes ``bench/results`` and README's table."""

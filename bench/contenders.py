@@ -1,0 +1,122 @@
+"""What is measured: inputs at the papers' sizes, plain schedules, and searched ones."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from attrs import frozen
+
+from apps.catalog import APPS
+from apps.options import read_schedule
+from apps.timing import interleaved
+from backend.arguments import Array
+from backend.compile import compile_cpu
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.enumerate.board import Limits
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.directives import schedule as directives
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.text import format_schedule
+
+Program: TypeAlias = Callable[[], object]
+
+FINALISTS = 6
+"""Schedules that a search hands over to be timed."""
+
+SEARCH_SECONDS = 60.0
+
+
+def pipeline_of(app: str) -> Pipeline:
+    """The pipeline of an app, with the paper's size as its estimate."""
+    return APPS[app].pipeline()
+
+
+@functools.cache
+def inputs_of(app: str) -> dict[str, Array]:
+    """Random images of the paper's size, the same in every run."""
+    generator = np.random.default_rng(0)
+    arrays: dict[str, Array] = {}
+    pipeline = pipeline_of(app)
+    for image in pipeline.images:
+        shape = tuple(extent for _, extent in reversed(pipeline.estimate(image.name) or ()))
+        if image.type.is_float:
+            arrays[image.name] = 1 - generator.random(shape, image.type.dtype)
+        else:
+            arrays[image.name] = generator.integers(0, 256, shape).astype(image.type.dtype)
+    return arrays
+
+
+def written(app: str, name: str) -> Schedule:
+    """A hand-written schedule of an app."""
+    return read_schedule(APPS[app], pipeline_of(app), name)
+
+
+def all_root(pipeline: Pipeline) -> Schedule:
+    """Every Func computed whole, in row-major serial loops, before the next one."""
+    chosen = directives(pipeline)
+    for function in pipeline.functions:
+        chosen = chosen.func(function.name).compute_root()
+    return chosen.schedule
+
+
+def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:
+    """The schedule, verified for this CPU."""
+    verdict = verify(pipeline, schedule, device("cpu"))
+    if not isinstance(verdict, CheckedSchedule):
+        raise ValueError(f"not legal: {verdict}")
+    return verdict
+
+
+def program(app: str, schedule: Schedule, threads: int | None = None) -> Program:
+    """A call that runs an app once, into memory that it has written before."""
+    pipeline = pipeline_of(app)
+    compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads)
+    inputs = inputs_of(app)
+    out = compiled.run(inputs)
+    return functools.partial(compiled.run, inputs, out=out)
+
+
+@frozen
+class Searched:
+    """The outcome of a search: the schedule its cost model likes best, and the fastest of its
+    finalists.
+    """
+
+    first: Schedule
+    fastest: Schedule
+    report: Mapping[str, Any]
+
+
+@functools.cache
+def searched(app: str, cost: str = "reuse", strategy: str = "stagewise") -> Searched:
+    """Search the space of an app for this CPU, and time the finalists in turns."""
+    pipeline = pipeline_of(app)
+    space = ScheduleSpace(pipeline, device("cpu"))
+    start = time.perf_counter()
+    limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)
+    done = best(search(space, cost, strategy, limits))
+    seconds = time.perf_counter() - start
+    found = [f.schedule for f in done.best]
+    runs = {str(i): program(app, schedule) for i, schedule in enumerate(found)}
+    timings = interleaved(runs, rounds=11, budget_s=20)
+    fastest = min(range(len(found)), key=lambda i: timings[str(i)].median_ms)
+    report = {
+        "cost": cost,
+        "strategy": strategy,
+        "candidates": float(space.candidates),
+        "structures_scored": done.structures,
+        "choices_scored": done.choices,
+        "complete": done.complete,
+        "search_s": round(seconds, 2),
+        "fastest_rank": fastest + 1,
+        "schedule": format_schedule(found[fastest], pipeline),
+    }
+    return Searched(found[0], found[fastest], report)

@@ -1,0 +1,88 @@
+"""README's table of measurements, made from ``bench/results``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from apps.files import write_text
+
+RESULTS = Path(__file__).parent / "results"
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+
+
+def renew_readme(readme: Path) -> None:
+    """Put the table between its two marks.
+
+    Raises:
+        ValueError: the marks are missing.
+    """
+    before, begin, rest = readme.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{readme} has no place for the table, {BEGIN} to {END}")
+    write_text(readme, f"{before}{BEGIN}\n{tables()}\n{END}{after}")
+
+
+def tables() -> str:
+    """All results as Markdown."""
+    return "\n\n".join([_speed(), _halide(), _throughput(), _machine()])
+
+
+def _load(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def _speed() -> str:
+    rows = []
+    for app, found in _load("against_plain")["results"].items():
+        ms = found["median_ms"]
+        rows.append(
+            (app, f"{found['plain']}: {ms[found['plain']]}", ms["searched, fastest"],
+             f"{found['times_faster_than_plain']['searched, fastest']} x")
+        )  # fmt: skip
+    for app, found in _load("against_default")["results"].items():
+        ms = found["median_ms"]
+        rows.append(
+            (app, f"default: {ms['default']}", ms["reuse fastest"],
+             f"{found['times_faster_than_default']['reuse fastest']} x")
+        )  # fmt: skip
+    return _table(("app", "plain code, ms", "best schedule found, ms", "faster"), rows)
+
+
+def _halide() -> str:
+    found = _load("against_halide")["results"]
+    rows = [
+        (app, name, pair["ours_ms"], pair["halide_ms"], f"{pair['halide_over_ours']:.2f} x")
+        for app, pairs in found["apps"].items()
+        for name, pair in pairs.items()
+    ]
+    return _table(("app", "schedule", "ours, ms", "Halide, ms", "Halide / ours"), rows)
+
+
+def _throughput() -> str:
+    found = _load("throughput")["results"]
+    rows = [
+        (f"verify the unsharp mask, {name} schedule", f"{ms} ms")
+        for name, ms in found["verify_ms"].items()
+    ] + [
+        (f"cost model `{name}`", f"{rate:,} tile choices a second")
+        for name, rate in found["tile_choices_per_second"].items()
+    ]
+    return _table(("one core", ""), rows)
+
+
+def _machine() -> str:
+    info = _load("against_plain")["machine"]
+    halide = info["packages"]["halide"]
+    return (
+        f"{info['processor']} ({info['llvm_cpu']}), {info['cores']} cores, {info['date']}; medians "
+        f"of runs in turns, the ratio taken in each round; Halide {halide}, same threads."
+    )
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    lines = [columns, tuple("---" for _ in columns), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

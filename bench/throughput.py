@@ -1,0 +1,74 @@
+"""How long ``verify`` takes, and how many tile choices a second the cost models score."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+from apps.catalog import APPS
+from apps.options import read_schedule
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.registry import cost_model
+from spaces.model.text import parse_schedule
+
+FAMILIES = {
+    "cpu": (
+        "output.tile(x, y, xi, yi, tx, ty).reorder(xi, c, yi, x, y).vectorize(xi, 8).parallel(y)\n"
+        "ratio.compute_at(output, yi).vectorize(x, 8)\n"
+        "blur_y.compute_at(output, yi).vectorize(x, 8)\n"
+        "gray.compute_at(output, x).vectorize(x, 8)"
+    ),
+    "sm_80": (
+        "output.reorder(c, x, y).gpu_tile(x, y, xi, yi, tx, ty)\n"
+        "ratio.compute_at(output, xi)\n"
+        "blur_y.compute_at(output, x).gpu_threads(x, y)\n"
+        "gray.compute_at(output, x).gpu_threads(x, y)"
+    ),
+}
+"""Structures of the unsharp mask with tile sizes as parameters, by device."""
+
+MODELS = {"weighted": "cpu", "reuse": "cpu", "occupancy": "sm_80"}
+CHOICES = (64, 128)
+"""Tile sizes along x and y; their product is scored at once."""
+
+
+def measure() -> dict[str, Any]:
+    """Milliseconds of ``verify``, and choices a second on one core."""
+    return {
+        "verify_ms": {name: _verify_ms(name) for name in ("cpu", "gpu", "default")},
+        "tile_choices_per_second": {name: _rate(name, d) for name, d in MODELS.items()},
+    }
+
+
+def _verify_ms(name: str) -> float:
+    """The median time of this thread for the unsharp mask, without what others take of the core."""
+    pipeline = APPS["unsharp"].pipeline()
+    schedule = read_schedule(APPS["unsharp"], pipeline, name)
+    target = device("sm_80" if name == "gpu" else "cpu")
+    times = []
+    for _ in range(21):
+        start = time.thread_time()
+        verify(pipeline, schedule, target)
+        times.append((time.thread_time() - start) * 1e3)
+    return round(statistics.median(times), 2)
+
+
+def _rate(name: str, where: str) -> int:
+    """Choices of one structure a second, the building of its loop nest included."""
+    pipeline = APPS["unsharp"].pipeline()
+    family = parse_schedule(FAMILIES[where], pipeline)
+    model = cost_model(name, device(where))
+    tx, ty = np.ix_(8 * np.arange(1, CHOICES[0] + 1), np.arange(1, CHOICES[1] + 1))
+    rates = []
+    for _ in range(7):
+        gc.collect()
+        start = time.thread_time()
+        costs = model.cost(Batch.of(pipeline, family, {"tx": tx, "ty": ty}))
+        rates.append(costs.size / (time.thread_time() - start))
+    return int(statistics.median(rates))
