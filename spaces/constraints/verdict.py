@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from spaces.constraints.devices import Device
 from spaces.constraints.kernels import Kernel, kernels
+from spaces.constraints.rules.advice import Advice
 from spaces.constraints.rules.rule import Check, Value
 from spaces.model.expr import Expr
 from spaces.model.loopnest import LoopNest
@@ -96,6 +97,7 @@ class CheckedSchedule:
     Attributes:
         nest: what the schedule means.
         requirements: what must hold of the sizes of a call.
+        advice: what the schedule says without effect.
     """
 
     pipeline: Pipeline
@@ -103,6 +105,7 @@ class CheckedSchedule:
     device: Device
     nest: LoopNest = field(repr=False, eq=False)
     requirements: tuple[Requirement, ...] = field(default=(), repr=False)
+    advice: tuple[Advice, ...] = field(default=(), repr=False)
 
     @property
     def legal(self) -> bool:

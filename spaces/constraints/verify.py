@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaces.constraints.devices import Device
 from spaces.constraints.judge import ask_matching, ask_nest, ask_records, judge, nest_of
+from spaces.constraints.rules.advice import advice
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.model.loopnest import LoopNest
@@ -24,11 +25,14 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     if found:
         return Illegal(found)
     sizes = pipeline.sizes()
-    found = judge(ask_records(Records(pipeline, schedule, device)), sizes).violations
+    records = Records(pipeline, schedule, device)
+    found = judge(ask_records(records), sizes).violations
     if found:
         return Illegal(found)
     nest = nest_of(pipeline, schedule)
     judgement = judge(ask_nest(nest, device), sizes)
     if judgement.violations or not isinstance(nest, LoopNest):
         return Illegal(judgement.violations)
-    return CheckedSchedule(pipeline, schedule, device, nest, judgement.requirements)
+    return CheckedSchedule(
+        pipeline, schedule, device, nest, judgement.requirements, advice(records)
+    )

@@ -95,6 +95,21 @@ ILLEGAL = {
         "sm_75",
         {"gpu.threads-per-block", "kind.unroll-extent", "kind.vector-extent"},
     ),
+    "storage outside lanes": (
+        "by.vectorize(x, 8)\nbx.store_at(by, x).compute_at(by, x_v)",
+        "cpu",
+        {"race.shared-storage"},
+    ),
+    "storage outside threads": (
+        "by.gpu_tile(x, y, xi, yi, 32, 8)\nbx.store_at(by, x).compute_at(by, xi)",
+        "sm_75",
+        {"race.shared-storage"},
+    ),
+    "storage outside blocks": (
+        "by.gpu_tile(x, y, xi, yi, 32, 8)\nbx.store_root().compute_at(by, x)",
+        "sm_75",
+        {"race.shared-storage"},
+    ),
     "an output as wide as a tile is not": (
         "by.split(x, x, xi, 2048)",
         "cpu",
@@ -192,6 +207,25 @@ def test_verdict_is_a_record_with_a_truth_value_and_json():
     assert set(told["violations"][0]) == {"rule", "func", "stage", "loop", "message", "values"}
     assert told["violations"][0]["values"]["factor"] == 0
     assert str(illegal).startswith("order.factor: by splits x by 0. A factor is at least 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "on", "advice"),
+    [
+        ("by.parallel(y)", "sm_75", ["advice.no-kernel"]),
+        ("by.parallel(y)", "cpu", []),
+        ("by.gpu_tile(x, y, xi, yi, 32, 8)", "sm_75", []),
+        ("bx.vectorize(x, 8)", "cpu", ["advice.inlined-order"]),
+        ("bx.vectorize(x, 8).compute_root()", "cpu", []),
+        ("bx.store_in(MemoryType::Heap)", "cpu", ["advice.inlined-storage"]),
+        ("bx.fold_storage(y, 4)", "cpu", ["advice.inlined-storage"]),
+        ("bx.fold_storage(y, 4).store_root().compute_at(by, y)", "cpu", []),
+    ],
+)
+def test_what_has_no_effect_is_said_apart(text: str, on: str, advice: list[str]):
+    verdict = verify(BLUR, parse_schedule(text, BLUR), device(on))
+    assert isinstance(verdict, CheckedSchedule)
+    assert [a.id for a in verdict.advice] == advice
 
 
 class TestSegment:
