@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, ImageParam, Var
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import UInt16
+import spaces
+from spaces import Func, ImageParam, Pipeline, UInt16, Var
 
 WIDTH, HEIGHT = 1536, 2560
 
@@ -25,7 +23,7 @@ def pipeline() -> Pipeline:
     blur_y = Func("blur_y")
     blur_y[x, y] = (blur_x[x, y - 1] + blur_x[x, y] + blur_x[x, y + 1]) / 3
 
-    return freeze(
+    return spaces.pipeline(
         blur_y,
         name="blur",
         estimates={

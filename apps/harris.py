@@ -6,11 +6,9 @@ import functools
 import operator
 from collections.abc import Sequence
 
-from spaces.model.expr import Arithmetic, Expr
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, ImageParam, Param, Var
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32
+import spaces
+from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, Var
+from spaces.model.expr import Arithmetic
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
@@ -58,7 +56,7 @@ def pipeline() -> Pipeline:
     corners = Func("corners")
     corners[x, y] = det[x, y] - k * trace[x, y] * trace[x, y]
 
-    return freeze(
+    return spaces.pipeline(
         corners,
         name="harris",
         estimates={

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, ImageParam, Var
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32
+import spaces
+from spaces import Float32, Func, ImageParam, Pipeline, Var
 
 SIZE = 2048
 
@@ -26,7 +24,7 @@ def pipeline() -> Pipeline:
     blur_y = Func("blur_y")
     blur_y[x, y] = (blur_x[x - 1, y] + blur_x[x, y] + blur_x[x + 1, y]) / 3
 
-    return freeze(
+    return spaces.pipeline(
         blur_y,
         name="toy_blur",
         estimates={image: [SIZE + 4, SIZE], blur_y: [(2, SIZE), (0, SIZE)]},

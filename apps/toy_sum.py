@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, Var
-from spaces.model.pipeline import Pipeline
+import spaces
+from spaces import Func, Pipeline, Var
 
 SIZE = 2048
 
@@ -14,4 +13,4 @@ def pipeline() -> Pipeline:
     x, y = Var("x"), Var("y")
     f = Func("f")
     f[x, y] = x + y
-    return freeze(f, name="toy_sum", estimates={f: [SIZE, SIZE]})
+    return spaces.pipeline(f, name="toy_sum", estimates={f: [SIZE, SIZE]})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, Var
-from spaces.model.functions import cos, sin, sqrt
-from spaces.model.pipeline import Pipeline
+import spaces
+from spaces import Func, Pipeline, Var, cos, sin, sqrt
 
 SIZE = 2048
 
@@ -23,4 +21,4 @@ def pipeline() -> Pipeline:
     f = Func("f")
     f[x, y] = g[x + 1, y] + g[x, y] + g[x + 1, y + 1] + g[x, y + 1]
 
-    return freeze(f, name="toy_trig", estimates={f: [SIZE, SIZE]})
+    return spaces.pipeline(f, name="toy_trig", estimates={f: [SIZE, SIZE]})

@@ -6,15 +6,9 @@ One of the pipelines that [S19] and [S20] schedule; the stages are those of Hali
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-from spaces.model.boundary import repeat_edge
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, FuncRef, ImageParam, Var
-from spaces.model.functions import exp
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32
+import spaces
+from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary, exp
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
@@ -33,7 +27,8 @@ def pipeline() -> Pipeline:
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(Float32, 3, "input")
-    bounded = repeat_edge(image, [(image.min(d), image.extent(d)) for d in (0, 1)] + [None])
+    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
+    bounded = boundary.repeat_edge(image, [*edges, None])
 
     kernel = Func("kernel")
     kernel[x] = exp(-x * x / (2 * SIGMA * SIGMA)) / (math.sqrt(2 * math.pi) * SIGMA)
@@ -43,10 +38,20 @@ def pipeline() -> Pipeline:
     gray[x, y] = red * bounded[x, y, 0] + green * bounded[x, y, 1] + blue * bounded[x, y, 2]
 
     blur_y = Func("blur_y")
-    blur_y[x, y] = _weighted(kernel, lambda d: gray[x, y + d])
+    blur_y[x, y] = (
+        kernel[0] * gray[x, y]
+        + kernel[1] * (gray[x, y - 1] + gray[x, y + 1])
+        + kernel[2] * (gray[x, y - 2] + gray[x, y + 2])
+        + kernel[3] * (gray[x, y - 3] + gray[x, y + 3])
+    )
 
     blur_x = Func("blur_x")
-    blur_x[x, y] = _weighted(kernel, lambda d: blur_y[x + d, y])
+    blur_x[x, y] = (
+        kernel[0] * blur_y[x, y]
+        + kernel[1] * (blur_y[x - 1, y] + blur_y[x + 1, y])
+        + kernel[2] * (blur_y[x - 2, y] + blur_y[x + 2, y])
+        + kernel[3] * (blur_y[x - 3, y] + blur_y[x + 3, y])
+    )
 
     sharpen = Func("sharpen")
     sharpen[x, y] = 2 * gray[x, y] - blur_x[x, y]
@@ -58,10 +63,4 @@ def pipeline() -> Pipeline:
     output[x, y, c] = ratio[x, y] * bounded[x, y, c]
 
     size = [WIDTH, HEIGHT, CHANNELS]
-    return freeze(output, name="unsharp", estimates={image: size, output: size})
-
-
-def _weighted(kernel: Func, at: Callable[[int], FuncRef]) -> Expr:
-    """The sum of the seven neighbors at distances -3 to 3, equal distances added first."""
-    pairs = (kernel[d] * (at(-d) + at(d)) for d in (1, 2, 3))
-    return sum(pairs, start=kernel[0] * at(0))
+    return spaces.pipeline(output, name="unsharp", estimates={image: size, output: size})

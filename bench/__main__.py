@@ -1,4 +1,4 @@
-"""``python -m bench [NAME ...]``: measure, write ``bench/results/NAME.json``, renew README's table."""
+"""``python -m bench [NAME ...]``: measure, write ``bench/results``, and renew README's tables."""
 
 from __future__ import annotations
 

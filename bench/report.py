@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,6 @@ def _machine() -> str:
     )
 
 
-def _table(columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    lines = [columns, tuple("---" for _ in columns), *rows]
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
