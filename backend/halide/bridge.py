@@ -26,7 +26,7 @@ from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
 from spaces.model.chain import Argument, StageCalls
 from spaces.model.expr import Call, Expr, Variable, cast
-from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
 from spaces.model.types import Int32
 from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
@@ -60,7 +60,6 @@ class HalidePipeline:
     funcs: dict[str, Any] = field(init=False)
     images: dict[str, Any] = field(init=False)
     scalars: dict[str, Any] = field(init=False)
-    _domains: dict[tuple[ReductionVar, ...], Any] = field(init=False, factory=dict)
     _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False, factory=dict)
     """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
     _built: Any = field(init=False)
@@ -222,15 +221,15 @@ class HalidePipeline:
         return peer_expressions(roots, variable, call)
 
     def _reduction(self, stage: Stage) -> dict[str, Any]:
-        """The RVars of a stage by name; stages that share an RDom share Halide's."""
+        """The RVars of a stage by name, of an RDom of its own.
+
+        Halide finds loops by name, so a level over ``r.x`` is one in all stages over such an RDom.
+        """
         if not stage.rvars:
             return {}
-        if stage.rvars not in self._domains:
-            bounds = self._expressions([e for r in stage.rvars for e in (r.min, r.extent)], {})
-            name = identifier(stage.rvars[0].name.rsplit(".", 1)[0])
-            ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
-            self._domains[stage.rvars] = hl.RDom(ranges, name)
-        domain = self._domains[stage.rvars]
+        bounds = self._expressions([e for r in stage.rvars for e in (r.min, r.extent)], {})
+        name = identifier(stage.rvars[0].name.rsplit(".", 1)[0])
+        domain = hl.RDom(list(zip(bounds[::2], bounds[1::2], strict=True)), name)
         return {r.name: domain[i] for i, r in enumerate(stage.rvars)}
 
 

@@ -93,6 +93,8 @@ def test_magnitude_is_unsigned(case: tuple[Type, int, int]) -> None:
 
 
 @given(operands(), st.sampled_from(INTEGERS))
+@example((Int32, 2, 0), Bool)
+@example((Int32, -1, 0), UInt64)
 def test_casts_between_integers_wrap(case: tuple[Type, int, int], target: Type) -> None:
     element, a, _ = case
     result = convert(target, array(element, a))

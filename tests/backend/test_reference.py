@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.arguments import ArgumentError
-from backend.reference import ImageBoundsError, evaluate
+from backend.reference import ImageBoundsError, evaluate, updates
 from backend.reference.boxes import LARGEST_BOX
 from spaces.model import functions as fn
 from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
+from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, RDom, Var
 from spaces.model.reductions import maximum, sum
@@ -183,6 +184,13 @@ def test_inline_reductions() -> None:
     assert np.array_equal(run(g, (1, 7), (1, 6), image=data), total)
 
 
+@pytest.fixture(params=[1 << 22, 7], ids=["at once", "in pieces"])
+def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points that are evaluated at once."""
+    monkeypatch.setattr(updates, "CHUNK", request.param)
+
+
+@pytest.mark.usefixtures("pieces")
 def test_floats_are_added_in_order() -> None:
     # Far more points than places: the sum is made without a loop, and must round as one does.
     image = ImageParam(Float32, 1, "image")
@@ -197,6 +205,7 @@ def test_floats_are_added_in_order() -> None:
     assert run(f, 2, image=data).tolist() == expected.tolist()
 
 
+@pytest.mark.usefixtures("pieces")
 def test_the_last_of_many_assignments_stays() -> None:
     image = ImageParam(UInt8, 2, "image")
     r = RDom([(0, 30), (0, 20)], "r")
@@ -209,6 +218,43 @@ def test_the_last_of_many_assignments_stays() -> None:
         for x in range(30):
             expected[data[y, x]] = x + 100 * y
     assert np.array_equal(run(f, 50, image=data), expected)
+
+
+@pytest.mark.usefixtures("pieces")
+def test_histogram_in_two_dimensions() -> None:
+    image = ImageParam(UInt8, 2, "image")
+    r = RDom([(0, 30), (0, 20)], "r")
+    f = Func("f")
+    f[X, Y] = 0
+    f[image[r.x, r.y] % 5, image[r.x, r.y] / 32] += r.x
+    data = random_image(20, 30, dtype=np.uint8)
+    expected = np.zeros((8, 5), np.int32)
+    for y in range(20):
+        for x in range(30):
+            expected[data[y, x] // 32, data[y, x] % 5] += x
+    assert np.array_equal(run(f, 5, 8, image=data), expected)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (lambda f, i: i - f[i * 0], lambda old, i: i - old[0]),
+        (lambda f, i: f[i * 0] - i, lambda old, i: old[0] - i),
+        (lambda f, i: f[i * 0] + f[i * 0], lambda old, i: old[0] + old[0]),
+        (lambda f, i: f[i * 0] * 3 + i, lambda old, i: old[0] * 3 + i),
+        (lambda f, i: fn.max(f[i * 0], i % 17), lambda old, i: max(old[0], i % 17)),
+    ],
+)
+def test_long_recurrences(
+    step: Callable[[Func, Expr], Expr], expected: Callable[[list[int], int], int]
+) -> None:
+    f, r = Func("f"), RDom([(0, 50)], "r")
+    f[X] = X + 1
+    f[r * 0] = step(f, r.x)
+    values = [1, 2]
+    for i in range(50):
+        values[0] = Int32.wrap(expected(values, i))
+    assert run(f, 2).tolist() == values
 
 
 def test_data_dependent_coordinates() -> None:
@@ -231,6 +277,8 @@ def test_updates_at_places_that_the_func_itself_holds() -> None:
     for i in range(5):
         start[min(max(start[i], 0), 9)] = -i
     assert run(f, 10).tolist() == start
+    # Where it writes is not known before it is computed, here beyond what is asked for.
+    assert run(f, (2, 3)).tolist() == start[2:5]
 
 
 def test_a_func_without_dimensions() -> None:

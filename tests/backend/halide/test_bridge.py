@@ -250,6 +250,24 @@ def test_loops_over_reductions_are_levels(text: str) -> None:
     both(built, parse_schedule(text, built), {"image": data}, {"f": (16, 16)})
 
 
+def test_stages_over_one_rdom_share_its_loops() -> None:
+    r = RDom([(0, 8)], "r")
+    weight, f = Func("weight"), Func("f")
+    weight[Var("k")] = Var("k") * Var("k")
+    f[X] = 0
+    f[X] += weight[r]
+    f[X] += weight[r + 1] * X
+    built = pipeline(f)
+    both(built, parse_schedule("weight.compute_at(f, r.x)", built), {}, {"f": (4,)})
+
+
+def test_funcs_with_updates_are_computed_at_root() -> None:
+    built = histogram_equalization()
+    nest = [line.split("$")[0] for line in build(built).loop_nest().splitlines()]
+    assert "produce histogram:" in nest  # not indented
+    assert "  produce histogram:" not in nest[1:]
+
+
 def test_inline_reductions_order_and_several_outputs() -> None:
     image = ImageParam(UInt8, 2, "image")
     r, s = RDom([(-1, 3), (-1, 3)], "r"), RDom([(0, 3), (0, 4)], "s")

@@ -71,6 +71,12 @@ def test_a_mentioned_vector_loop_is_split_by_name() -> None:
     assert ".split(x, x, x_v, 8)\n        .vectorize(x_v);" in halide_source(built, s)
 
 
+def test_parentheses_stand_where_they_matter() -> None:
+    f = Func("f")
+    f[X, Y] = X - (Y - 3) + (X + 2) * (Y / (X * 2)) - (X - Y) % 5
+    assert "= x - (y - 3) + (x + 2) * (y / (x * 2)) - (x - y) % 5;" in halide_source(pipeline(f))
+
+
 def test_names_stay_apart() -> None:
     # A Func, a Var and a directive of the language C++ under one name each.
     loop, x = Func("for"), Func("x")
