@@ -18,7 +18,6 @@ from spaces.cost.accesses import Access
 from spaces.cost.batch import Batch
 from spaces.cost.features import (
     Features,
-    FuncFeatures,
     Number,
     StageFeatures,
     read_extents,
@@ -50,6 +49,8 @@ class Prices:
     visit: float = 6.0
     """Entering an innermost loop."""
     allocation: float = 60.0
+    byte: float = 0.01
+    """One byte of an allocation."""
     task: float = 500.0
     """Handing one iteration of a parallel loop to a thread."""
     launch: float = 10_000.0
@@ -133,7 +134,8 @@ class Reuse:
             for stage in func.stages:
                 spent = self._compute(features, stage) + self._memory(traffic, stage)
                 cycles = cycles + spent / self._speedup(stage)
-            cycles = cycles + func.allocations * self.prices.allocation * (not func.is_output)
+            allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
+            cycles = cycles + func.allocations * allocation * (not func.is_output)
         return batch.full(cycles + self._parallel_overhead(features))
 
     def _compute(self, features: Features, stage: StageFeatures) -> Number:
@@ -199,7 +201,7 @@ class Reuse:
         ):
             fitting = traffic.fitting_depth(stage, capacity)
             for buffer in (*stage.work.buffers, stage.func):
-                resident = _resident(traffic.features, buffer)
+                resident = _resident(traffic.features, buffer, buffer == stage.func)
                 moved = traffic.moved(stage, buffer, fitting, resident)
                 # A line that is written is fetched first and evicted later.
                 both = 2 if buffer == stage.func else 1
@@ -228,11 +230,14 @@ class Reuse:
         return cycles
 
 
-def _resident(features: Features, buffer: str) -> int:
-    """The depth of loops at which all of a buffer that was made in the nest is still in a cache
-    that the body fits into; -1 for images and outputs, which come from outside.
+def _resident(features: Features, buffer: str, is_written: bool) -> int:
+    """The depth of loops at which all of a buffer is in a cache that the body fits into; -1 for
+    images and outputs, which come from outside and leave.
+
+    What is read back was computed inside the loops around the computation. What is written goes to
+    places that are in the cache if all of the storage is.
     """
-    if features.is_image[buffer]:
+    if features.is_image[buffer] or features.func(buffer).is_output:
         return -1
-    func: FuncFeatures = features.func(buffer)
-    return -1 if func.is_output else func.depth
+    func = features.func(buffer)
+    return func.store_depth if is_written else func.depth

@@ -38,7 +38,9 @@ CONCURRENT = frozenset(
 )
 """Kinds of loops whose iterations run at once, so that they cannot share what is stored outside."""
 
-_CLOSED = frozenset({LoopKind.VECTORIZED, LoopKind.UNROLLED})
+CLOSED = frozenset({LoopKind.VECTORIZED, LoopKind.UNROLLED})
+"""Kinds of loops inside which nothing is computed in a space."""
+
 _GRIDS = frozenset({LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD})
 
 
@@ -82,7 +84,7 @@ def open_depths(path: Path) -> list[int]:
     """
     depths = []
     for depth, step in enumerate(path, start=1):
-        if step.kind in _CLOSED:
+        if step.kind in CLOSED:
             break
         following = path[depth].kind if depth < len(path) else None
         if step.kind in _GRIDS and following is step.kind:

@@ -144,6 +144,15 @@ class ScheduleSpace:
         """
         return self._census.total()
 
+    def candidate(self, index: int) -> Schedule:
+        """The candidate of an index below :attr:`candidates`, legal or not.
+
+        Raises:
+            IndexError: there are not as many.
+        """
+        structure, numbers = self._census.candidate(index)
+        return bind(structure, numbers)
+
     def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
         """An estimate of :meth:`count` and its standard error, from random candidates."""
         chosen = random.Random(seed)
@@ -183,8 +192,7 @@ class ScheduleSpace:
         """A candidate, if it is legal. Every candidate has the same chance, so every legal
         schedule has.
         """
-        structure, numbers = self._census.candidate(chosen.randrange(self.candidates))
-        schedule = bind(structure, numbers)
+        schedule = self.candidate(chosen.randrange(self.candidates))
         return schedule if verify(self.pipeline, schedule, self.device) else None
 
     def __contains__(self, schedule: object) -> bool:

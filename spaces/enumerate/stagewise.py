@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.lattice import legal_mask
+from spaces.cost.accesses import stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
@@ -25,6 +26,7 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, Path, depth_of, store_depths
 from spaces.enumerate.menus import FuncMenu
 from spaces.enumerate.space import ScheduleSpace, Structure
+from spaces.model.inlining import inlined_functions
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Image, Pipeline
 from spaces.model.placement import UnboundedError
@@ -114,7 +116,7 @@ class _Task:
         found = False
         for state in states:
             path = state.frontier.path(menu.function.name)
-            for entry in undominated(menu, path):
+            for entry in self._entries(state, menu, path):
                 if found and self.board.out_of_time:
                     return
                 after = _State(
@@ -127,6 +129,15 @@ class _Task:
                 if candidate is not None:
                     found = True
                     yield candidate
+
+    def _entries(self, state: _State, menu: FuncMenu, path: Path) -> Iterator[FuncSchedule]:
+        """The decisions to try: inlining alone where it computes nothing twice."""
+        name = menu.function.name
+        decided = {entry.name for entry in state.entries}
+        part = _part(self.space.pipeline, decided)
+        if menu.may_inline and is_read_once(part, Schedule(state.entries), name):
+            return iter((menu.inlined,))
+        return undominated(menu, path)
 
     def _free(self, state: _State, entry: FuncSchedule, path: Path) -> tuple[str, ...]:
         """The parameters to choose together: those of a new entry, and those of the loops around
@@ -194,8 +205,27 @@ def undominated(menu: FuncMenu, path: Path) -> Iterator[FuncSchedule]:
         if following is LoopKind.VECTORIZED:
             continue
         stores = store_depths(path, compute)
-        if compute == 0 or depth_of(path, entry.store) in (stores[0], stores[-1]):
+        if compute == 0 or depth_of(path, entry.store) in (*stores[:2], stores[-1]):
             yield entry
+
+
+def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
+    """Whether each value of ``buffer`` is read in one evaluation of one stage only, so that
+    nothing overlaps and [S19] (Algorithm 1) and [S20] inline it.
+    """
+    works = [
+        (stage, stage_work(stage))
+        for function in inlined_functions(pipeline, schedule)
+        for stage in function.stages
+    ]
+    readers = [(stage, work) for stage, work in works if work.reads(buffer)]
+    if len(readers) != 1 or readers[0][1].reads(buffer) != 1:
+        return False
+    stage, work = readers[0]
+    (access,) = (a for a in work.accesses if a.buffer == buffer)
+    moved = [index.moves for index in access.indices if index.is_affine]
+    moving = {moves[0][0] for moves in moved if len(moves) == 1 and abs(moves[0][1]) == 1}
+    return moving >= set(stage.dimensions)
 
 
 def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:

@@ -27,7 +27,7 @@ def blur() -> Pipeline:
     blur_x, blur_y = Func("blur_x"), Func("blur_y")
     blur_x[x, y] = (image[x - 1, y] + image[x, y] + image[x + 1, y]) / 3
     blur_y[x, y] = (blur_x[x, y - 1] + blur_x[x, y] + blur_x[x, y + 1]) / 3
-    return pipeline(blur_y, estimates={blur_y: [512, 256], image: [514, 258]})
+    return pipeline(blur_y, estimates={blur_y: [512, 256], image: [(-1, 514), (-1, 258)]})
 
 
 def tiled(pipe: Pipeline) -> Schedule:

@@ -1,0 +1,119 @@
+"""A space as independent decisions, for the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from spaces.constraints.universe import Choice, Decision, Universe
+from spaces.enumerate.frontier import CLOSED
+from spaces.enumerate.menus import FuncMenu, Orders
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
+
+
+def universe(space: ScheduleSpace) -> Universe:
+    """The space without its knowledge of what goes together: each Func's levels and patterns are
+    chosen from all there could be, and rules alone tell which choices are legal.
+
+    The legal schedules of the universe are those of the space. Decisions about a Func are named
+    ``F.compute``, ``F.store``, ``F.root`` and ``F.inner`` after what they choose, and those about
+    factors after the parameter; a Func with one option for something has no decision about it.
+    """
+    options = {name: _FuncOptions.of(space, name) for name in space.menus}
+    decisions = tuple(d for found in options.values() for d in found.decisions)
+
+    def structure(choice: Choice) -> Schedule:
+        names = [function.name for function in space.pipeline.functions]
+        return Schedule(tuple(options[name].entry(choice) for name in names))
+
+    return Universe(space.pipeline, decisions, structure)
+
+
+@frozen
+class _FuncOptions:
+    """The options of one Func, by name."""
+
+    menu: FuncMenu
+    compute: Mapping[str, LoopLevel]
+    store: Mapping[str, LoopLevel]
+
+    @staticmethod
+    def of(space: ScheduleSpace, name: str) -> _FuncOptions:
+        menu = space.menus[name]
+        levels = {str(level): level for level in _levels(space, name)} if menu.may_move else {}
+        compute: dict[str, LoopLevel] = {}
+        if menu.may_inline:
+            compute["inline"] = INLINE
+        if menu.may_root:
+            compute["root"] = ROOT
+        compute |= levels
+        store = {"root": ROOT, **levels} if levels and menu.stores_outside else {}
+        return _FuncOptions(menu, compute, store)
+
+    @property
+    def name(self) -> str:
+        return self.menu.function.name
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        structural = {
+            "compute": tuple(self.compute),
+            "store": tuple(self.store),
+            "root": tuple(self.menu.root),
+            "inner": tuple(self.menu.inner),
+        }
+        named = tuple(
+            Decision(f"{self.name}.{what}", self.name, options)
+            for what, options in structural.items()
+            if len(options) > 1
+        )
+        numeric = tuple(
+            Decision(parameter, self.name, menu) for parameter, menu in self.menu.factors.items()
+        )
+        return named + numeric
+
+    def entry(self, choice: Choice) -> FuncSchedule:
+        """The entry that a choice leads to; what does not matter for it is passed over."""
+        compute = self._chosen(choice, "compute", self.compute)
+        if compute.is_inline:
+            return self.menu.inlined
+        if compute.is_root:
+            return FuncSchedule(self.name, self._orders(choice, "root", self.menu.root), ROOT, ROOT)
+        store = self._chosen(choice, "store", self.store) if self.store else compute
+        orders = self._orders(choice, "inner", self.menu.inner)
+        return FuncSchedule(self.name, orders, compute, store)
+
+    def _chosen(self, choice: Choice, what: str, options: Mapping[str, LoopLevel]) -> LoopLevel:
+        return options[str(choice.get(f"{self.name}.{what}", next(iter(options))))]
+
+    def _orders(self, choice: Choice, what: str, options: Mapping[str, Orders]) -> Orders:
+        return options[str(choice.get(f"{self.name}.{what}", next(iter(options))))]
+
+
+def _levels(space: ScheduleSpace, name: str) -> list[LoopLevel]:
+    """Every loop that may be around a use of a Func: those of all Funcs that read it, directly or
+    not, except vectors and unrolled loops.
+    """
+    readers = _readers(space, name)
+    levels: dict[LoopLevel, None] = {}
+    for reader in space.menus:
+        if reader in readers:
+            menu = space.menus[reader]
+            for orders in (*menu.root.values(), *menu.inner.values()):
+                for order in orders:
+                    open_loops = (loop for loop in order.loops if loop.kind not in CLOSED)
+                    levels |= {LoopLevel(reader, loop.name): None for loop in open_loops}
+    return list(levels)
+
+
+def _readers(space: ScheduleSpace, name: str) -> set[str]:
+    found: set[str] = set()
+    queue = [name]
+    while queue:
+        for reader in space.pipeline.consumers(queue.pop()):
+            if reader not in found:
+                found.add(reader)
+                queue.append(reader)
+    return found

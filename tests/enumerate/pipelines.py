@@ -1,0 +1,60 @@
+"""Small pipelines whose spaces can be listed."""
+
+from __future__ import annotations
+
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Int32, UInt16
+
+X, Y = Var("x"), Var("y")
+
+
+def blur(width: int = 512, height: int = 256) -> Pipeline:
+    """A blur of 3x3 pixels in two stages."""
+    image = ImageParam(UInt16, 2, "input")
+    blur_x, blur_y = Func("blur_x"), Func("blur_y")
+    blur_x[X, Y] = (image[X - 1, Y] + image[X, Y] + image[X + 1, Y]) / 3
+    blur_y[X, Y] = (blur_x[X, Y - 1] + blur_x[X, Y] + blur_x[X, Y + 1]) / 3
+    return pipeline(
+        blur_y, estimates={blur_y: [width, height], image: [(-1, width + 2), (-1, height + 2)]}
+    )
+
+
+def chain(width: int = 512, height: int = 256) -> Pipeline:
+    """Three stages that each read the one before at two places."""
+    image = ImageParam(UInt16, 2, "input")
+    a, b, c = Func("a"), Func("b"), Func("c")
+    a[X, Y] = image[X, Y] + image[X, Y + 1]
+    b[X, Y] = a[X, Y] + a[X + 1, Y]
+    c[X, Y] = b[X, Y] + b[X, Y + 1]
+    return pipeline(c, estimates={c: [width, height], image: [width + 1, height + 2]})
+
+
+def row_sums(width: int = 512, height: int = 256) -> Pipeline:
+    """The sum of each row, added to its pixels: a Func with an update stage."""
+    image = ImageParam(Int32, 2, "input")
+    sums, out = Func("sums"), Func("out")
+    r = RDom([(0, width)], "r")
+    sums[Y] = 0
+    sums[Y] += image[r, Y]
+    out[X, Y] = image[X, Y] + sums[Y]
+    return pipeline(out, estimates={out: [width, height], image: [width, height]})
+
+
+def line(width: int = 4096) -> Pipeline:
+    """One stage in one dimension."""
+    f = Func("f")
+    f[X] = X * 2
+    return pipeline(f, estimates={f: [width]})
+
+
+def long_chain(stages: int, size: int = 1024) -> Pipeline:
+    """Stages that each read the one before at two places."""
+    image = ImageParam(UInt16, 2, "input")
+    source: ImageParam | Func = image
+    for number in range(stages):
+        func = Func(f"f{number}")
+        func[X, Y] = source[X, Y] + source[X, Y + 1]
+        source = func
+    return pipeline(source, estimates={source: [size, size], image: [size, size + stages]})

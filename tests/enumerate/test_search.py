@@ -1,0 +1,251 @@
+"""Search strategies: their streams of events, and what they find."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.reuse import Reuse
+from spaces.cost.weighted import Weighted
+from spaces.enumerate.beam import Beam
+from spaces.enumerate.board import Limits
+from spaces.enumerate.events import Done, Expanded, Improved, Scored
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.stagewise import is_read_once
+from spaces.enumerate.strategies import (
+    UnknownStrategyError,
+    best,
+    register_strategy,
+    search,
+    strategy_names,
+)
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, Var
+from spaces.model.functions import cos, sin, sqrt
+from spaces.model.schedule import LoopKind, Schedule
+from tests.enumerate.pipelines import X, Y, blur, chain, line, row_sums
+
+CPU = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=4,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=8 << 20,
+    cache_line_bytes=64,
+    vector_bits=256,
+)
+FEW = Options(
+    root=("strips", "tiles"),
+    inner=("serial", "vectors"),
+    storage="compute",
+    row_tiles=(64,),
+    tiles=(8, 32),
+    lanes=(1,),
+)
+STRATEGIES = {
+    "exhaustive": "exhaustive",
+    "stagewise": "stagewise",
+    "beam": Beam(depth=2, width=3, factors=(8, 32)),
+}
+
+
+@pytest.fixture(params=STRATEGIES)
+def strategy(request: pytest.FixtureRequest):
+    return STRATEGIES[request.param]
+
+
+@pytest.fixture
+def space() -> ScheduleSpace:
+    return ScheduleSpace(blur(), CPU, FEW)
+
+
+def test_streams(space: ScheduleSpace, strategy) -> None:
+    """Counts grow, every improvement is one, and the end sums up."""
+    events = list(search(space, "reuse", strategy, Limits(top=3)))
+    *running, done = events
+    assert isinstance(done, Done)
+    assert not any(isinstance(e, Done) for e in running)
+    assert next(e.step for e in running if isinstance(e, Expanded)) == 1
+    counts = [(e.structures, e.choices) for e in running if isinstance(e, Scored)]
+    assert counts == sorted(counts)
+    assert counts[-1] == (done.structures, done.choices)
+    improvements = [e.best.cost for e in running if isinstance(e, Improved)]
+    assert improvements == sorted(improvements, reverse=True)
+    assert len(set(improvements)) == len(improvements)
+    assert done.complete
+    assert done.best[0].cost == improvements[-1]
+    costs = [found.cost for found in done.best]
+    assert costs == sorted(costs)
+
+
+def test_what_is_found_is_legal_and_costs_what_is_said(space: ScheduleSpace, strategy) -> None:
+    model = Reuse(CPU)
+    done = best(search(space, model, strategy, Limits(top=3)))
+    assert len(done.best) == 3
+    for found in done.best:
+        assert verify(space.pipeline, found.schedule, CPU)
+        cost = float(model.cost(Batch.of(space.pipeline, found.schedule)))
+        assert cost == pytest.approx(found.cost)
+
+
+def test_the_same_search_tells_the_same(space: ScheduleSpace, strategy) -> None:
+    first, second = (list(search(space, "weighted", strategy)) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ["stagewise", "beam"])
+def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
+    """With no time at all there is still an answer: the first one."""
+    done = best(search(space, "reuse", STRATEGIES[name], Limits(seconds=0.0)))
+    assert not done.complete
+    assert verify(space.pipeline, done.best[0].schedule, CPU)
+
+
+def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
+    with pytest.raises(EmptySpaceError, match="among 0 choices .* before the time was over"):
+        best(search(space, "reuse", "exhaustive", Limits(seconds=0.0)))
+
+
+def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
+    """Minus the allocated bytes: the schedule that keeps most wins."""
+
+    def spendthrift(batch: Batch):
+        return 1e9 - batch.features.func("blur_x").allocation_bytes * 1.0 if _keeps(batch) else 2e9
+
+    def _keeps(batch: Batch) -> bool:
+        return any(func.name == "blur_x" for func in batch.features.funcs)
+
+    done = best(search(space, spendthrift, "exhaustive"))
+    assert done.best[0].schedule.of("blur_x").compute.is_root
+
+
+def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:
+    model = Reuse(CPU)
+    costs = {s: float(model.cost(Batch.of(space.pipeline, s))) for s in space}
+    done = best(search(space, model, "exhaustive"))
+    assert done.best[0].cost == pytest.approx(min(costs.values()))
+    assert costs[done.best[0].schedule] == pytest.approx(min(costs.values()))
+    assert done.choices >= len(costs)
+
+
+@pytest.mark.parametrize("make", [blur, chain], ids=["blur", "chain"])
+def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
+    options = attrs.evolve(FEW, inner=("vectors",), root=("strips",), storage="outside")
+    small = ScheduleSpace(make(), CPU, options)
+    everything = best(search(small, "reuse", "exhaustive"))
+    stages = best(search(small, "reuse", "stagewise"))
+    assert stages.best[0].cost <= everything.best[0].cost * 1.01
+
+
+def test_stage_by_stage_finds_what_people_write() -> None:
+    """Strips or tiles in parallel, vectors along rows, and a window that slides line by line."""
+    done = best(search(ScheduleSpace(blur(2048, 2048), CPU), "reuse", "stagewise"))
+    found = done.best[0].schedule
+    kinds = {loop.kind for loop in found.of("blur_y").stages[0].loops}
+    assert {LoopKind.PARALLEL, LoopKind.VECTORIZED} <= kinds
+    blur_x = found.of("blur_x")
+    assert str(blur_x.compute) == "blur_y.yi"
+    assert blur_x.store != blur_x.compute
+    default = Reuse(CPU).cost(Batch.of(blur(2048, 2048), Schedule.default(blur(2048, 2048))))
+    assert done.best[0].cost * 4 < float(default)
+
+
+def test_stage_by_stage_on_a_gpu() -> None:
+    gpu = device("sm_75")
+    done = best(
+        search(ScheduleSpace(blur(2048, 2048), gpu), "occupancy", "stagewise", Limits(top=2))
+    )
+    for found in done.best:
+        verdict = verify(blur(2048, 2048), found.schedule, gpu)
+        assert verdict
+        assert verdict.kernels
+
+
+def test_updates_are_searched_too() -> None:
+    done = best(search(ScheduleSpace(row_sums(), CPU), "reuse", "stagewise"))
+    assert not done.best[0].schedule.of("sums").compute.is_inline
+
+
+def _trig():
+    g, f = Func("g"), Func("f")
+    g[X, Y] = sqrt(cos(X) + sin(Y))
+    f[X, Y] = g[X + 1, Y] + g[X, Y] + g[X + 1, Y + 1] + g[X, Y + 1]
+    return pipeline(f, estimates={f: [2048, 2048]})
+
+
+def test_beam_of_one_move_makes_the_best_move() -> None:
+    """Benchmark 1 of [TOY]: computing g apart saves three quarters of its roots.
+
+    By hand: default 9 sums and 8 functions a point. g at root, 2049 x 2049: 2 functions more than
+    one (cos and sin are of one coordinate each), 3 each.
+    """
+    pipe = _trig()
+    done = best(search(ScheduleSpace(pipe, CPU), "weighted", Beam(depth=1)))
+    apart = schedule(pipe).func("g").compute_root().schedule
+    assert done.best[0].schedule == apart
+    n, halo = 2048 * 2048, 2049 * 2049
+    expected = 0.1 * 4 * halo + 0.5 * 4 * n + 0.5 * halo + (halo + 3 * n) + 10.0 * 3 * halo
+    assert done.best[0].cost == pytest.approx(expected)
+
+
+def test_beam_goes_on_from_there() -> None:
+    """The second move stores g in a window of lines: less memory, all else the same."""
+    pipe = _trig()
+    done = best(search(ScheduleSpace(pipe, CPU), "weighted", Beam(depth=2, width=20)))
+    g = done.best[0].schedule.of("g")
+    assert str(g.compute) == "f.y"
+    assert g.store.is_root
+
+
+def test_beam_scores_all_factors_of_a_split_at_once() -> None:
+    """One dimension: a split is one structure whatever the menu."""
+    done = best(search(ScheduleSpace(line(), CPU), "reuse", Beam(depth=1, factors=(2, 4, 8, 16))))
+    # The default, the split, and the kinds of the loop that need no constant extent: parallel.
+    assert done.structures == 3
+    assert done.choices == 1 + 4 + 1
+
+
+def test_beam_uses_threads_and_lanes() -> None:
+    beam = Beam(depth=4, width=12, factors=(8, 65536))
+    done = best(search(ScheduleSpace(line(1 << 20), CPU), "reuse", beam))
+    kinds = {loop.kind for loop in done.best[0].schedule.of("f").stages[0].loops}
+    assert kinds >= {LoopKind.PARALLEL, LoopKind.VECTORIZED}
+
+
+def test_nothing_legal_is_said() -> None:
+    impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
+    small = ScheduleSpace(blur(), CPU, impossible)
+    for strategy in ("exhaustive", "stagewise"):
+        with pytest.raises(EmptySpaceError, match="No legal schedule of blur_y for cpu was found"):
+            best(search(small, "reuse", strategy))
+
+
+def test_names_of_strategies(space: ScheduleSpace) -> None:
+    assert {"beam", "exhaustive", "stagewise"} <= set(strategy_names())
+    with pytest.raises(UnknownStrategyError, match="No search strategy is called 'luck'; there"):
+        search(space, "reuse", "luck")
+    register_strategy("two steps", Beam(depth=2, width=2, factors=(8,)))
+    assert best(search(space, Weighted(), "two steps")).best
+
+
+def test_what_is_read_once_needs_no_storage() -> None:
+    x, y, c = Var("x"), Var("y"), Var("c")
+    point, wide, out = Func("point"), Func("wide"), Func("out")
+    point[x, y] = x + y
+    wide[x, y] = x * y
+    out[x, y, c] = point[x, y] + wide[x, y] + wide[x + 1, y] + c
+    three = pipeline(out)
+    assert not is_read_once(three, Schedule.default(three), "wide")
+    assert not is_read_once(three, Schedule.default(three), "point")  # once for each c
+    flat = Func("flat")
+    flat[x, y] = point[x, y] + wide[x, y] + wide[x + 1, y]
+    two = pipeline(flat)
+    computed = schedule(two).func("point").compute_root().func("wide").compute_root().schedule
+    assert is_read_once(two, computed, "point")
+    assert not is_read_once(two, computed, "wide")

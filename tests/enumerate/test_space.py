@@ -1,0 +1,248 @@
+"""Spaces: what they contain, against brute force and against the solver; counts and samples."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import pytest
+
+from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.encode import encode, models
+from spaces.constraints.verify import verify
+from spaces.enumerate.decisions import universe
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.model.directives import schedule
+from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.text import format_schedule
+from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
+
+CPU = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=4,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=8 << 20,
+    cache_line_bytes=64,
+    vector_bits=256,
+)
+GPU = device("sm_80")
+
+STRIPS = Options(root=("strips",), inner=("vectors",), row_tiles=(64,), tiles=(8,), lanes=(1,))
+TILES = Options(
+    root=("strips", "tiles"),
+    inner=("vectors",),
+    row_tiles=(8, 64),
+    tiles=(8, 512),
+    lanes=(1,),
+    storage="compute",
+)
+BLOCKS = Options(
+    root=("blocks",),
+    inner=("threads", "serial"),
+    storage="compute",
+    row_tiles=(32, 64),
+    tiles=(8, 16),
+)
+FEW_BLOCKS = Options(
+    root=("blocks",), inner=("threads",), storage="compute", row_tiles=(32,), tiles=(8, 30)
+)
+
+SMALL = {
+    "blur, strips": (blur(), CPU, STRIPS),
+    "blur, tiles": (blur(), CPU, TILES),
+    "blur, blocks": (blur(), GPU, BLOCKS),
+    "chain, strips": (chain(), CPU, attrs.evolve(STRIPS, storage="compute")),
+    "chain, blocks": (chain(), GPU, FEW_BLOCKS),
+    "sums, strips": (row_sums(), CPU, STRIPS),
+}
+
+
+@pytest.fixture(params=SMALL, ids=str)
+def small(request: pytest.FixtureRequest) -> ScheduleSpace:
+    return ScheduleSpace(*SMALL[request.param])
+
+
+def test_enumeration_is_brute_force_and_the_models_of_the_solver(small: ScheduleSpace) -> None:
+    """Three ways to the same set: neither knows the others' notion of a structure."""
+    listed = list(small)
+    assert len(set(listed)) == len(listed) > 0
+    everything = universe(small)
+    schedules = {everything.schedule(choice) for choice in everything.choices()}
+    brute_force = {s for s in schedules if verify(small.pipeline, s, small.device)}
+    assert len(brute_force) < len(schedules)
+    assert set(listed) == brute_force
+    found = models(encode(everything, small.device), seconds=120)
+    assert found.end == "all"
+    assert {everything.schedule(choice) for choice in found.choices} == brute_force
+
+
+def test_every_schedule_is_a_member_and_counted(small: ScheduleSpace) -> None:
+    listed = list(small)
+    assert small.count() == len(listed) <= small.candidates
+    assert all(s in small for s in listed)
+
+
+def test_iteration_is_repeatable(small: ScheduleSpace) -> None:
+    again = ScheduleSpace(small.pipeline, small.device, small.options)
+    assert list(itertools.islice(small, 20)) == list(itertools.islice(again, 20))
+
+
+def test_candidates_are_numbered_one_to_one(small: ScheduleSpace) -> None:
+    """Every index is another candidate, so that a uniform index is a uniform candidate."""
+    numbered = [small.candidate(i) for i in range(small.candidates)]
+    listed = [structure.at(i) for structure in small.structures() for i in range(structure.size)]
+    assert len(set(numbered)) == small.candidates == len(listed)
+    assert set(numbered) == set(listed)
+    with pytest.raises(IndexError):
+        small.candidate(small.candidates)
+
+
+@pytest.mark.parametrize(
+    ("pipe", "options", "count"),
+    [
+        # Parallel strips y, lines yi, x, lanes: blur_x inlined, at root, or at y, yi or x, and
+        # stored there or at any loop outside up to y: 1 + 1 + (1 + 2 + 3).
+        (blur(), STRIPS, 8),
+        # Likewise for b. With b inlined or at root, a has as many ways as blur_x above; with b
+        # at loop d of y, yi, x (and stored in d ways) a has d + 2 loops, the first parallel, to
+        # be computed at, and 2 + (1 + 2 + ... + d + 2) ways.
+        (chain(), STRIPS, 8 + 8 + 1 * 8 + 2 * 12 + 3 * 17),
+        # One dimension: a tile of x in parallel, with lanes inside.
+        (line(), STRIPS, 1),
+    ],
+    ids=["blur", "chain", "line"],
+)
+def test_golden_counts(pipe, options, count: int) -> None:
+    space = ScheduleSpace(pipe, CPU, options)
+    assert space.candidates == count
+    assert space.count() == count
+
+
+def test_numbers_multiply_structures() -> None:
+    wide = Options(
+        root=("strips",), inner=("vectors",), row_tiles=(64,), tiles=(8, 16, 32), lanes=(1, 2)
+    )
+    space = ScheduleSpace(blur(), CPU, wide)
+    # blur_y: 3 strips x 2 lanes; blur_x: inlined 1, root 3 x 2, at six places 2.
+    assert space.candidates == 6 * (1 + 6 + 6 * 2)
+    # At the loop over vectors 32 lanes overrun the 16 read: 3 places to store, 3 strips.
+    assert space.count() == space.candidates - 3 * 3
+
+
+def test_illegal_sizes_are_left_out() -> None:
+    """Rows of 8 are shorter than the 16 lanes of a vector of uint16, so that output is overrun."""
+    tiles = Options(root=("tiles",), placements=("inline",), row_tiles=(8, 64), tiles=(8,))
+    space = ScheduleSpace(blur(), CPU, tiles)
+    assert space.candidates == 4
+    assert {_factor(s, "blur_y", "xi") for s in space} == {64}
+
+
+def _factor(found: Schedule, func: str, inner: str) -> int:
+    (order,) = found.of(func).stages
+    return next(split.factor for split in order.splits if split.inner == inner)
+
+
+def test_hand_schedules_may_be_members() -> None:
+    pipe = blur()
+    tiled = schedule(pipe).split("y", "y", "yi", 8).split("x", "x", "xv", 16).vectorize("xv")
+    by_hand = tiled.reorder("xv", "x", "yi", "y").parallel("y").func("blur_x")
+    by_hand = by_hand.store_at("blur_y", "y").compute_at("blur_y", "yi")
+    by_hand = by_hand.split("x", "x", "xv", 16).vectorize("xv")
+    space = ScheduleSpace(pipe, CPU, STRIPS)
+    assert by_hand.schedule in space
+    found = space.find(by_hand.schedule)
+    assert found is not None
+    structure, index = found
+    assert structure.at(index) == by_hand.schedule
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda pipe: Schedule.default(pipe),
+        lambda pipe: schedule(pipe).split("y", "y", "yi", 9).parallel("y").schedule,
+        lambda pipe: Schedule.default(chain()),
+        lambda pipe: "blur_y.parallel(y)",
+    ],
+    ids=["serial", "factor not in the menu", "another pipeline", "no schedule"],
+)
+def test_others_are_no_members(other) -> None:
+    pipe = blur()
+    assert other(pipe) not in ScheduleSpace(pipe, CPU, STRIPS)
+
+
+def test_illegal_candidates_are_no_members() -> None:
+    space = ScheduleSpace(blur(), CPU, TILES)
+    legal = set(space)
+    illegal = [s for i in range(space.candidates) if (s := space.candidate(i)) not in legal]
+    assert len(illegal) > 5
+    assert all(s not in space for s in illegal[:5])
+
+
+def test_samples_are_legal_and_repeatable() -> None:
+    space = ScheduleSpace(blur(), GPU, BLOCKS)
+    drawn = space.sample(12, seed=3)
+    assert len(drawn) == 12
+    assert all(verify(space.pipeline, s, GPU) for s in drawn)
+    assert drawn == space.sample(12, seed=3)
+    assert drawn != space.sample(12, seed=4)
+
+
+def test_samples_reach_everything() -> None:
+    space = ScheduleSpace(blur(), CPU, STRIPS)
+    assert set(space.sample(80, seed=1)) == set(space)
+
+
+def test_estimates_agree_with_counts() -> None:
+    space = ScheduleSpace(blur(), CPU, TILES)
+    estimate, error = space.estimate(samples=150, seed=5)
+    assert 0 < error < estimate
+    assert abs(estimate - space.count()) < 4 * error
+
+
+def test_astronomic_spaces_are_counted_at_once() -> None:
+    """Sixteen stages, and far more candidates than could be listed."""
+    space = ScheduleSpace(long_chain(16), CPU)
+    assert space.candidates > 10**20
+    (drawn,) = space.sample(1, seed=0)
+    assert verify(space.pipeline, drawn, CPU)
+
+
+def test_nothing_legal_is_said() -> None:
+    impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
+    space = ScheduleSpace(blur(), CPU, impossible)
+    assert space.count() == 0
+    with pytest.raises(EmptySpaceError, match="Of 20 candidates drawn for blur_y on cpu only 0"):
+        space.sample(2, attempts=10)
+
+
+def test_updates_are_never_inlined_and_their_reductions_stay_serial() -> None:
+    space = ScheduleSpace(row_sums(), CPU, STRIPS)
+    for found in space:
+        sums = found.of("sums")
+        assert not sums.compute.is_inline
+        assert sums.stages[1].kind("r.x") is LoopKind.SERIAL
+
+
+@pytest.mark.parametrize(
+    ("menus", "message"),
+    [
+        ({"tiles": ()}, "The menu tiles needs numbers of at least 1, each once; it has \\(\\)"),
+        ({"lanes": (1, 1)}, "The menu lanes needs"),
+        ({"row_tiles": (0,)}, "The menu row_tiles needs"),
+        ({"root": ("spiral",)}, "'root' must be in"),
+    ],
+)
+def test_menus_are_checked(menus, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Options(**menus)
+
+
+def test_schedules_read_like_a_person_s() -> None:
+    first = next(iter(ScheduleSpace(blur(), CPU, STRIPS)))
+    assert format_schedule(first, blur()).strip() == (
+        "blur_y.split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)"
+    )
