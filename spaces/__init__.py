@@ -15,6 +15,26 @@ from spaces.constraints.verdict import (
     Violation,
 )
 from spaces.constraints.verify import verify
+from spaces.cost.batch import Batch, BatchError
+from spaces.cost.features import Features
+from spaces.cost.measurer import Measurement, Measurer
+from spaces.cost.model import CostModel
+from spaces.cost.registry import UnknownModelError, cost_model, cost_model_names
+from spaces.cost.registry import register as register_cost_model
+from spaces.enumerate.beam import Beam
+from spaces.enumerate.board import Limits
+from spaces.enumerate.decisions import universe
+from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
+from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.space import EmptySpaceError, ScheduleSpace, Structure
+from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.strategies import (
+    UnknownStrategyError,
+    best,
+    register_strategy,
+    search,
+    strategy_names,
+)
 from spaces.model import boundary
 from spaces.model.chain import directive_calls
 from spaces.model.directives import Directives, schedule
@@ -168,4 +188,37 @@ __all__ = [
     "device_names",
     "Decision",
     "Universe",
+    # What schedules cost
+    "CostModel",
+    "Batch",
+    "BatchError",
+    "Features",
+    "cost_model",
+    "cost_model_names",
+    "register_cost_model",
+    "UnknownModelError",
+    "Measurer",
+    "Measurement",
+    # Spaces of schedules
+    "ScheduleSpace",
+    "Structure",
+    "Options",
+    "default_options",
+    "universe",
+    "EmptySpaceError",
+    # Searching them
+    "search",
+    "best",
+    "Limits",
+    "Beam",
+    "Stagewise",
+    "register_strategy",
+    "strategy_names",
+    "UnknownStrategyError",
+    "Event",
+    "Expanded",
+    "Scored",
+    "Improved",
+    "Done",
+    "Found",
 ]

@@ -108,7 +108,7 @@ def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
 
 
 def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
-    with pytest.raises(EmptySpaceError, match="among 0 choices .* before the time was over"):
+    with pytest.raises(EmptySpaceError, match=r"among 0 choices .* before the time was over"):
         best(search(space, "reuse", "exhaustive", Limits(seconds=0.0)))
 
 
