@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from backend.halide.bridge import CUDA, STRICT, build
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.reference import evaluate
 from spaces.model import functions as fn
@@ -32,6 +31,13 @@ from spaces.model.types import (
 )
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
 from tests.strategies import schedules, stencil_pipelines
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
 
 X, Y = Var("x"), Var("y")
 

@@ -1,6 +1,7 @@
 """Halide in a process of its own."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,11 @@ from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, Var
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import UInt8
+
+pytestmark = pytest.mark.skipif(
+    find_spec("halide") is None,
+    reason="Halide's Python package, the extra `halide`, is not installed",
+)
 
 X = Var("x")
 

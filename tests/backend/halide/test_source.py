@@ -154,8 +154,8 @@ int main() {
 )
 def test_the_source_compiles_and_computes_the_same(tmp_path: Path) -> None:
     spec = find_spec("halide")
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None:
+        pytest.skip("Halide's Python package, which brings its C++ header, is not installed")
     halide = Path(spec.origin).parent
     if not (halide / "include" / "Halide.h").exists():
         pytest.skip("Halide is installed without its C++ header")
