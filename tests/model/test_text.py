@@ -70,6 +70,7 @@ WRITTEN = [
     "blur_y.gpu_tile(x, y, xi, yi, 32, 8)\nblur_x.compute_at(blur_y, x).gpu_threads(x, y)",
     "blur_y.gpu_tile(x, xo, xi, 128)",
     "blur_y.split(x, x, xi, 8).gpu_blocks(x, y)",
+    "blur_y.split(x, x, xi, 8).split(y, y, yi, 8)",
     "blur_y.split(x, xo, xi, tx).reorder(y, xo).vectorize(xi)",
     "blur_y.unroll(x, 4, TailStrategy::RoundUp).parallel(y, 16)",
     "blur_x.compute_at(blur_y, y).store_root().fold_storage(y, 4)",
@@ -332,6 +333,11 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "not the number 8",
     ):
         assert part in messages
+
+
+def test_a_chain_is_read_on_after_a_broken_call() -> None:
+    found = problems("blur_y.compute_at(LoopLevel(blur_y, x) x).twist().split(x {y}, (z)).turn()")
+    assert [column for _, column, _ in found] == [40, 43, 59, 69]
 
 
 def test_a_mistake_is_shown_under_its_line() -> None:
