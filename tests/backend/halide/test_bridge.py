@@ -372,5 +372,5 @@ def test_gpu_schedules_lower_without_a_gpu() -> None:
         "blur_x.compute_at(blur_y, xo).gpu_threads(x, y).store_in(MemoryType::GPUShared)"
     )
     statement = build(built, parse_schedule(text, built)).lowered(CUDA)
-    assert "halide_cuda_run" in statement
-    assert "__shared" in statement or "gpu_thread" in statement or "32, 10" in statement
+    # The stencil widens the block of 32 x 8 threads to 32 x 10; each holds a uint16 in shared memory.
+    assert ", 32, 10, 1, 0 + (320*2)," in statement
