@@ -3,6 +3,10 @@
 ========================  =======================================================================
 `kernel`                  the records: a module (text and kernels) and the steps of its host program
 `program`                 the meaning of the steps, once for every executor; copies made lazily
+`printer`                 kernels of a GPU program -> a module; `expressions`, `c_text`, `helpers`
+                          and `names` print their parts
+`host`                    the host part of a GPU program -> the steps of one call; `host_part` is
+                          what the CPU computes of it
 `nvrtc`                   text -> CUBIN, PTX and the resources of each kernel; needs no GPU
 `host_build`              text -> a library or a program for the CPU, over the headers `shim*.h`
 `emulator`                an executor on the CPU, thread orders chosen by the caller
@@ -30,7 +34,8 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
    value. The emulator refuses a text whose parameters differ from the record's.
 3. Names: no C library function (``exp``, ``index``), no name of CUDA's, nothing that begins with
    ``shim``. A suffix (``blur_y_kernel``) is safe.
-4. Helpers are ``static __device__ inline`` functions without shared memory or barriers.
+4. Helpers are ``static __device__ inline`` functions, or templates of such, without shared memory
+   or barriers.
 5. A buffer argument points at the first element of dense memory in C order: the last axis of the
    NumPy array is contiguous, whatever strides the caller's array has. Memory of an `AllocStep`
    begins undefined (the emulator fills it with 0xFF, which is NaN in floats).

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from backend.arguments import ArgumentError
-from backend.cuda.expressions import ctype
+from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
 from backend.cuda.printer import PrintedProgram

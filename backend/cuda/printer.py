@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial, reduce
 
 from attrs import frozen
 
-from backend.cuda.expressions import ExpressionPrinter, Root, ctype
+from backend.cuda.c_text import binary, ctype
+from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
 from backend.cuda.kernel import (
     DYNAMIC_SHARED_PRELUDE,
@@ -199,9 +201,7 @@ class _KernelPrinter:
             body = body.body
         printed = self._expressions.print([Root(c, True) for c in conditions])
         yield from printed.definitions
-        tests = printed.texts
-        whole = tests[0] if len(tests) == 1 else " && ".join(f"({test})" for test in tests)
-        yield f"if ({whole}) {{"
+        yield f"if ({reduce(partial(binary, '&&'), printed.texts)}) {{"
         yield from map(_indented, self._statement(body))
         yield "}"
 

@@ -36,8 +36,8 @@ from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.gpu_memory import thread_count
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import bind, block, buffers_written, walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, LoopProgram, Statement
-from spaces.model.expr import Const, Expr, constant
+from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement
+from spaces.model.expr import Const, Expr, constant, walk
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
@@ -231,7 +231,7 @@ class _Threads:
             return self._part(statement, conditions)
         match statement:
             case Block(body=body):
-                return block(*(self.lower(s, conditions) for s in body))
+                return _merged([self.lower(s, conditions) for s in body])
             case For():
                 return evolve(statement, body=self.lower(statement.body, conditions))
             case If():
@@ -254,6 +254,24 @@ class _Threads:
         for axis, loop in enumerate(reversed(loops)):
             body = bind(body, loop.var, THREAD[axis])
         return body
+
+
+def _merged(statements: list[Statement]) -> Statement:
+    """The statements in order; neighbors under the same guard share it."""
+    done: list[Statement] = []
+    for statement in statements:
+        last = done[-1] if done else None
+        if isinstance(last, If) and isinstance(statement, If) and _is_guard(last, statement):
+            done[-1] = If(last.condition, _merged([last.body, statement.body]))
+        else:
+            done.append(statement)
+    return block(*done)
+
+
+def _is_guard(first: If, second: If) -> bool:
+    """Whether two conditions are the same, and over coordinates, which stores do not change."""
+    same = first.condition is second.condition
+    return same and not any(isinstance(n, Load) for n in walk(first.condition))
 
 
 def _has_barriers(statement: Statement) -> bool:

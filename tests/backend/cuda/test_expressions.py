@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from backend.compile_gpu import compile_gpu
+from backend.cuda.c_text import Text, binary, choice, conversion, literal, negation
 from backend.cuda.emulator import Emulator
-from backend.cuda.expressions import literal
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.reference import evaluate
@@ -43,28 +43,28 @@ SPECIAL = (0.0, -0.0, 1.5, -2.25, 0.1, 3e38, 1e-40, float("inf"), float("-inf"),
     ("value", "type", "text"),
     [
         (3, Int32, "3"),
-        (-3, Int8, "(-3)"),
-        (-(1 << 31), Int32, "(-2147483647 - 1)"),
-        (-(1 << 63), Int64, "(-9223372036854775807ll - 1)"),
+        (-3, Int8, "-3"),
+        (-(1 << 31), Int32, "-2147483647 - 1"),
+        (-(1 << 63), Int64, "-9223372036854775807ll - 1"),
         (1 << 31, UInt32, "2147483648u"),
         ((1 << 64) - 1, UInt64, "18446744073709551615ull"),
         (1, Bool, "true"),
         (0.1, Float32, "0.1f"),
         (1.0, Float32, "1.0f"),
-        (-2.5, Float64, "(-2.5)"),
+        (-2.5, Float64, "-2.5"),
         (float("inf"), Float32, "__uint_as_float(0x7f800000u)"),
         (float("-inf"), Float64, "__longlong_as_double(-4503599627370496ll)"),
     ],
 )
 def test_literals(value: float, type: Type, text: str) -> None:
-    assert literal(value, type) == text
+    assert str(literal(value, type)) == text
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_literals_of_floats_mean_the_same_bits(value: float) -> None:
-    text = literal(value, Float32)
-    assert text.rstrip(")").endswith("f")
-    assert np.float32(text.strip("()f")).tobytes() == np.float32(value).tobytes()
+    text = str(literal(value, Float32))
+    assert text.endswith("f")
+    assert np.float32(text[:-1]).tobytes() == np.float32(value).tobytes()
 
 
 @st.composite
@@ -183,6 +183,32 @@ def test_math_functions_are_close_to_the_reference() -> None:
     for name, expected in evaluate(algorithm, inputs, sizes=sizes).items():
         steps = 8 * np.finfo(expected.dtype).eps
         np.testing.assert_allclose(outputs[name], expected, rtol=steps, atol=steps)
+
+
+def test_values_made_of_coordinates_wrap_but_coordinates_do_not() -> None:
+    func, moved = Func("f"), Func("g")
+    func[X] = (X * X * X * X) % 7
+    moved[X] = func[(X * X) % 5] / (X + 1)
+    algorithm = pipeline([func, moved])
+    directives = schedule(algorithm).func(func).gpu_tile("x", "xi", 100)
+    directives = directives.func(moved).gpu_tile("x", "xi", 100)
+    sizes = {"f": (1000,), "g": (1000,)}
+    expected = evaluate(algorithm, {}, sizes=sizes)
+    assert 600**4 > 1 << 32
+    outputs = compile_gpu(algorithm, directives.schedule).run({}, sizes=sizes)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(outputs[name], values)
+
+
+def test_parentheses_stand_where_they_are_needed() -> None:
+    a, b, c = (Text(name) for name in "abc")
+    total = binary("+", a, b)
+    assert str(binary("-", total, c)) == "a + b - c"
+    assert str(binary("-", c, total)) == "c - (a + b)"
+    assert str(binary("*", total, conversion("int", total))) == "(a + b) * (int)(a + b)"
+    assert str(binary("+", choice(binary("<", a, b), a, b), c)) == "(a < b ? a : b) + c"
+    assert str(negation(binary("&&", a, b))) == "!(a && b)"
+    assert str(binary("-", a, literal(-3, Int32))) == "a - -3"
 
 
 def test_what_occurs_twice_is_worked_out_once() -> None:
