@@ -372,5 +372,5 @@ def test_gpu_schedules_lower_without_a_gpu() -> None:
         "blur_x.compute_at(blur_y, xo).gpu_threads(x, y).store_in(MemoryType::GPUShared)"
     )
     statement = build(built, parse_schedule(text, built)).lowered(CUDA)
-    # The stencil widens the block of 32 x 8 threads to 32 x 10; each holds a uint16 in shared memory.
+    # The stencil widens the block of 32 x 8 threads to 32 x 10, of a shared uint16 each.
     assert ", 32, 10, 1, 0 + (320*2)," in statement
