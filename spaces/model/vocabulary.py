@@ -26,8 +26,7 @@ MEMORIES = {
 """Members of Halide's ``MemoryType``."""
 
 RESERVED = frozenset(
-    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI"}
-    | set(TAILS.values())
+    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI"} | set(TAILS.values())
 )
 """Words that are never the name of a loop or Func unless quoted."""
 
