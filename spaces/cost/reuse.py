@@ -23,7 +23,7 @@ from spaces.cost.features import (
     read_extents,
     volume,
 )
-from spaces.cost.traffic import Traffic
+from spaces.cost.traffic import Footprint, Traffic
 from spaces.model.expr import Const, Expr
 from spaces.model.schedule import LoopKind
 
@@ -200,12 +200,15 @@ class Reuse:
             (device.l3_bytes // device.cores, prices.line_from_memory, prices.row),
         ):
             fitting = traffic.fitting_depth(stage, capacity)
+
+            def price(body: Footprint, line: float = per_line, row: float = per_row) -> Number:
+                return body.lines * line + body.rows * row if row else body.lines * line
+
             for buffer in (*stage.work.buffers, stage.func):
                 resident = _resident(traffic.features, buffer, buffer == stage.func)
-                moved = traffic.moved(stage, buffer, fitting, resident)
+                moved = traffic.moved(stage, buffer, fitting, resident, price)
                 # A line that is written is fetched first and evicted later.
-                both = 2 if buffer == stage.func else 1
-                cycles = cycles + both * (moved.lines * per_line + moved.rows * per_row)
+                cycles = cycles + (2 * moved if buffer == stage.func else moved)
         return cycles
 
     def _speedup(self, stage: StageFeatures) -> Number:

@@ -7,7 +7,7 @@ share, so that the loop around it moves each line that it touches once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from attrs import define, field, frozen
@@ -168,9 +168,14 @@ class Traffic:
         return depth
 
     def moved(
-        self, stage: StageFeatures, buffer: str, fitting: Number, resident: Number
-    ) -> Footprint:
-        """What ``stage`` moves of ``buffer`` into a cache in all.
+        self,
+        stage: StageFeatures,
+        buffer: str,
+        fitting: Number,
+        resident: int,
+        price: Callable[[Footprint], Number],
+    ) -> Number:
+        """What it costs to move ``buffer`` into a cache for ``stage``, in all.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -178,15 +183,13 @@ class Traffic:
             fitting: the least depth at which the working set fits.
             resident: where ``fitting`` is not more than this, all of the buffer is in the cache
                 already; -1 for what comes from outside.
+            price: what it costs to move a footprint once.
         """
-        lines: Number = 0.0
-        rows: Number = 0.0
-        for d in range(len(stage.loops) + 1):
-            body = self.regions.footprint(stage, buffer, d)
-            runs = stage.loops[d - 1].runs if d else 1
-            # The loop outside the fitting one moves each line it touches once.
-            here = np.maximum(fitting - 1, 0) == d
-            lines = lines + np.where(here, runs * body.lines, 0)
-            rows = rows + np.where(here, runs * body.rows, 0)
-        moves = fitting > resident
-        return Footprint(np.where(moves, lines, 0), np.where(moves, rows, 0))
+        # The loop outside the fitting one moves each line it touches once.
+        moving = np.maximum(fitting - 1, 0)
+        cost: Number = 0.0
+        for depth in range(int(np.min(moving)), int(np.max(moving)) + 1):
+            runs = stage.loops[depth - 1].runs if depth else 1
+            body = runs * price(self.regions.footprint(stage, buffer, depth))
+            cost = np.where(moving == depth, body, cost)
+        return np.where(fitting > resident, cost, 0.0)
