@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Pipeline
 
@@ -22,21 +22,26 @@ class NestError(AssertionError):
 
 
 def value_of(expr: Expr, env: Mapping[str, int], read: Read) -> int:
-    """The value of an int32 expression; only the taken branch of a select is evaluated."""
-    match expr:
-        case Const():
-            return int(expr.value)
-        case Variable(name=name):
-            return env[name]
-        case Cast(value=value):
-            return expr.type.wrap(value_of(value, env, read))
-        case Call(target=target, args=args):
-            return read(target, tuple(value_of(a, env, read) for a in args))
-        case Op(name="select", args=(condition, a, b)):
-            return value_of(a if value_of(condition, env, read) else b, env, read)
-        case Op(name=name, args=args):
-            return int(INTEGERS.operators[name](*(value_of(a, env, read) for a in args)))
-    raise AssertionError(f"no value for {expr}")
+    """The value of an int32 expression; shared subexpressions are evaluated once."""
+    if isinstance(expr, Const):
+        return int(expr.value)
+    if isinstance(expr, Variable):
+        return env[expr.name]
+    done: dict[Expr, int] = {}
+    for node in walk(expr):
+        values = [done[c] for c in node.children]
+        match node:
+            case Const():
+                done[node] = int(node.value)
+            case Variable():
+                done[node] = env[node.name]
+            case Cast():
+                done[node] = node.type.wrap(values[0])
+            case Call():
+                done[node] = read(node.target, tuple(values))
+            case Op():
+                done[node] = int(INTEGERS.operators[node.name](*values))
+    return done[expr]
 
 
 class _Storage:

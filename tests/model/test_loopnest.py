@@ -60,7 +60,7 @@ def check_nest(pipeline: Pipeline, schedule: Schedule, sizes: dict[str, int]) ->
     assert outputs[output] == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.data())
 def test_every_well_formed_schedule_computes_the_pipeline(data: st.DataObject) -> None:
     pipeline = data.draw(stencil_pipelines(max_stages=3))
