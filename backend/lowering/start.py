@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from backend.lowering.sizes import product
 from backend.lowering.statements import block
 from backend.program import (
     Allocate,
@@ -17,7 +18,7 @@ from backend.program import (
     Statement,
 )
 from spaces.model import loopnest
-from spaces.model.expr import Const, Expr, constant
+from spaces.model.expr import Const, constant
 from spaces.model.loopnest import Compute, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Pipeline, size_variable
 from spaces.model.regions import Interval
@@ -64,14 +65,11 @@ def _statement(node: Node) -> Statement:
 
 
 def _allocate(node: loopnest.Allocate) -> Allocate:
-    elements: Expr = constant(1, Int32)
-    for extent in node.extents:
-        elements = extent if elements is constant(1, Int32) else elements * extent
     return Allocate(
         buffer=node.func,
         type=node.type,
         memory=node.memory,
-        elements=elements,
+        elements=product(node.extents),
         body=_statements(node.body),
         mins=node.mins,
         extents=node.extents,
@@ -130,7 +128,7 @@ def _inside(
                 f"the schedule's tails go beyond it; give {name} a size that the split factors "
                 f"divide, or choose the tail guard_with_if or shift_inwards."
                 if kind == "output"
-                else f"pass an array that covers them (mins= says where it begins), ask for a "
+                else f"pass an array that covers them (sizes= says where it begins), ask for a "
                 f"smaller output, or give {name} a boundary condition."
             )
             for condition, end in ((first <= low, "before"), (high <= last, "beyond")):
