@@ -80,8 +80,9 @@ def program(app: str, schedule: Schedule, threads: int | None = None) -> Program
     pipeline = pipeline_of(app)
     compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads)
     inputs = inputs_of(app)
-    out = compiled.run(inputs)
-    return functools.partial(compiled.run, inputs, out=out)
+    sizes = {name: pipeline.estimate(name) or () for name in pipeline.outputs}
+    out = compiled.run(inputs, sizes=sizes)
+    return functools.partial(compiled.run, inputs, sizes=sizes, out=out)
 
 
 @frozen
