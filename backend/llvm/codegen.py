@@ -20,6 +20,7 @@ from backend.llvm.blocks import I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.expressions import Expressions, Place
 from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators, llvm_type
+from backend.lowering.sizes import factors
 from backend.lowering.statements import walk_statements
 from backend.program import (
     Allocate,
@@ -294,18 +295,26 @@ class _Statements:
             block = self._on_stack(max(size, 1))
             self._with_buffer(node, block)
             return
-        count = self.values.index(elements)
         build = self._build
-        count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
-        block = build.call(
-            self.frame.module.runtime["malloc"], [build.mul(count, i64(node.type.bytes))]
-        )
+        block = build.call(self.frame.module.runtime["malloc"], [self._bytes(node)])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
         self._owned.append(block)
         self._with_buffer(node, block)
         self._owned.pop()
         self._build.call(self.frame.module.runtime["free"], [block])
+
+    def _bytes(self, node: Allocate) -> Value:
+        """The size of an allocation, or more than there can be where it overflows."""
+        build = self._build
+        total, beyond = i64(node.type.bytes), ir.Constant(ir.IntType(1), 0)
+        for factor in factors(node.elements):
+            count = self.values.index(factor)
+            count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
+            pair = build.smul_with_overflow(total, count)
+            total = build.extract_value(pair, 0)
+            beyond = build.or_(beyond, build.extract_value(pair, 1))
+        return build.select(beyond, i64(2**63 - 1), total)
 
     def _with_buffer(self, node: Allocate, block: Value) -> None:
         self.values.buffers[node.buffer] = block

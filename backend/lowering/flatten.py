@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from backend.lowering.sizes import times
 from backend.lowering.statements import map_bodies, map_own
 from backend.program import Allocate, Load, LoopProgram, Provide, Statement, Store
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
@@ -39,8 +40,8 @@ class Layout:
             elif self.is_scratch:
                 arg = simplify(arg - low)
             else:
-                fixed = _plus(fixed, _times(low, stride))
-            moving = _plus(moving, _times(arg, stride))
+                fixed = _plus(fixed, times(low, stride))
+            moving = _plus(moving, times(arg, stride))
         return moving if _is_zero(fixed) else moving - fixed
 
 
@@ -95,7 +96,7 @@ def _allocated(node: Allocate) -> Layout:
     stride: Expr = constant(1, Int32)
     for extent in node.extents:
         strides.append(stride)
-        stride = _times(extent, stride)
+        stride = times(extent, stride)
     return Layout(node.mins, tuple(strides), node.folds, is_scratch=True)
 
 
@@ -103,14 +104,6 @@ def _plus(a: Expr, b: Expr) -> Expr:
     if _is_zero(a):
         return b
     return a if _is_zero(b) else a + b
-
-
-def _times(a: Expr, b: Expr) -> Expr:
-    if isinstance(a, Const) and isinstance(b, Const):
-        return constant(int(a.value) * int(b.value), Int32)
-    if isinstance(b, Const) and b.value == 1:
-        return a
-    return b if isinstance(a, Const) and a.value == 1 else a * b
 
 
 def _is_zero(expr: Expr) -> bool:

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from backend.lowering.constants import evaluated
 from backend.lowering.known import inside_loop, known_sizes
+from backend.lowering.sizes import product
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant, walk
@@ -39,7 +40,10 @@ class _Pass:
                 args = tuple(self.known(a) for a in statement.args)
                 return Provide(statement.func, args, self.value(statement.value))
             case Allocate():
-                return map_bodies(map_own(statement, self.known), self.statement)
+                simpler = map_own(statement, self.known)
+                assert isinstance(simpler, Allocate)
+                sized = evolve(simpler, elements=product(simpler.extents))
+                return map_bodies(sized, self.statement)
             case _:
                 return map_bodies(statement, self.statement)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from backend.lowering.sizes import times
 from backend.lowering.statements import block, map_bodies, map_own
 from backend.lowering.widen import Widening, is_vector
 from backend.program import (
@@ -134,4 +135,4 @@ class _Lanes:
         if is_vector(elements):
             return self.lane_by_lane(node)
         body = self.statement(spread(node.body))
-        return evolve(node, elements=elements * constant(self.lanes, Int32), body=body)
+        return evolve(node, elements=times(elements, constant(self.lanes, Int32)), body=body)

@@ -237,7 +237,7 @@ class Placements:
         limits = self._stage_box(placement.function, stage, placement.storage.target)
         guarded = {g.dimension for g in traversal.guards}
         result = {}
-        for name, coordinate in traversal.coordinates.items():
+        for name, coordinate in traversal.guarded.items():
             interval = analysis.of(coordinate)
             if name in guarded:
                 interval = _clipped(interval, limits[name], analysis)
@@ -275,7 +275,7 @@ class Placements:
             visited = []
             for name, interval in zip(function.args, box, strict=True):
                 if name in stage.pure_vars:
-                    reached = analysis.of(traversal.coordinates[name])
+                    reached = analysis.of(traversal.guarded[name])
                     # A guard stops at the end of the box; nothing stops before its start.
                     high = interval.max if name in guarded else reached.max
                     interval = Interval(reached.min, high)

@@ -96,9 +96,9 @@ class Simplifier(Limits):
         if not self.proves_positive(b):
             return Polynomial.of(Op(Int32, "div", (a.expr(), b.expr())))
         quotient, rest = multiples(a, b)
-        low, high = self.lower(rest), self.lower(b - rest - Polynomial.of(1))
-        if low is not None and low >= 0 and high is not None and high >= 0:
-            return quotient
+        whole = self._certain_quotient(rest, b)
+        if whole is not None:
+            return quotient + Polynomial.of(whole)
         divisor = b.constant
         if divisor is not None:
             if rest.constant is not None:
@@ -108,15 +108,24 @@ class Simplifier(Limits):
                 return quotient + self._divide(*inner)
         return quotient + Polynomial.of(Op(Int32, "div", (rest.expr(), b.expr())))
 
+    def _certain_quotient(self, a: Polynomial, b: Polynomial) -> int | None:
+        """``a / b`` where ``a`` is proven to lie in ``0 .. b - 1`` or just below, ``-b .. -1``."""
+        for whole in (0, -1):
+            rest = a - b.scaled(whole)
+            lows = (self.lower(rest), self.lower(b - rest - Polynomial.of(1)))
+            if all(low is not None and low >= 0 for low in lows):
+                return whole
+        return None
+
     def _modulo(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if not b.terms:
             return Polynomial.of(0)
         if not self.proves_positive(b):
             return Polynomial.of(Op(Int32, "mod", (a.expr(), b.expr())))
         _, rest = multiples(a, b)
-        low, high = self.lower(rest), self.lower(b - rest - Polynomial.of(1))
-        if low is not None and low >= 0 and high is not None and high >= 0:
-            return rest
+        whole = self._certain_quotient(rest, b)
+        if whole is not None:
+            return rest - b.scaled(whole)
         if rest.constant is not None and b.constant is not None:
             return Polynomial.of(rest.constant % b.constant)
         return Polynomial.of(Op(Int32, "mod", (rest.expr(), b.expr())))

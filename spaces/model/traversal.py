@@ -40,12 +40,14 @@ class Traversal:
     """The loops of one stage, outermost first, and what they visit.
 
     ``coordinates`` gives each pure Var and RVar of the stage as an expression of the loop
-    variables; ``guards`` are the conditions of splits that do not divide.
+    variables; ``guards`` are the conditions of splits that do not divide. ``guarded`` are the
+    coordinates where the guards hold, written so that their limits can be seen.
     """
 
     loops: tuple[LoopVar, ...]
     coordinates: dict[str, Expr]
     guards: tuple[Guard, ...]
+    guarded: dict[str, Expr]
 
 
 @frozen
@@ -145,11 +147,20 @@ def traverse(
         simplify.assume(var.name, low, last)
         loops.append(LoopVar(var, func, index, loop.name, loop.kind, low, last, extent))
     values: dict[str, Expr] = {loop.loop: loop.var for loop in loops}
+    guarded = dict(values)
     guards: list[Guard] = []
     for step in reversed(steps):
-        _undo(step, values, guards, simplify)
+        guard = _undo(step, values, simplify)
+        if guard is not None:
+            guards.append(guard)
+        _undo(step, guarded, simplify)
+        if guard is not None and isinstance(step.record, Split):
+            low, extent = step.first
+            old = step.record.old
+            guarded[old] = simplify(fn.min(guarded[old], low + extent - 1))
     coordinates = {name: simplify(value) for name, value in values.items()}
-    return Traversal(tuple(loops), coordinates, tuple(guards))
+    limited = {name: simplify(value) for name, value in guarded.items()}
+    return Traversal(tuple(loops), coordinates, tuple(guards), limited)
 
 
 def _split(
@@ -176,31 +187,27 @@ def _fuse(record: Fuse, ranges: dict[str, tuple[Expr, Expr]], simplify: Simplifi
     return _Step(record, "", inner, outer, Tail.AUTO)
 
 
-def _undo(
-    step: _Step,
-    values: dict[str, Expr],
-    guards: list[Guard],
-    simplify: Simplifier,
-) -> None:
-    """Express the loops that a step replaced by those that replaced them."""
+def _undo(step: _Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | None:
+    """Express the loops that a step replaced by those that replaced them; the guard it needs."""
     record = step.record
     if isinstance(record, Fuse):
         fused = values.pop(record.fused)
         (inner_low, inner_extent), (outer_low, _) = step.first, step.second
         values[record.inner] = simplify(fused % inner_extent + inner_low)
         values[record.outer] = simplify(fused / inner_extent + outer_low)
-        return
+        return None
     low, extent = step.first
     factor = step.second[1]
     outer, inner = values.pop(record.outer), values.pop(record.inner)
     base = outer * factor
     if step.tail is Tail.SHIFT_INWARDS:
         base = fn.min(base, extent - factor)
+    values[record.old] = simplify(base + inner + low)
     if step.tail is Tail.GUARD_WITH_IF:
         condition = simplify(base + inner < extent)
         if not isinstance(condition, Const):
-            guards.append(Guard(step.dimension, condition))
-    values[record.old] = simplify(base + inner + low)
+            return Guard(step.dimension, condition)
+    return None
 
 
 def guard_condition(guards: tuple[Guard, ...]) -> Expr | None:

@@ -48,6 +48,7 @@ def values(draw: st.DrawFn, leaves: list[Expr], steps: int) -> Expr:
         if a.type.is_bool and b.type.is_bool:
             pool.append(draw(st.sampled_from([a & b, a | b, ~a, cast(UInt8, a)])))
             continue
+        a, b = (cast(UInt8, v) if v.type.is_bool else v for v in (a, b))
         form = draw(st.sampled_from([*_BINARY, "cast", "select", "abs", "unary", "constant"]))
         if form == "cast":
             pool.append(cast(draw(st.sampled_from(TYPES)), a))

@@ -6,6 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces.model.algebra import evaluate
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline as freeze
+from spaces.model.func import Func, Var
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
@@ -68,3 +71,14 @@ def test_every_well_formed_schedule_computes_the_pipeline(data: st.DataObject) -
     extents = data.draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
     mins = data.draw(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
     check_nest(pipeline, schedule, sizes_of(pipeline, extents, mins))
+
+
+def test_guarded_splits_of_fused_loops_stay_in_the_box() -> None:
+    out, x, y = Func("out"), Var("x"), Var("y")
+    out[x, y] = x + y
+    algorithm = freeze(out)
+    fused = schedule(algorithm).fuse("x", "y", "xy").split("xy", "xy", "i", 4, "guard_with_if")
+    sizes = {"out.min.0": -2, "out.extent.0": 7, "out.min.1": 5, "out.extent.1": 3}
+    box = loop_nest(algorithm, fused.schedule).outputs["out"]
+    ends = [evaluate(end, sizes) for i in box for end in (i.min, i.max) if end is not None]
+    assert ends == [-2, 4, 5, 7]

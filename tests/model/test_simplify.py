@@ -123,3 +123,9 @@ def test_size_may_be_tested_against_zero() -> None:
     result = Simplifier()(E > 0)
     assert isinstance(result, Const)
     assert result.value == 1
+
+
+def test_quotients_just_below_a_multiple() -> None:
+    simplify = Simplifier()
+    assert simplify((B * E - 1) / E) is simplify(B - 1)
+    assert simplify((B * E - 1) % E) is simplify(E - 1)
