@@ -40,6 +40,15 @@ def corner() -> Pipeline:
     return pipeline(q, estimates={q: [1024, 1024]})
 
 
+def column() -> Pipeline:
+    """A Func of bytes read at two neighbors along y."""
+    image = ImageParam(UInt8, 2, "input")
+    p, q = Func("p"), Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] + p[X, Y + 1]
+    return pipeline(q)
+
+
 def total() -> Pipeline:
     """Sums of 4 x 3 values, whose order does not matter."""
     image = ImageParam(UInt16, 2, "input")

@@ -5,7 +5,7 @@ import pytest
 from spaces import device, verify
 from spaces.constraints.orders import trace
 from spaces.model.directives import schedule
-from spaces.model.schedule import DomainOrder, Fuse, Loop, Split
+from spaces.model.schedule import DomainOrder, Fuse, Loop, Split, Tail
 from tests.constraints import algorithms
 
 STAGE = algorithms.horner().function("s").stages[1]
@@ -87,3 +87,26 @@ def test_sums_may_be_reordered_unless_they_are_of_floats():
     ):
         s = schedule(pipeline).func(func).update(0).reorder("r.y", "r.x")
         assert verify(pipeline, s.schedule, device("cpu")).legal is legal
+
+
+@pytest.mark.parametrize("tail", list(Tail))
+@pytest.mark.parametrize(
+    ("stage", "loop", "refused"),
+    [
+        (0, "x", []),
+        (1, "x", ["shift_inwards"]),
+        (1, "r.x", ["round_up", "shift_inwards"]),
+        (1, "ri", ["round_up", "shift_inwards"]),
+        (1, "t", ["round_up", "shift_inwards"]),
+    ],
+)
+def test_tails(stage, loop, refused, tail):
+    """A split of an update must not apply it twice, nor where the RDom does not reach."""
+    pipeline = algorithms.total()
+    s = schedule(pipeline).func("s").compute_root()
+    if stage:
+        s = s.update(0).split("r.x", "ro", "ri", 2) if loop == "ri" else s.update(0)
+        s = s.fuse("r.y", "y", "t") if loop == "t" else s
+    verdict = verify(pipeline, s.split(loop, "outer", "inner", 3, tail).schedule, device("cpu"))
+    expected = ["order.tail"] if tail in refused else []
+    assert [v.rule for v in verdict.violations] == expected

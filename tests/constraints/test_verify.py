@@ -228,6 +228,22 @@ def test_what_has_no_effect_is_said_apart(text: str, on: str, advice: list[str])
     assert [a.id for a in verdict.advice] == advice
 
 
+def test_registers_count_started_words():
+    """Each thread keeps ``height + 1`` bytes: 1020 of them are 255 registers."""
+    pipeline = algorithms.column()
+
+    def kept(height: int) -> bool:
+        s = schedule(pipeline).split("x", "x", "xi", 32).split("y", "y", "yi", height)
+        s = s.reorder("yi", "xi", "x", "y").gpu_blocks("x", "y").gpu_threads("xi").func("p")
+        s = s.compute_at("q", "xi").store_in("register")
+        verdict = verify(pipeline, s.schedule, SM75)
+        assert {v.rule for v in verdict.violations} <= {"gpu.registers"}
+        return verdict.legal
+
+    assert kept(1019)
+    assert not kept(1020)
+
+
 class TestSegment:
     """[S20] 2.1: a tile of 32 x 12 of Z, whose producer W needs four more lines."""
 
