@@ -1,0 +1,25 @@
+"""Features of GPU kernels in which Funcs are computed beside and inside one another."""
+
+from apps import unsharp
+from spaces.cost.counting import features
+from spaces.model.text import parse_schedule
+
+TILED = "output.gpu_tile(x, y, xi, yi, 32, 8).reorder(c, xi, yi, x, y)\n"
+
+
+def read(text):
+    pipeline = unsharp.pipeline()
+    return features(pipeline, parse_schedule(text, pipeline)).read_ints(pipeline.sizes())
+
+
+def test_private_memory_is_counted_at_the_iteration_that_needs_most():
+    (kernel,) = read(TILED + "repeat_edge.compute_at(output, c)").kernels
+    assert kernel.private_bytes == 7 * 7 * 3 * 4  # three channels for gray, c among them
+
+
+def test_funcs_computed_side_by_side_move_with_their_own_readers():
+    found = read(TILED + "sharpen.compute_at(output, xi)\nratio.compute_at(output, xi)")
+    output = found.func("output").stages[0]
+    innermost = next(loop for loop in output.loops if loop.loop == "xi")
+    for name in ("sharpen", "ratio"):
+        assert found.moved_vars(found.func(name).stages[0], innermost) == {"x"}
