@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.levels import Levels, Path
-from spaces.model.pipeline import Pipeline
+from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.schedule import LoopKind, Schedule, Tail
 from spaces.model.types import Int32
 
@@ -19,7 +21,9 @@ TAILS = (Tail.AUTO, Tail.ROUND_UP, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)
 
 @st.composite
 def stencil_chains(draw: st.DrawFn, max_stages: int = 3) -> Pipeline:
-    """Stages of a few taps each; the later ones may read any earlier one, or the image."""
+    """Stages of a few taps each; the later ones may read any earlier one, or the image. Some add a
+    sum to each value in an update.
+    """
     sources: list[ImageParam | Func] = [ImageParam(Int32, 2, "input")]
     for index in range(draw(st.integers(2, max_stages))):
         func = Func(f"f{index}")
@@ -33,6 +37,9 @@ def stencil_chains(draw: st.DrawFn, max_stages: int = 3) -> Pipeline:
                 value = term if value is None else value + term
         assert value is not None
         func[X, Y] = value + X * 5 - Y
+        if draw(st.integers(0, 3)) == 0:
+            r = RDom([(draw(st.integers(-1, 0)), draw(st.integers(1, 4)))], f"r{index}")
+            func[X, Y] += sources[-1][X + r, Y] * (r + 2)
         sources.append(func)
     last = sources[-1]
     assert isinstance(last, Func)
@@ -48,21 +55,21 @@ def gpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
     for function in reversed(algorithm.functions):
         directives = directives.func(function.name)
         if function.name in algorithm.outputs:
-            directives = draw(_on_a_grid(directives, function.args))
+            directives = draw(_stages_on_a_grid(directives, function))
             continue
         probe = Levels(algorithm, directives.compute_root().schedule)
         legal = probe.enclosing(function.name)
         inside = _levels_in_kernels([probe.kind(place) for place in legal])
         level = draw(st.sampled_from(["inline", "grid", "cpu", *(inside * 4)]))
         match level:
-            case "inline":
+            case "inline" if function.is_pure:
                 directives = directives.compute_inline()
             case "grid":
-                directives = draw(_on_a_grid(directives.compute_root(), function.args))
-            case "cpu":
+                directives = draw(_stages_on_a_grid(directives.compute_root(), function))
+            case "cpu" | "inline":
                 directives = directives.compute_root()
             case int():
-                directives = draw(_inside(directives, function.args, legal, level, probe))
+                directives = draw(_inside(directives, function, legal, level, probe))
     return directives.schedule
 
 
@@ -81,7 +88,7 @@ def _levels_in_kernels(kinds: list[LoopKind]) -> list[int]:
 def _inside(
     draw: st.DrawFn,
     directives: Directives,
-    args: tuple[str, ...],
+    function: Function,
     legal: Path,
     level: int,
     probe: Levels,
@@ -94,14 +101,44 @@ def _inside(
     store = legal[draw(st.sampled_from(stores))]
     directives = directives.compute_at(legal[level].func, legal[level].loop)
     directives = directives.store_at(store.func, store.loop)
-    return directives if in_thread[level] else draw(_by_threads(directives, args))
+    if in_thread[level]:
+        return directives
+    directives = draw(_by_threads(directives, function.args, TAILS))
+    for index, stage in enumerate(function.stages[1:]):
+        directives = directives.update(index)
+        tails = (Tail.ROUND_UP, Tail.GUARD_WITH_IF)
+        directives = draw(_by_threads(directives, stage.pure_vars, tails))
+        directives = draw(_with_sum_outside(directives, stage))
+    return directives
 
 
 @st.composite
-def _on_a_grid(draw: st.DrawFn, directives: Directives, args: tuple[str, ...]) -> Directives:
+def _with_sum_outside(draw: st.DrawFn, directives: Directives, stage: Stage) -> Directives:
+    """The loop over the sum moved to the outside, or left inside."""
+    if draw(st.booleans()):
+        return directives
+    loops = [loop.name for loop in directives.schedule.of(directives.selected).stages[1].loops]
+    sums = [rvar.name for rvar in stage.rvars]
+    return directives.reorder(*(n for n in reversed(loops) if n not in sums), *sums)
+
+
+@st.composite
+def _stages_on_a_grid(draw: st.DrawFn, directives: Directives, function: Function) -> Directives:
+    directives = draw(_on_a_grid(directives, function.args, TAILS))
+    for index, stage in enumerate(function.stages[1:]):
+        if draw(st.integers(0, 3)):
+            tails = (Tail.GUARD_WITH_IF,)
+            directives = draw(_on_a_grid(directives.update(index), stage.pure_vars, tails))
+    return directives
+
+
+@st.composite
+def _on_a_grid(
+    draw: st.DrawFn, directives: Directives, args: tuple[str, ...], tails: Sequence[Tail]
+) -> Directives:
     inner = [f"{arg}i" for arg in args]
     for arg, name in zip(args, inner, strict=True):
-        factor, tail = draw(st.integers(1, 6)), draw(st.sampled_from(TAILS))
+        factor, tail = draw(st.integers(1, 6)), draw(st.sampled_from(tails))
         directives = directives.split(arg, arg, name, factor, tail)
     directives = directives.reorder(*inner, *args).gpu_blocks(*args)
     match draw(st.sampled_from(["both", "both", "outer", "inner", "unrolled", "vectorized"])):
@@ -117,7 +154,9 @@ def _on_a_grid(draw: st.DrawFn, directives: Directives, args: tuple[str, ...]) -
 
 
 @st.composite
-def _by_threads(draw: st.DrawFn, directives: Directives, args: tuple[str, ...]) -> Directives:
+def _by_threads(
+    draw: st.DrawFn, directives: Directives, args: tuple[str, ...], tails: Sequence[Tail]
+) -> Directives:
     """The loops of a Func that the threads of a block compute."""
     x, y = args
     match draw(st.sampled_from(["both", "both", "x", "y", "y outside", "one", "split"])):
@@ -131,5 +170,5 @@ def _by_threads(draw: st.DrawFn, directives: Directives, args: tuple[str, ...]) 
             return directives.reorder(y, x).gpu_threads(y)
         case "one":
             return directives
-    split = directives.split(x, x, "s", 2, draw(st.sampled_from(TAILS)))
+    split = directives.split(x, x, "s", 2, draw(st.sampled_from(tails)))
     return split.reorder("s", x, y).gpu_threads(x, y).unroll("s")

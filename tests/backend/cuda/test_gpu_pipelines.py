@@ -18,8 +18,8 @@ from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, Var
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Memory
-from spaces.model.types import Float32, Int32
+from spaces.model.schedule import Memory, Schedule
+from spaces.model.types import Float32, Int32, UInt8
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import check, image
 from tests.backend.cuda.test_gpu_schedules import BLUR, STAGES, UNSHARP, at_block, tiled
@@ -110,6 +110,27 @@ def test_a_gpu_gives_the_bits_of_the_reference_on_floats(name: str) -> None:
     inputs = {"input": image(algorithm, "input", 170, 110, 3)}
     sizes = {"output": (170, 110, 3)}
     check(algorithm, UNSHARP[name](algorithm), inputs, sizes, executors=(PycudaExecutor(),))
+
+
+def test_a_schedule_without_gpu_loops_runs_on_the_host() -> None:
+    algorithm = gpu_pipelines.blur()
+    inputs = {"input": image(algorithm, "input", 28, 20)}
+    compiled = check(algorithm, Schedule.default(algorithm), inputs, {"blur_y": ((1, 24), (1, 12))})
+    assert (compiled.source, compiled.kernels) == ("", ())
+
+
+def test_three_dimensions_of_booleans() -> None:
+    z = Var("z")
+    source = ImageParam(UInt8, 3, "input")
+    bright, both = Func("bright"), Func("both")
+    bright[X, Y, z] = source[X, Y, z] > 100
+    both[X, Y, z] = bright[X, Y, z] & ~bright[X + 1, Y, z]
+    algorithm = pipeline(both)
+    d = schedule(algorithm).gpu_tile("x", "y", "z", "xi", "yi", "zi", 4, 3, 2)
+    d = d.func("bright").compute_at("both", "x").gpu_threads("x", "y", "z")
+    inputs = {"input": image(algorithm, "input", 13, 9, 5)}
+    (kernel,) = check(algorithm, d, inputs, {"both": (12, 9, 5)}).kernels
+    assert (kernel.block, kernel.static_shared_bytes) == ((5, 3, 2), 5 * 3 * 2)
 
 
 def test_arrays_of_any_strides_and_outputs_given() -> None:

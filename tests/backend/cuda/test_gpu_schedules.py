@@ -40,6 +40,11 @@ def rows(p: Pipeline, x: int, y: int, *, store: str = "x") -> Directives:
     return d.func("blur_x").compute_at("blur_y", "yi").store_at("blur_y", store).gpu_threads("x")
 
 
+def row_launches(p: Pipeline) -> Directives:
+    """A kernel for each row, launched by a loop of the host."""
+    return schedule(p).split("x", "x", "xi", 8).gpu_blocks("x").gpu_threads("xi")
+
+
 BLUR: dict[str, Build] = {
     "inline": lambda p: tiled(p, 8, 4),
     "two kernels": lambda p: root(tiled(p, 8, 4), "blur_x", 4, 2),
@@ -100,6 +105,16 @@ BLUR: dict[str, Build] = {
         .func("blur_x")
         .compute_at("blur_y", "x")
         .gpu_tile("x", "y", "xi", "yi", 4, 4)
+    ),
+    "a launch a row, sliding on the host": lambda p: (
+        row_launches(p).func("blur_x").compute_at("blur_y", "y").store_root()
+    ),
+    "a launch a row, sliding on the GPU": lambda p: (
+        row_launches(p).func("blur_x").compute_at("blur_y", "y").store_root()
+        .split("x", "x", "xi", 4).gpu_blocks("x").gpu_threads("xi")
+    ),
+    "a launch a row, anew on the host": lambda p: (
+        row_launches(p).func("blur_x").compute_at("blur_y", "y").vectorize("x", 4)
     ),
     "fused": lambda p: (
         schedule(p).func("blur_y").fuse("x", "y", "f").split("f", "f", "fi", 16)
