@@ -7,13 +7,17 @@ in it: a producer that computes more than its consumer widens the block [S20 3.2
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
+from functools import reduce
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from spaces.constraints.upper import upper_bound
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
 from spaces.model.loopnest import Allocate, LoopNest, walk_nest
+from spaces.model.parameters import parameters
 from spaces.model.regions import Ranges
 from spaces.model.rewrite import variables
 from spaces.model.schedule import LoopKind, Memory
@@ -22,9 +26,6 @@ from spaces.model.traversal import LoopVar, loop_ranges
 from spaces.model.types import Int32
 
 Dim3 = tuple[Expr, Expr, Expr]
-
-SHARED_ALIGNMENT_BYTES = 16
-"""Each array in shared memory starts at a multiple of this: no element type needs more."""
 
 
 @frozen
@@ -47,8 +48,8 @@ class Kernel:
         blocks: the block loops, innermost (x) first.
         block: threads of a block along x, y and z, after producers have widened it.
         threads: the thread loops of every stage in the kernel that has some.
-        shared: what one block stores for all its threads.
-        private: what each thread stores for itself.
+        shared: what one block stores for all its threads, at its largest.
+        private: what each thread stores for itself, at its largest.
     """
 
     func: str
@@ -72,24 +73,23 @@ class Kernel:
 
     @property
     def shared_bytes(self) -> Expr:
-        """Bytes of shared memory a block asks for, each array aligned."""
-        total: Expr = constant(0, Int32)
-        for allocation in self.shared:
-            unit = SHARED_ALIGNMENT_BYTES
-            total = total + (allocation_bytes(allocation) + (unit - 1)) / unit * unit
-        return total
+        """Bytes of shared memory a block asks for; with the widest elements first none is lost to
+        alignment.
+        """
+        return _total(allocation_bytes(a) for a in self.shared)
 
     def private_bytes(self, *memories: Memory) -> Expr:
         """Bytes that each thread stores for itself in the given kinds of memory."""
-        total: Expr = constant(0, Int32)
-        for allocation in self.private:
-            if allocation.memory in memories:
-                total = total + allocation_bytes(allocation)
-        return total
+        return _total(allocation_bytes(a) for a in self.private if a.memory in memories)
 
 
 def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
     """The kernels of a nest whose GPU loops are well placed, producers first."""
+    names = frozenset(parameters(nest.schedule))
+
+    def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
+        return upper_bound(expr, loops, nest.simplify, lambda e: names.issuperset(variables(e)))
+
     allocations = {n.func: n for n in walk_nest(nest.body) if isinstance(n, Allocate)}
     found: dict[tuple[str, int], _Parts] = {}
     for name, placement in nest.placements.items():
@@ -98,7 +98,8 @@ def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
             parts = found.setdefault(stores_inside, _Parts([], [], [], []))
             kinds = {loop.kind for loop in placement.path[: placement.store_depth]}
             kept = parts.private if LoopKind.GPU_THREAD in kinds else parts.shared
-            kept.append(allocations[name])
+            extents = tuple(most(e, placement.path) for e in allocations[name].extents)
+            kept.append(evolve(allocations[name], extents=extents))
         for index, traversal in enumerate(placement.stages):
             path = (*placement.path, *traversal.loops)
             owner = _owner(path)
@@ -107,7 +108,7 @@ def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
             parts = found.setdefault(owner, _Parts([], [], [], []))
             if owner == (name, index):
                 parts.blocks[:] = [p for p in path if p.kind is LoopKind.GPU_BLOCK][::-1]
-            threads = _threads(name, index, path, nest.simplify)
+            threads = _threads(name, index, path, most)
             if threads.loops:
                 parts.threads.append(threads)
     order = {f.name: i for i, f in enumerate(nest.pipeline.functions)}
@@ -161,14 +162,23 @@ def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:
     return None
 
 
-def _threads(func: str, stage: int, path: tuple[LoopVar, ...], simplify: Simplifier) -> ThreadLoops:
+def _threads(
+    func: str,
+    stage: int,
+    path: tuple[LoopVar, ...],
+    most: Callable[[Expr, tuple[LoopVar, ...]], Expr],
+) -> ThreadLoops:
     places = [
         i
         for i, loop in enumerate(path)
         if loop.kind is LoopKind.GPU_THREAD and (loop.func, loop.stage) == (func, stage)
     ][::-1]
-    extents = tuple(largest(path[i].extent, path[:i], simplify) for i in places)
+    extents = tuple(most(path[i].extent, path[:i]) for i in places)
     return ThreadLoops(func, stage, tuple(path[i] for i in places), extents)
+
+
+def _total(numbers: Iterable[Expr]) -> Expr:
+    return reduce(operator.add, numbers, constant(0, Int32))
 
 
 def _largest(extents: Iterable[Expr]) -> Expr:

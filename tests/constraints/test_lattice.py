@@ -9,6 +9,7 @@ from spaces import device, legal_mask, verify
 from spaces.model.directives import Directives, schedule
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Tail
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur(96, 64)
@@ -42,6 +43,15 @@ LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
         BLOCKS.gpu_threads("x", "y"),
         "sm_75",
         {"tx": [1, 8, 32, 64], "ty": [1, 14, 15, 16, 30, 31, 62]},
+    ),
+    "guarded tiles": (
+        BLUR,
+        D.gpu_tile("x", "y", "xi", "yi", "tx", "ty", Tail.GUARD_WITH_IF)
+        .func("bx")
+        .compute_at("by", "x")
+        .gpu_threads("x", "y"),
+        "sm_75",
+        {"tx": [8, 32, 64], "ty": [4, 14, 15, 30, 31]},
     ),
     "shared memory": (
         BLUR,

@@ -244,6 +244,28 @@ def test_registers_count_started_words():
     assert not kept(1020)
 
 
+def block_and_shared_bytes(text: str) -> tuple[list[int], int]:
+    (kernel,) = verify(BLUR, parse_schedule(text, BLUR), SM75).kernels
+    return [evaluate(e, {}) for e in kernel.block], evaluate(kernel.shared_bytes, {})
+
+
+def test_tiles_cut_at_the_end_take_the_block_of_whole_ones():
+    text = (
+        "by.gpu_tile(x, y, xi, yi, 32, 8, TailStrategy::GuardWithIf)\n"
+        "bx.compute_at(by, x).gpu_threads(x, y)"
+    )
+    assert block_and_shared_bytes(text) == ([32, 10, 1], 32 * 10 * 2)
+
+
+def test_a_window_that_slides_in_a_kernel_takes_the_block_of_its_first_step():
+    text = (
+        "by.split(x, x, xi, 32).split(y, y, yi, 8).reorder(xi, yi, x, y)"
+        ".gpu_blocks(x, y).gpu_threads(xi)\n"
+        "bx.store_at(by, x).compute_at(by, yi).gpu_threads(x, y)"
+    )
+    assert block_and_shared_bytes(text) == ([32, 3, 1], 32 * 3 * 2)
+
+
 class TestSegment:
     """[S20] 2.1: a tile of 32 x 12 of Z, whose producer W needs four more lines."""
 

@@ -155,7 +155,7 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.allocation-size",
-    "What is allocated inside a kernel has a constant size.",
+    "What is allocated inside a kernel has a size bounded by a constant.",
     "Shared memory and registers are laid out when the kernel is compiled.",
 )
 def allocation_size(view: NestView, func: str) -> Iterator[Check]:
@@ -167,7 +167,7 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                     allocation.func,
                     VIOLATED,
                     "{func} is stored inside the kernel of {kernel}, but its size {size} is "
-                    "not a constant.",
+                    "not bounded by a constant.",
                     "Compute it inside a tile of constant size, or store it outside the kernel.",
                     loop=allocation.level.loop,
                     values={

@@ -59,7 +59,7 @@ class NestView:
         return path[: path.index(loop)]
 
     def largest(self, expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        """The largest value of ``expr`` while ``loops`` run."""
+        """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
         return largest(expr, loops, self.nest.simplify)
 
     def is_constant(self, expr: Expr) -> bool:

@@ -1,0 +1,79 @@
+"""A constant that a size never exceeds: what a kernel, compiled once, must be made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, Op, constant, walk
+from spaces.model.regions import Ranges
+from spaces.model.rewrite import rewrite, variables
+from spaces.model.simplify import Simplifier
+from spaces.model.traversal import LoopVar, loop_ranges
+from spaces.model.types import Int32
+
+_MOST_CASES = 4
+"""Minima and selects that are taken apart inside one another; each may double the work."""
+
+
+def upper_bound(
+    expr: Expr,
+    loops: tuple[LoopVar, ...],
+    simplify: Simplifier,
+    is_constant: Callable[[Expr], bool],
+) -> Expr:
+    """A formula that ``is_constant`` and that ``expr`` never exceeds while ``loops`` run, or
+    ``expr`` where none is found.
+    """
+    found = _Search(simplify, is_constant).bound(expr, _MOST_CASES)
+    if found is None and not {loop.var.name for loop in loops}.isdisjoint(variables(expr)):
+        most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max
+        found = most if most is not None and is_constant(most) else None
+    if found is None:
+        least = simplify.lower(simplify.polynomial(expr).scaled(-1))
+        found = None if least is None else constant(-least, Int32)
+    return expr if found is None else found
+
+
+class _Search:
+    """Takes minima and selects apart; what is left over cancels, as in a tile's end less its
+    beginning.
+    """
+
+    def __init__(self, simplify: Simplifier, is_constant: Callable[[Expr], bool]) -> None:
+        self.simplify = simplify
+        self.is_constant = is_constant
+
+    def bound(self, expr: Expr, cases: int) -> Expr | None:
+        """A constant formula that ``expr`` never exceeds, or None."""
+        whole = self.simplify(expr)
+        if self.is_constant(whole) or not cases:
+            return whole if self.is_constant(whole) else None
+        for node in walk(whole):
+            if isinstance(node, Op) and node.name in ("min", "select"):
+                find = self._below if node.name == "min" else self._either
+                found = find(whole, node, cases - 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _below(self, whole: Expr, minimum: Op, cases: int) -> Expr | None:
+        """The bound with an operand for the minimum, where that can only make ``whole`` larger."""
+        for operand in minimum.args:
+            larger = _replaced(whole, minimum, operand)
+            if self.simplify.at_most(whole, larger):
+                found = self.bound(larger, cases)
+                if found is not None:
+                    return found
+        return None
+
+    def _either(self, whole: Expr, select: Op, cases: int) -> Expr | None:
+        """The larger of the bounds with either value for the select."""
+        first, second = (self.bound(_replaced(whole, select, a), cases) for a in select.args[1:])
+        if first is None or second is None:
+            return None
+        return self.simplify(fn.max(first, second))
+
+
+def _replaced(expr: Expr, part: Expr, other: Expr) -> Expr:
+    return rewrite(expr, lambda node: other if node is part else node)
