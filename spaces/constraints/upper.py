@@ -22,17 +22,22 @@ def upper_bound(
     simplify: Simplifier,
     is_constant: Callable[[Expr], bool],
 ) -> Expr:
-    """A formula that ``is_constant`` and that ``expr`` never exceeds while ``loops`` run, or
-    ``expr`` where none is found.
+    """A formula that ``is_constant`` and that ``expr`` never exceeds while ``loops`` run.
+
+    Where none is found, the largest value of ``expr`` as a formula over sizes, or ``expr`` itself.
     """
     found = _Search(simplify, is_constant).bound(expr, _MOST_CASES)
-    if found is None and not {loop.var.name for loop in loops}.isdisjoint(variables(expr)):
-        most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max
-        found = most if most is not None and is_constant(most) else None
-    if found is None:
-        least = simplify.lower(simplify.polynomial(expr).scaled(-1))
-        found = None if least is None else constant(-least, Int32)
-    return expr if found is None else found
+    if found is not None:
+        return found
+    names = {loop.var.name for loop in loops}
+    varies = not names.isdisjoint(variables(expr))
+    most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max if varies else None
+    if most is not None and is_constant(most):
+        return most
+    least = simplify.lower(simplify.polynomial(expr).scaled(-1))
+    if least is not None:
+        return constant(-least, Int32)
+    return expr if most is None else most
 
 
 class _Search:
