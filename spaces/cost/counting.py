@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from spaces.constraints.kernels import kernels
+from spaces.constraints.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
 from spaces.cost.features import (
     Features,
@@ -17,7 +17,7 @@ from spaces.cost.features import (
 )
 from spaces.cost.totals import ONE, Totals, product, times
 from spaces.model.expr import Expr
-from spaces.model.loopnest import loop_nest
+from spaces.model.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline, Stage
 from spaces.model.placement import Placement, Placements
 from spaces.model.regions import Box, Interval, Ranges
@@ -47,16 +47,18 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
     loops = [loop for f in schedule.funcs for order in f.stages for loop in order.loops]
     if all(loop.kind is not LoopKind.GPU_BLOCK for loop in loops):
         return ()
+    nest = loop_nest(pipeline, schedule)
+    around = tuple(node.var for node in walk_nest(nest.body) if isinstance(node, Loop))
     return tuple(
         KernelFeatures(
             func=kernel.func,
             stage=kernel.stage,
             blocks=product(kernel.grid),
             block=kernel.block,
-            shared_bytes=kernel.shared_bytes,
-            private_bytes=kernel.private_bytes(*Memory),
+            shared_bytes=largest(kernel.shared_bytes, around, nest.simplify),
+            private_bytes=largest(kernel.private_bytes(*Memory), around, nest.simplify),
         )
-        for kernel in kernels(loop_nest(pipeline, schedule))
+        for kernel in kernels(nest)
     )
 
 
