@@ -29,6 +29,9 @@ from spaces.model.text import format_schedule
 EXACT_UP_TO = 100_000
 """Candidates that are judged one structure after another to count the legal ones."""
 
+SAMPLES = 50
+"""Candidates drawn to estimate how many of a larger space are legal."""
+
 Limit = Annotated[
     int, typer.Option("--limit", min=0, help="How many to print; 0 for all, however many.")
 ]
@@ -66,8 +69,10 @@ def count(app: AppName, device: DeviceName = "cpu") -> None:
     if space.candidates <= EXACT_UP_TO:
         line(f"{space.count():,} legal schedules")
     else:
-        legal, error = space.estimate(samples=100)
-        line(f"about {_about(legal)} legal schedules, give or take {_about(error)} (100 samples)")
+        legal, error = space.estimate(SAMPLES)
+        line(
+            f"about {_about(legal)} legal schedules, give or take {_about(error)} ({SAMPLES} samples)"
+        )
 
 
 @command("search")

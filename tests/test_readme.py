@@ -1,0 +1,57 @@
+"""README's snippets run, and print what it says they print."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from apps.cli import program
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^spaces [^\n#]*", README, re.MULTILINE)
+
+
+def test_every_python_snippet_shows_its_output():
+    assert len(SNIPPETS) == README.count("```python") == 4
+
+
+@pytest.mark.parametrize(("code", "output"), SNIPPETS)
+def test_a_snippet_prints_what_is_shown(code, output, tmp_path):
+    script = tmp_path / "snippet.py"
+    script.write_text(code)
+    # In a process of its own: a snippet must not lean on what other tests have imported.
+    result = subprocess.run(
+        [sys.executable, script],
+        capture_output=True, text=True, timeout=120, env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert result.stderr == ""
+    assert result.stdout.rstrip() == output.rstrip()
+
+
+def test_the_three_uses_are_short():
+    for code, _ in SNIPPETS:
+        assert sum(bool(line.strip()) for line in code.splitlines()) <= 20
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_does_what_it_says(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "apps").symlink_to(ROOT / "apps")
+    (tmp_path / "my.sched").write_text("blur_y.gpu_tile(x, y, xi, yi, 32, 8)")
+    words = shlex.split(command)[1:]
+    if words[0] == "search":
+        words += ["--seconds", "2"]
+    result = CliRunner().invoke(program, words)
+    assert result.exit_code == 0, result.output
+
+
+def test_the_folders_named_are_there():
+    for name in re.findall(r"^\| (.*?) \|", README, re.MULTILINE):
+        for folder in re.findall(r"`([\w/.]+)`", name):
+            assert (ROOT / folder).exists(), folder
