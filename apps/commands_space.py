@@ -70,9 +70,8 @@ def count(app: AppName, device: DeviceName = "cpu") -> None:
         line(f"{space.count():,} legal schedules")
     else:
         legal, error = space.estimate(SAMPLES)
-        line(
-            f"about {_about(legal)} legal schedules, give or take {_about(error)} ({SAMPLES} samples)"
-        )
+        range_ = f"about {_about(legal)} legal schedules, give or take {_about(error)}"
+        line(f"{range_} (of {SAMPLES} drawn)")
 
 
 @command("search")
