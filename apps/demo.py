@@ -38,6 +38,7 @@ from spaces.model.text import format_schedule
 OUT = Path("out")
 FINALISTS = 4
 SEARCH_SECONDS = 40.0
+RACE_SECONDS = 15.0
 GPU = "sm_80"
 CROP = (96, 128)
 """Rows and columns on which GPU code is executed by the CPU."""
@@ -124,7 +125,7 @@ def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
         name: functools.partial(one.run, {"input": image}, out=buffers[name])
         for name, one in compiled.items()
     }
-    timings = interleaved(runs, budget_s=15)
+    timings = interleaved(runs, budget_s=RACE_SECONDS)
     winner = min(timings, key=lambda name: timings[name].median_ms)
     table(
         ("schedule", "median ms", "times faster than the default"),
