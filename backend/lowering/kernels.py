@@ -33,26 +33,24 @@ from backend.gpu_program import (
 )
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
-from backend.lowering.gpu_memory import thread_count
-from backend.lowering.known import inside_loop, known_sizes
+from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import bind, block, buffers_written, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement
 from spaces.model.expr import Const, Expr, constant, walk
 from spaces.model.schedule import LoopKind, Memory
-from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
 
 _ONE = constant(1, Int32)
 
 
-def carve_kernels(program: LoopProgram) -> GpuProgram:
+def carve_kernels(program: LoopProgram, sizes: KernelSizes) -> GpuProgram:
     """The kernels and the host program of ``program``, which has its barriers.
 
     Raises:
         GpuLoweringError: its block and thread loops form no grid of blocks of threads.
     """
-    carver = _Carver(program.name)
-    body = carver.host(program.body, known_sizes(program))
+    carver = _Carver(program.name, sizes)
+    body = carver.host(program.body)
     return GpuProgram(
         name=program.name,
         buffers=program.buffers,
@@ -68,35 +66,33 @@ class _Carver:
     """Walks the host's part of a program."""
 
     program: str
+    sizes: KernelSizes
     kernels: list[DeviceFunction] = field(factory=list)
     _parts: int = 0
 
-    def host(self, statement: Statement, known: Simplifier) -> HostNode:
+    def host(self, statement: Statement) -> HostNode:
         if not has_gpu_loops(statement):
             self._parts += 1
             return HostPart(f"{self.program}_part{self._parts}", statement)
         match statement:
             case Block(body=body):
-                return Sequence(tuple(self.host(s, known) for s in body))
+                return Sequence(tuple(self.host(s) for s in body))
             case For(kind=kind) if kind in GPU_KINDS:
-                return self._launch(statement, known)
+                return self._launch(statement)
             case For(var=var, min=low, extent=extent):
-                inside = self.host(statement.body, inside_loop(known, var, low, extent))
-                return HostLoop(var, low, extent, inside)
+                return HostLoop(var, low, extent, self.host(statement.body))
             case If():
-                return HostIf(statement.condition, self.host(statement.body, known))
+                return HostIf(statement.condition, self.host(statement.body))
             case Allocate(buffer=buffer, type=type, elements=elements):
-                return GlobalArray(buffer, type, elements, self.host(statement.body, known))
+                return GlobalArray(buffer, type, elements, self.host(statement.body))
         raise TypeError(f"{statement} is no statement of a host.")
 
-    def _launch(self, outermost: For, known: Simplifier) -> Launch:
+    def _launch(self, outermost: For) -> Launch:
         blocks, body = _block_loops(outermost)
         grid: list[Expr] = [_ONE, _ONE, _ONE]
         for axis, loop in enumerate(reversed(blocks)):
             grid[axis] = loop.extent
-        for loop in blocks:
-            known = inside_loop(known, loop.var, loop.min, loop.extent)
-        size = _block_size(body, known)
+        size = _block_size(body, self.sizes)
         thread = _Threads(size).lower(body)
         for axis, loop in enumerate(reversed(blocks)):
             thread = bind(thread, loop.var, BLOCK[axis])
@@ -179,30 +175,26 @@ def _nest(statement: Statement) -> tuple[list[For], Statement]:
     return loops, body
 
 
-def _block_size(body: Statement, known: Simplifier) -> Dimensions:
+def _block_size(body: Statement, sizes: KernelSizes) -> Dimensions:
     """The number of threads along each axis: that of the largest thread loop there."""
-    sizes = [1, 1, 1]
-    for nest, limits in _thread_nests(body, known):
-        for loop in nest:
-            limits = inside_loop(limits, loop.var, loop.min, loop.extent)
+    block = [1, 1, 1]
+    for nest in _thread_nests(body):
         for axis, loop in enumerate(reversed(nest)):
-            sizes[axis] = max(sizes[axis], thread_count(loop, limits))
-    return sizes[0], sizes[1], sizes[2]
+            block[axis] = max(block[axis], sizes.threads(loop))
+    return block[0], block[1], block[2]
 
 
-def _thread_nests(body: Statement, known: Simplifier) -> Iterator[tuple[list[For], Simplifier]]:
-    """The nests of thread loops, and what is known of the loops around each."""
+def _thread_nests(body: Statement) -> Iterator[list[For]]:
+    """The nests of thread loops."""
     if _is_thread_loop(body):
-        yield _nest(body)[0], known
+        yield _nest(body)[0]
         return
     match body:
         case Block():
             for statement in body.body:
-                yield from _thread_nests(statement, known)
-        case For(var=var, min=low, extent=extent):
-            yield from _thread_nests(body.body, inside_loop(known, var, low, extent))
-        case If() | Allocate():
-            yield from _thread_nests(body.body, known)
+                yield from _thread_nests(statement)
+        case For() | If() | Allocate():
+            yield from _thread_nests(body.body)
 
 
 def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:

@@ -15,7 +15,8 @@ from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.gpu_program import GpuProgram
-from backend.lowering.gpu_passes import GPU_PASSES, lower_gpu
+from backend.lowering.gpu_passes import Pass, gpu_passes, lower_gpu
+from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import walk_statements
 from backend.program import Barrier
 from backend.reference import evaluate
@@ -89,14 +90,17 @@ def in_rows(p: Pipeline) -> Directives:
     return d.gpu_threads("x").fold_storage("y", 2)
 
 
+def all_but_barriers(sizes: KernelSizes) -> dict[str, Pass]:
+    return {name: each for name, each in gpu_passes(sizes).items() if name != "barriers"}
+
+
 class Crossing:
     """The pipeline under a schedule, compiled without the pass that inserts barriers."""
 
     def __init__(self, build: Callable[[Pipeline], Directives]) -> None:
         self.pipeline = crossing()
-        passes = {name: each for name, each in GPU_PASSES.items() if name != "barriers"}
         nest = loop_nest(self.pipeline, build(self.pipeline).schedule)
-        self.bare = self._printed(lower_gpu(nest, passes))
+        self.bare = self._printed(lower_gpu(nest, all_but_barriers))
         self.whole = self._printed(lower_gpu(nest))
 
     @staticmethod

@@ -1,0 +1,75 @@
+"""The sizes inside kernels, which are constants: those that the rules have judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from backend.lowering.gpu_errors import GpuLoweringError
+from backend.program import Allocate, For
+from spaces.constraints.kernels import kernels
+from spaces.model.expr import Const, Expr
+from spaces.model.loopnest import LoopNest
+
+
+@frozen
+class KernelSizes:
+    """The most that each storage and each thread loop inside a kernel needs.
+
+    Attributes:
+        extents: the extent of each dimension of each Func stored in a kernel.
+        iterations: the iterations of each thread loop, by the name of its variable.
+    """
+
+    extents: Mapping[str, tuple[Expr, ...]]
+    iterations: Mapping[str, Expr]
+
+    @staticmethod
+    def of(nest: LoopNest) -> KernelSizes:
+        """The sizes in the kernels of a loop nest."""
+        found = kernels(nest)
+        return KernelSizes(
+            extents={
+                storage.func: tuple(nest.simplify(extent) for extent in storage.extents)
+                for kernel in found
+                for storage in (*kernel.shared, *kernel.private)
+            },
+            iterations={
+                loop.var.name: nest.simplify(extent)
+                for kernel in found
+                for threads in kernel.threads
+                for loop, extent in zip(threads.loops, threads.extents, strict=True)
+            },
+        )
+
+    def storage(self, node: Allocate) -> tuple[int, ...]:
+        """The extents of a buffer.
+
+        Raises:
+            GpuLoweringError: one has no limit.
+        """
+        sizes = []
+        for dimension, extent in enumerate(self.extents.get(node.buffer, node.extents)):
+            if not isinstance(extent, Const):
+                raise GpuLoweringError(
+                    f"{node.buffer} is stored inside a kernel, where sizes must be known before "
+                    f"the launch, but its extent {dimension} is `{extent}`, which has no limit; "
+                    "compute it at a loop inside a split, or store it at root."
+                )
+            sizes.append(int(extent.value))
+        return tuple(sizes)
+
+    def threads(self, loop: For) -> int:
+        """The iterations of a thread loop.
+
+        Raises:
+            GpuLoweringError: they have no limit.
+        """
+        extent = self.iterations.get(loop.var.name, loop.extent)
+        if not isinstance(extent, Const):
+            raise GpuLoweringError(
+                f"The thread loop {loop.var.name} has `{extent}` iterations, which has no limit; "
+                "split it by a number of threads."
+            )
+        return int(extent.value)
