@@ -66,11 +66,19 @@ class _Search:
         """The bound with an operand for the minimum, where that can only make ``whole`` larger."""
         for operand in minimum.args:
             larger = _replaced(whole, minimum, operand)
-            if self.simplify.at_most(whole, larger):
+            if self._adds(whole, minimum) or self.simplify.at_most(whole, larger):
                 found = self.bound(larger, cases)
                 if found is not None:
                     return found
         return None
+
+    def _adds(self, whole: Expr, minimum: Op) -> bool:
+        """Whether ``whole`` is a positive number times the minimum, plus what is without it."""
+        parts = self.simplify.polynomial(whole).split(minimum)
+        if parts is None:
+            return False
+        factor, rest = parts
+        return (factor.constant or 0) > 0 and all(n is not minimum for n in walk(rest.expr()))
 
     def _either(self, whole: Expr, select: Op, cases: int) -> Expr | None:
         """The larger of the bounds with either value for the select."""

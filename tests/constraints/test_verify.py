@@ -95,6 +95,11 @@ ILLEGAL = {
         "sm_75",
         {"gpu.threads-per-block", "kind.unroll-extent", "kind.vector-extent"},
     ),
+    "blocks inside threads that are in no block": (
+        "by.gpu_tile(x, y, xi, yi, 32, 8).reorder(x, y, xi, yi)",
+        "sm_75",
+        {"gpu.threads-outside-blocks", "gpu.blocks-inside-threads"},
+    ),
     "storage outside lanes": (
         "by.vectorize(x, 8)\nbx.store_at(by, x).compute_at(by, x_v)",
         "cpu",
@@ -127,6 +132,12 @@ ILLEGAL = {
 def test_all_violations_are_found_at_once(name: str):
     text, on, expected = ILLEGAL[name]
     assert rules(text, on) == expected
+
+
+def test_a_fault_of_a_consumer_is_not_told_again_of_its_producer():
+    text = "by.split(x, x, xi, 8).reorder(y, xi, x).vectorize(xi).parallel(y)\nbx.compute_at(by, y)"
+    found = verify(BLUR, parse_schedule(text, BLUR), CPU).violations
+    assert [(v.rule, v.func) for v in found] == [("kind.inside-vectorized", "by")]
 
 
 def only_violation(verdict):
