@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, RDom, Var
 from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32, Int32, UInt8, UInt16
+from spaces.model.types import Float32, Int32, UInt8
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_runs import check
 from tests.backend.cpu_schedules import cpu_schedules
@@ -97,10 +98,9 @@ def test_random_pipelines_under_random_schedules(family: st.SearchStrategy[Pipel
         outputs = {algorithm.outputs[0]: [data.draw(extents), data.draw(extents)]}
         least = (data.draw(st.integers(1, 12)), data.draw(st.integers(1, 9)))
         seed = data.draw(st.integers(0, 99))
-        try:
+        # Tails may not fit these sizes; that this is told is another test.
+        with contextlib.suppress(SizeError):
             check(algorithm, chosen, outputs, seed, least, at_end=data.draw(st.booleans()))
-        except SizeError:
-            pass  # tails that do not fit; that they are told is another test
 
     run()
 
@@ -323,4 +323,3 @@ def test_a_photograph_sized_type_mix() -> None:
     out[X, Y] = image[X * 2, Y].as_expr() + image[X * 2 + 1, Y]
     algorithm = pipeline(out)
     check(algorithm, schedule(algorithm).vectorize("x", 16).schedule, {"out": [(0, 50), (0, 3)]})
-    assert UInt16.bits == 16

@@ -1,0 +1,233 @@
+"""Generated code, operator by operator, against the reference; and what LLVM is told."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.llvm.codegen import llvm_module
+from backend.llvm.operators import FloatMode
+from backend.lowering.passes import lower
+from backend.reference import evaluate
+from spaces.model import functions as fn
+from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Expr, Op, binary, cast, compare, constant
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import (
+    SCALAR_TYPES,
+    Bool,
+    Float32,
+    Float64,
+    Int16,
+    Int32,
+    Type,
+    UInt8,
+    UInt16,
+)
+from tests.backend.cpu_pipelines import random_image
+from tests.backend.cpu_runs import check
+
+X, Y = Var("x"), Var("y")
+
+NUMBERS = [t for t in SCALAR_TYPES.values() if not t.is_bool]
+ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
+
+
+def on_images(type: Type, expr: Expr, *, vectors: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What compiled code and the reference make of ``expr`` over random images a and b."""
+    out = Func("out")
+    out[X] = expr
+    algorithm = pipeline(out)
+    directives = schedule(algorithm)
+    if vectors:
+        directives = directives.vectorize("x", 16, "guard_with_if")
+    inputs = {i.name: random_image(i.type, (999,), ord(i.name)) for i in algorithm.images}
+    sizes = {"out": [999]}
+    found = compile_cpu(algorithm, directives.schedule).run(inputs, sizes=sizes)["out"]
+    return found, evaluate(algorithm, inputs, sizes=sizes)["out"]
+
+
+def images(type: Type) -> tuple[Expr, Expr]:
+    return ImageParam(type, 1, "a")[X], ImageParam(type, 1, "b")[X]
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("type", NUMBERS, ids=str)
+def test_arithmetic_is_exact(type: Type, vectors: bool) -> None:
+    a, b = images(type)
+    total: Expr = constant(0, type)
+    for number, name in enumerate(ARITHMETIC):
+        # A selector keeps the operators apart, so that one call tests all.
+        part = binary(name, a, b)
+        total = fn.select(X % len(ARITHMETIC) == number, part, total)
+    np.testing.assert_array_equal(*on_images(type, total, vectors=vectors), strict=True)
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("divisor", [-128, -7, -2, -1, 0, 1, 2, 3, 5, 6, 7, 10, 64, 127])
+@pytest.mark.parametrize("type", [SCALAR_TYPES[n] for n in ("int8", "int16", "int32", "int64")])
+def test_division_by_numbers_is_euclidean(type: Type, divisor: int, vectors: bool) -> None:
+    a, _ = images(type)
+    number = constant(divisor, type)
+    quotients = Op(type, "div", (a, number)) * 3 + Op(type, "mod", (a, number))
+    np.testing.assert_array_equal(*on_images(type, quotients, vectors=vectors), strict=True)
+
+
+@pytest.mark.parametrize("divisor", [0, 1, 2, 3, 7, 10, 255])
+@pytest.mark.parametrize("type", [SCALAR_TYPES[f"uint{b}"] for b in (8, 16, 32, 64)], ids=str)
+def test_division_of_unsigned_numbers(type: Type, divisor: int) -> None:
+    a, _ = images(type)
+    number = constant(divisor, type)
+    quotients = Op(type, "div", (a, number)) * 3 + Op(type, "mod", (a, number))
+    np.testing.assert_array_equal(*on_images(type, quotients, vectors=True), strict=True)
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("type", NUMBERS, ids=str)
+def test_comparisons_and_logic(type: Type, vectors: bool) -> None:
+    a, b = images(type)
+    tests = [compare(n, a, b) for n in ("lt", "le", "gt", "ge", "eq", "ne")]
+    bits = tests[0] | (tests[1] & ~tests[2])
+    numbers = [cast(UInt8, t) * (1 << i) for i, t in enumerate([*tests, bits])]
+    np.testing.assert_array_equal(
+        *on_images(type, sum(numbers[1:], numbers[0]), vectors=vectors), strict=True
+    )
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("source", SCALAR_TYPES.values(), ids=str)
+def test_casts_between_all_types(source: Type, vectors: bool) -> None:
+    a, _ = images(source)
+    for target in SCALAR_TYPES.values():
+        found, wanted = on_images(source, cast(target, a), vectors=vectors)
+        np.testing.assert_array_equal(found, wanted, err_msg=str(target), strict=True)
+
+
+@pytest.mark.parametrize("type", [Float32, Float64], ids=str)
+def test_exact_functions_of_floats(type: Type) -> None:
+    a, b = images(type)
+    for value in (fn.sqrt(a), fn.floor(a), fn.ceil(b), fn.abs(a) - b):
+        np.testing.assert_array_equal(*on_images(type, value, vectors=True), strict=True)
+
+
+FUNCTIONS = {
+    "sin": (fn.sin, math.sin, (-40.0, 40.0)),
+    "cos": (fn.cos, math.cos, (-40.0, 40.0)),
+    "tan": (fn.tan, math.tan, (-1.5, 1.5)),
+    "exp": (fn.exp, math.exp, (-80.0, 80.0)),
+    "log": (fn.log, math.log, (1e-6, 1e6)),
+    "pow": (lambda x: fn.pow(x, 2.2), lambda x: math.pow(x, np.float32(2.2)), (0.0, 1e4)),
+}
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_within_two_units_in_the_last_place(name: str, vectors: bool) -> None:
+    function, exact, (low, high) = FUNCTIONS[name]
+    image, out = ImageParam(Float32, 1, "input"), Func("out")
+    out[X] = function(image[X])
+    algorithm = pipeline(out)
+    directives = schedule(algorithm)
+    directives = directives.vectorize("x", 8) if vectors else directives
+    values = np.random.default_rng(3).uniform(low, high, 4000).astype(np.float32)
+    compiled = compile_cpu(algorithm, directives.schedule)
+    found = compiled.run({"input": values}, sizes={"out": [4000]})["out"]
+    wanted = np.array([exact(float(v)) for v in values])
+    units = np.abs(found - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
+    assert units.max() <= 2
+
+
+STRIDES = [X, X + 3, -X, X * 2, X * 2 + 1, X * 3, X * 4 + 2, X * 5, -2 * X, X / 2, X / 3, X * X]
+
+
+@pytest.mark.parametrize("coordinate", STRIDES, ids=str)
+def test_vector_loads_touch_only_what_is_read(coordinate: Expr) -> None:
+    for type in (UInt8, Int16, Float32, Float64, Bool):
+        image, out = ImageParam(type, 1, "input"), Func("out")
+        limited = fn.clamp(coordinate, -40, 80) if "x * x" in str(coordinate) else coordinate
+        out[X] = image[limited]
+        algorithm = pipeline(out)
+        for at_end in (True, False):
+            directives = schedule(algorithm).vectorize("x", 8)
+            check(algorithm, directives.schedule, {"out": [(-2, 16)]}, at_end=at_end)
+
+
+def test_scattered_vector_stores() -> None:
+    image, out = ImageParam(Int32, 2, "input"), Func("out")
+    out[X, Y] = image[X, Y]
+    algorithm = pipeline(out)
+    directives = (
+        schedule(algorithm).split("y", "y", "yi", 4).vectorize("yi").reorder("yi", "x", "y")
+    )
+    check(algorithm, directives.schedule, {"out": [(0, 7), (2, 12)]})
+
+
+def ir_of(algorithm: Pipeline, directives: Directives, mode: FloatMode = FloatMode.STRICT) -> str:
+    stages = lower(loop_nest(algorithm, directives.schedule))
+    return llvm_module(list(stages.values())[-1], mode)
+
+
+def float_chain() -> Pipeline:
+    image, first, last = ImageParam(Float32, 2, "input"), Func("first"), Func("last")
+    first[X, Y] = image[X, Y] * 2.0 + image[X + 1, Y]
+    last[X, Y] = first[X, Y] / 3.0 + first[X, Y + 1]
+    return pipeline(last)
+
+
+def test_float_arithmetic_is_as_written_unless_asked_otherwise() -> None:
+    chain = float_chain()
+    strict = ir_of(chain, schedule(chain))
+    assert re.search(r"fadd float", strict)
+    assert not re.search(r"(fast|contract|reassoc|nnan) ?float", strict)
+    assert re.search(r"fadd contract float", ir_of(chain, schedule(chain), FloatMode.CONTRACT))
+    assert re.search(r"fadd fast float", ir_of(chain, schedule(chain), FloatMode.FAST))
+
+
+def test_small_constant_scratch_lies_on_the_stack() -> None:
+    chain = float_chain()
+    tiled = schedule(chain).tile("x", "y", "xi", "yi", 16, 8).func("first")
+    assert "call ptr" not in ir_of(chain, tiled.compute_at("last", "x"))
+    assert '@"spaces_malloc"(i64' in ir_of(chain, tiled.compute_at("last", "y"))
+    heap = tiled.compute_at("last", "x").store_in("heap")
+    assert re.search(r"call ptr @\"spaces_malloc\"", ir_of(chain, heap))
+
+
+def test_accesses_say_which_buffer_they_touch() -> None:
+    chain = float_chain()
+    text = ir_of(chain, schedule(chain).vectorize("x", 8).func("first").compute_root())
+    accesses = [
+        line for line in text.splitlines() if re.search(r"(load|store) (float|<8 x float>)", line)
+    ]
+    assert accesses
+    assert all("!alias.scope" in line and "!noalias" in line for line in accesses)
+
+
+def test_vectors_are_where_the_schedule_says_and_nowhere_else() -> None:
+    chain = float_chain()
+    plain = compile_cpu(chain, schedule(chain).schedule).llvm_ir()
+    assert "vector.body" not in plain
+    vectors = compile_cpu(chain, schedule(chain).vectorize("x", 8).schedule).llvm_ir()
+    assert "<8 x float>" in vectors
+
+
+def test_deep_expressions_compile() -> None:
+    image, out = ImageParam(UInt16, 1, "input"), Func("out")
+    value: Expr = image[X]
+    for _ in range(3000):
+        value = value * 3 + 1
+    out[X] = value
+    algorithm = pipeline(out)
+    compiled = compile_cpu(algorithm, schedule(algorithm).schedule)
+    found = compiled.run({"input": np.arange(5, dtype=np.uint16)}, sizes={"out": [5]})["out"]
+    wanted = [
+        int((pow(3, 3000, 1 << 17) * v + (pow(3, 3000, 1 << 17) - 1) // 2)) % 65536
+        for v in range(5)
+    ]
+    assert list(found) == wanted

@@ -1,0 +1,186 @@
+"""What each pass is for: what its programs no longer contain, and what they contain instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from apps import blur
+from backend.lowering.passes import lower
+from backend.lowering.statements import own_expressions, walk_statements
+from backend.program import (
+    Allocate,
+    Broadcast,
+    For,
+    If,
+    Load,
+    LoopProgram,
+    ParallelFor,
+    Provide,
+    Ramp,
+    Store,
+)
+from spaces.model import boundary
+from spaces.model.algebra import evaluate
+from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Call, Expr, Op, walk
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.rewrite import variables
+from spaces.model.schedule import LoopKind
+from spaces.model.types import UInt16
+
+X, Y = Var("x"), Var("y")
+BLUR = blur.pipeline()
+
+
+def programs(algorithm: Pipeline, directives: Directives) -> dict[str, LoopProgram]:
+    return lower(loop_nest(algorithm, directives.schedule))
+
+
+def found(program: LoopProgram, kind: type) -> list:
+    return [s for s in walk_statements(program.body) if isinstance(s, kind)]
+
+
+def nodes(program: LoopProgram, kind: type) -> list[Expr]:
+    statements = walk_statements(program.body)
+    return [n for s in statements for n in walk(*own_expressions(s)) if isinstance(n, kind)]
+
+
+def allowed(directives: Directives, width: int, image: int) -> bool:
+    """Whether a run with this width of the output and of the image meets all requirements."""
+    sizes = {f"blur_y.{p}": v for p, v in {"min.0": 1, "min.1": 1, "extent.1": 64}.items()}
+    sizes |= {f"input.{p}": v for p, v in {"min.0": 0, "min.1": 0, "extent.1": 66}.items()}
+    sizes |= {"blur_y.extent.0": width, "input.extent.0": image}
+    start = programs(BLUR, directives)["start"]
+    return all(evaluate(r.condition, sizes) for r in start.requirements)
+
+
+@pytest.mark.parametrize(
+    ("tail", "width", "image", "is_allowed"),
+    [
+        ("round_up", 24, 26, True),
+        ("round_up", 23, 26, False),  # computes column 24
+        ("shift_inwards", 8, 10, True),
+        ("shift_inwards", 7, 9, False),
+        ("guard_with_if", 1, 3, True),
+        ("guard_with_if", 9, 11, True),
+        ("guard_with_if", 9, 10, False),  # reads column 10
+    ],
+)
+def test_requirements_of_tails(tail: str, width: int, image: int, is_allowed: bool) -> None:
+    assert allowed(schedule(BLUR).vectorize("x", 8, tail), width, image) is is_allowed
+
+
+def test_simplify_moves_guards_out_of_loops_they_do_not_vary_in() -> None:
+    directives = schedule(BLUR).split("y", "y", "yi", 3, "guard_with_if")
+    stages = programs(BLUR, directives)
+    (guard,) = found(stages["start"], If)
+    assert isinstance(guard.body, Provide)
+    (guard,) = found(stages["simplify"], If)
+    assert isinstance(guard.body, For)
+    assert guard.body.var.name == "blur_y.s0.x"
+
+
+def test_simplify_removes_loops_of_one_iteration() -> None:
+    directives = schedule(BLUR).split("x", "x", "xi", 1).vectorize("xi")
+    names = [f.var.name for f in found(programs(BLUR, directives)["simplify"], For)]
+    assert names == ["blur_y.s0.y", "blur_y.s0.x"]
+
+
+EDGES: dict[str, Callable[[ImageParam], Func]] = {
+    "repeat_edge": boundary.repeat_edge,
+    "mirror_image": boundary.mirror_image,
+    "mirror_interior": boundary.mirror_interior,
+    "constant_exterior": lambda image: boundary.constant_exterior(image, 7),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_partition_loads_whole_vectors_away_from_the_edges(edge: str) -> None:
+    image, out = ImageParam(UInt16, 2, "input"), Func("out")
+    source = EDGES[edge](image)
+    out[X, Y] = source[X - 1, Y] + source[X + 2, Y]
+    algorithm = pipeline(out)
+    stages = programs(algorithm, schedule(algorithm).vectorize("x", 8))
+    before, steady, after = found(stages["vectorize"], For)[1:]
+    lanes = [
+        [n.index for n in walk(loop.body.value) if isinstance(n, Load)]
+        for loop in (before, steady, after)
+    ]
+    assert all(isinstance(index, Ramp) for index in lanes[1])
+    assert not any(isinstance(index, Ramp) for index in lanes[0])
+    sizes = {f"{b}.{part}.{d}": n for b, w in (("input", 100), ("out", 90)) for d in (0, 1)
+             for part, n in (("min", 0), ("extent", w))}  # fmt: skip
+    counts = [evaluate(loop.extent, sizes) for loop in (before, steady, after)]
+    # Twelve vectors cover 90 columns: the first reads column -1, the last is shifted inwards.
+    assert counts == [1, 10, 1]
+
+
+def test_partition_asks_in_parallel_loops() -> None:
+    image, out = ImageParam(UInt16, 1, "input"), Func("out")
+    out[X] = boundary.repeat_edge(image)[X - 1]
+    algorithm = pipeline(out)
+    split = schedule(algorithm).split("x", "x", "xi", 8).vectorize("xi").parallel("x")
+    (question,) = found(programs(algorithm, split)["partition"], If)
+    assert not [n for n in walk(question.body.body.value) if isinstance(n, Op) and n.name == "max"]
+    assert question.otherwise is not None
+
+
+def test_unroll_writes_iterations_out() -> None:
+    stages = programs(BLUR, schedule(BLUR).unroll("x", 3).unroll("y", 2))
+    assert len(found(stages["partition"], Provide)) == 1
+    assert len(found(stages["unroll"], Provide)) == 6
+    assert not [f for f in found(stages["unroll"], For) if f.kind is LoopKind.UNROLLED]
+
+
+def test_flatten_folds_by_euclidean_modulo() -> None:
+    sliding = schedule(BLUR).func("blur_x").store_root().compute_at("blur_y", "y")
+    program = programs(BLUR, sliding.fold_storage("y", 4))["flatten"]
+    assert not found(program, Provide)
+    assert not nodes(program, Call)
+    (allocation,) = found(program, Allocate)
+    assert evaluate(allocation.elements, {"blur_y.extent.0": 10}) == 40
+    store = next(s for s in found(program, Store) if s.buffer == "blur_x")
+    row = [n for n in walk(store.index) if isinstance(n, Op) and n.name == "mod"]
+    assert [evaluate(n, {v: -1 for v in variables(n)}) for n in row] == [3]
+
+
+def test_vectorize_keeps_scalars_scalar_and_ramps_dense() -> None:
+    program = programs(BLUR, schedule(BLUR).vectorize("x", 8))["vectorize"]
+    for store in found(program, Store):
+        assert isinstance(store.index, Ramp)
+        assert store.index.type.lanes == store.value.type.lanes == 8
+    assert not [n for n in nodes(program, Broadcast) if isinstance(n.children[0], Op)]
+
+
+def test_vectorize_runs_lane_by_lane_only_where_a_guard_cuts_a_vector() -> None:
+    program = programs(BLUR, schedule(BLUR).vectorize("x", 8, "guard_with_if"))["vectorize"]
+    steady, tail = found(program, For)[1:3]
+    assert isinstance(steady.body, Store)
+    assert isinstance(tail.body, If)
+    assert isinstance(tail.body.body, Store)
+    assert tail.body.body.value.type.lanes == 8
+    scalar = tail.body.otherwise
+    assert isinstance(scalar, For)
+    assert isinstance(scalar.body, If)
+    assert scalar.body.body.value.type.lanes == 1
+
+
+def test_storage_inside_lanes_has_a_place_for_each() -> None:
+    directives = schedule(BLUR).vectorize("x", 4).func("blur_x").compute_at("blur_y", "x_v")
+    (allocation, *_) = found(programs(BLUR, directives)["vectorize"], Allocate)
+    assert evaluate(allocation.elements, {}) == 4 * 3
+
+
+def test_tasks_name_what_they_use() -> None:
+    directives = schedule(BLUR).parallel("y").func("blur_x").compute_at("blur_y", "y")
+    (task,) = found(programs(BLUR, directives)["parallel"], ParallelFor)
+    assert task.buffers == ("input", "blur_y")
+    assert {v.name for v in task.variables} == {
+        *("blur_y.min.0", "blur_y.extent.0", "blur_y.min.1", "blur_y.stride.1"),
+        *("input.min.0", "input.min.1", "input.stride.1"),
+    }
