@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from attrs import frozen
 
@@ -11,6 +12,7 @@ from backend.program import Allocate, For
 from spaces.constraints.kernels import kernels
 from spaces.model.expr import Const, Expr
 from spaces.model.loopnest import LoopNest
+from spaces.model.types import Int32
 
 
 @frozen
@@ -47,9 +49,9 @@ class KernelSizes:
         """The extents of a buffer.
 
         Raises:
-            GpuLoweringError: one has no limit.
+            GpuLoweringError: one has no limit, or there are too many elements.
         """
-        sizes = []
+        sizes: list[int] = []
         for dimension, extent in enumerate(self.extents.get(node.buffer, node.extents)):
             if not isinstance(extent, Const):
                 raise GpuLoweringError(
@@ -58,6 +60,11 @@ class KernelSizes:
                     "compute it at a loop inside a split, or store it at root."
                 )
             sizes.append(int(extent.value))
+        if not Int32.holds(prod(sizes)):
+            raise GpuLoweringError(
+                f"{node.buffer} is stored inside a kernel with {' x '.join(map(str, sizes))} = "
+                f"{prod(sizes)} elements, but kernels can index {Int32.max_value} at most."
+            )
         return tuple(sizes)
 
     def threads(self, loop: For) -> int:

@@ -212,6 +212,14 @@ def test_what_cannot_be_indexed_is_refused() -> None:
             "blur_x is to be stored in register, but it is stored at a block",
         ),
         (
+            lambda d: (
+                d.gpu_tile("x", "y", "xi", "yi", 60_000, 60_000)
+                .func("blur_x")
+                .compute_at("blur_y", "x")
+            ),
+            "60000 x 60002 = 3600120000 elements",
+        ),
+        (
             lambda d: d.gpu_blocks("y").func("blur_x").compute_at("blur_y", "y"),
             "blur_x is stored inside a kernel, where sizes must be known",
         ),
