@@ -13,8 +13,9 @@ from apps.checking import checked
 from apps.commands import command
 from apps.console import line
 from apps.errors import Stop
+from apps.fitting import output_ranges
 from apps.options import DEFAULT, AppName, ScheduleFile, find_device, read_schedule
-from apps.sizes import output_ranges, parse_ranges
+from apps.sizes import parse_ranges
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from apps.catalog import APPS, find
 from apps.commands import command
 from apps.console import heading, line, table
+from apps.errors import Stop
 from apps.options import DEFAULT, AppName, ScheduleFile, read_schedule
+from spaces.model.levels import LevelError
 from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.placement import UnboundedError
 from spaces.model.text import format_schedule
 from spaces.model.tree import format_tree, schedule_tree
 
@@ -38,7 +41,10 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
     heading("\nSchedule tree")
     line(format_tree(schedule_tree(pipeline, chosen)))
     heading("\nLoop nest")
-    line(format_nest(loop_nest(pipeline, chosen)))
+    try:
+        line(format_nest(loop_nest(pipeline, chosen)))
+    except (LevelError, UnboundedError, KeyError) as error:
+        raise Stop(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
 
 
 def _functions(pipeline: Pipeline) -> list[tuple[object, ...]]:

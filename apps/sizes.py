@@ -1,4 +1,4 @@
-"""Which output a pipeline can compute from images of a given size."""
+"""Sizes as people write them, and pipelines at other sizes."""
 
 from __future__ import annotations
 
@@ -7,52 +7,11 @@ from typing import TypeAlias
 
 import attrs
 
-from apps.errors import Stop, WrongUsage
+from apps.errors import WrongUsage
 from spaces.model.pipeline import Estimate, Pipeline
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
-
-
-def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str, Ranges]:
-    """The ranges of each output: along each dimension it keeps the margins to the first image that
-    it has at the estimates; dimensions that the image lacks keep their estimated size.
-
-    Raises:
-        Stop: an image is too small to leave any output.
-        WrongUsage: there is neither an image nor an estimate to go by.
-    """
-    return {name: _ranges_of(pipeline, name, images) for name in pipeline.outputs}
-
-
-def _ranges_of(pipeline: Pipeline, output: str, images: Mapping[str, Ranges]) -> Ranges:
-    estimate = pipeline.estimate(output)
-    dimensions = len(pipeline.function(output).args)
-    given: Ranges = next(iter(images.values()), ())
-    name = next(iter(images), "")
-    estimated = pipeline.estimate(name) or () if name else ()
-    ranges = []
-    for d in range(dimensions):
-        if estimate is not None and d < len(given) and d < len(estimated):
-            before = estimate[d][0] - estimated[d][0]
-            after = sum(estimated[d]) - sum(estimate[d])
-            low, extent = given[d][0] + before, given[d][1] - before - after
-            if extent < 1:
-                raise Stop(
-                    f"Image {name} has {given[d][1]} elements along dimension {d}, too few: "
-                    f"{output} needs at least {before + after + 1}."
-                )
-            ranges.append((low, extent))
-        elif estimate is not None:
-            ranges.append(estimate[d])
-        elif d < len(given):
-            ranges.append(given[d])
-        else:
-            raise WrongUsage(
-                f"Pipeline {pipeline.name} has no estimate for dimension {d} of {output}; "
-                "give the sizes of the output."
-            )
-    return tuple(ranges)
 
 
 def parse_ranges(text: str) -> Ranges:

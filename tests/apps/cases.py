@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 from apps.catalog import APPS
+from apps.fitting import output_ranges
 from apps.pictures import to_array
-from apps.sizes import output_ranges
 from backend.reference import evaluate
 from spaces.model.text import parse_schedule
 from tests.apps.formulas import photograph

@@ -71,6 +71,13 @@ def test_show_draws_who_reads_whom_the_tree_and_the_loop_nest():
     assert "parallel blur_y.yo in 0 .. (blur_y.extent.1 + 31) / 32 - 1:" in out
 
 
+def test_show_draws_what_it_can_of_an_illegal_schedule(sched):
+    path = sched("blur_x.compute_at(blur_y, w)")
+    out, err = spaces("show", "blur", "--schedule", path, status=1)
+    assert "blur_x.compute_at(blur_y, w)" in out
+    assert "does not enclose every use of blur_x" in err
+
+
 def test_output_in_a_pipe_is_plain_text():
     result = subprocess.run([SCRIPT, "list"], capture_output=True, text=True, timeout=60)
     assert result.returncode == 0

@@ -1,24 +1,27 @@
 """Output sizes that fit an image, and sizes as people write them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.catalog import APPS
 from apps.errors import Stop, WrongUsage
-from apps.sizes import output_ranges, parse_ranges
+from apps.fitting import output_ranges
+from apps.sizes import parse_ranges
+from spaces import Func, ImageParam, UInt8, Var, clamp, pipeline
 from spaces.model.algebra import INTEGERS, read
 from spaces.model.loopnest import loop_nest
 from spaces.model.schedule import Schedule
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "toy_blur"])
+@settings(max_examples=12)
 @given(low=st.integers(-5, 5), width=st.integers(5, 90), height=st.integers(5, 90))
 def test_the_output_reads_exactly_the_image(name, low, width, height):
-    pipeline = APPS[name].pipeline()
-    image = ((low, width), (low, height), (0, 3))[: pipeline.image("input").dimensions]
-    ranges = output_ranges(pipeline, {"input": image})
-    box = loop_nest(pipeline, Schedule.default(pipeline)).inputs["input"]
+    app = APPS[name].pipeline()
+    image = ((low, width), (low, height), (0, 3))[: app.image("input").dimensions]
+    ranges = output_ranges(app, {"input": image})
+    box = loop_nest(app, Schedule.default(app)).inputs["input"]
     sizes = {
         f"{output}.{part}.{d}": bound
         for output, dims in ranges.items()
@@ -30,15 +33,41 @@ def test_the_output_reads_exactly_the_image(name, low, width, height):
         assert read(interval.max, sizes, INTEGERS) == start + extent - 1
 
 
+def own(formula):
+    """A pipeline without estimates: an output of two dimensions over one image."""
+    x, y, image, f = Var("x"), Var("y"), ImageParam(UInt8, 2, "input"), Func("f")
+    f[x, y] = formula(image, x, y)
+    return pipeline(f)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        (lambda image, x, y: image[2 * x, y] + image[2 * x + 1, y], ((0, 4), (0, 5))),
+        (lambda image, x, y: image[x / 2, y / 3], ((0, 18), (0, 15))),
+        (lambda image, x, y: image[y + 1, x], ((0, 5), (0, 8))),
+        (lambda image, x, y: image[x - 2, y] + image[x + 1, y + 3], ((2, 6), (0, 2))),
+        (lambda image, x, y: image[clamp(x * 9, 0, 8), 0] + y, ((0, 9), (0, 5))),
+    ],
+)
+def test_without_estimates_the_output_is_as_large_as_the_image_suffices_for(formula, expected):
+    assert output_ranges(own(formula), {"input": ((0, 9), (0, 5))}) == {"f": expected}
+
+
+def test_a_dimension_that_nothing_limits_needs_an_estimate():
+    x, y, c, f = Var("x"), Var("y"), Var("c"), Func("f")
+    f[x, y, c] = ImageParam(UInt8, 2, "input")[x, y] + c
+    with pytest.raises(WrongUsage, match="no estimate for dimension 2 of f"):
+        output_ranges(pipeline(f), {"input": ((0, 9), (0, 5))})
+
+
 def test_a_pipeline_with_a_boundary_condition_keeps_the_size():
-    pipeline = APPS["unsharp"].pipeline()
     size = ((0, 640), (0, 480), (0, 3))
-    assert output_ranges(pipeline, {"input": size}) == {"output": size}
+    assert output_ranges(APPS["unsharp"].pipeline(), {"input": size}) == {"output": size}
 
 
 def test_without_an_image_the_estimate_counts():
-    pipeline = APPS["toy_sum"].pipeline()
-    assert output_ranges(pipeline, {}) == {"f": ((0, 2048), (0, 2048))}
+    assert output_ranges(APPS["toy_sum"].pipeline(), {}) == {"f": ((0, 2048), (0, 2048))}
 
 
 @pytest.mark.parametrize("extent", [1, 2])

@@ -1,0 +1,149 @@
+"""The largest output that images of given sizes suffice for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import frozen
+
+from apps.errors import Stop, WrongUsage
+from apps.sizes import Ranges
+from spaces.model.algebra import FormulaError, evaluate
+from spaces.model.expr import Expr
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.placement import UnboundedError
+from spaces.model.regions import Box
+from spaces.model.rewrite import variables
+from spaces.model.schedule import Schedule
+
+MOST = 1 << 20
+"""An output that may grow so far along a dimension has no limit there."""
+
+
+def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str, Ranges]:
+    """The ranges of each output: where a stencil begins to fit into the images, as far as it fits.
+
+    A dimension that no image limits has the size of the image along it; one that no image has,
+    that of its estimate.
+
+    Raises:
+        Stop: an image is too small to leave any output.
+        WrongUsage: there is neither an image nor an estimate to go by.
+    """
+    try:
+        read = loop_nest(pipeline, Schedule.default(pipeline)).inputs
+    except UnboundedError as error:
+        raise Stop(str(error)) from None
+    found: dict[str, Ranges] = {}
+    for output in pipeline.outputs:
+        fit = _Fit(pipeline, output, images, read)
+        ranges = fit.start()
+        for dimension in range(len(ranges)):
+            ranges = fit.along(dimension, ranges)
+        found[output] = ranges
+    return found
+
+
+@frozen
+class _Fit:
+    """One output, the images that there are, and what the pipeline reads of them."""
+
+    pipeline: Pipeline
+    output: str
+    images: Mapping[str, Ranges]
+    read: Mapping[str, Box]
+
+    def start(self) -> Ranges:
+        """One element at the beginning of the images, or the estimate where they have no such
+        dimension.
+        """
+        estimate = self.pipeline.estimate(self.output)
+        longest: Ranges = max(self.images.values(), key=len, default=())
+        dimensions = len(self.pipeline.function(self.output).args)
+        if estimate is None and len(longest) < dimensions:
+            raise WrongUsage(
+                f"Pipeline {self.pipeline.name} has no estimate for dimension {len(longest)} of "
+                f"{self.output}; give the size of the output."
+            )
+        begun = tuple((low, 1) for low, _ in longest[:dimensions])
+        return (*begun, *(estimate or ())[len(begun) :])
+
+    def along(self, d: int, ranges: Ranges) -> Ranges:
+        """``ranges`` with the first and the last place along one dimension that fit."""
+        low = ranges[d][0]
+        if not list(self._limits(d, "min")) and not list(self._limits(d, "max")):
+            return _with(ranges, d, self._unlimited(d, ranges))
+        shift = _least(lambda n: self._begins_inside(d, _with(ranges, d, (low + n, 1))))
+        low += shift
+        beyond = _least(lambda n: not self._ends_inside(d, _with(ranges, d, (low, n + 1))))
+        if beyond == 0:
+            raise Stop(self._too_small(d, _with(ranges, d, (low, 1))))
+        extent = beyond if beyond < MOST else self._unlimited(d, ranges)[1]
+        return _with(ranges, d, (low, extent))
+
+    def _unlimited(self, d: int, ranges: Ranges) -> tuple[int, int]:
+        estimate = self.pipeline.estimate(self.output)
+        with_it = [image[d] for image in self.images.values() if d < len(image)]
+        if with_it:
+            return with_it[0]
+        return estimate[d] if estimate is not None else ranges[d]
+
+    def _limits(self, d: int, end: str) -> Iterator[tuple[str, int, Expr]]:
+        """The ends of boxes that move with a dimension of the output: image, its dimension, end."""
+        mine = {f"{self.output}.min.{d}", f"{self.output}.extent.{d}"}
+        for image, box in self.read.items():
+            for k, interval in enumerate(box):
+                bound = interval.min if end == "min" else interval.max
+                if image in self.images and bound is not None and mine & {*variables(bound)}:
+                    yield image, k, bound
+
+    def _begins_inside(self, d: int, ranges: Ranges) -> bool:
+        limits = self._limits(d, "min")
+        return all(self._value(e, ranges, self.images[i][k][0]) >= self.images[i][k][0]
+                   for i, k, e in limits)  # fmt: skip
+
+    def _ends_inside(self, d: int, ranges: Ranges) -> bool:
+        ends = ((sum(self.images[i][k]) - 1, e) for i, k, e in self._limits(d, "max"))
+        return all(self._value(e, ranges, last) <= last for last, e in ends)
+
+    def _value(self, bound: Expr, ranges: Ranges, otherwise: int) -> int:
+        """A bound at these ranges; ``otherwise`` where it depends on what images hold."""
+        sizes = {**self.images, self.output: ranges}
+        values = {
+            f"{buffer}.{part}.{d}": value
+            for buffer, dims in sizes.items()
+            for d, (low, extent) in enumerate(dims)
+            for part, value in (("min", low), ("extent", extent))
+        }
+        try:
+            return evaluate(bound, values)
+        except FormulaError:
+            return otherwise
+
+    def _too_small(self, d: int, ranges: Ranges) -> str:
+        for image, k, last in self._limits(d, "max"):
+            first, extent = self.images[image][k]
+            needed = self._value(last, ranges, first) - first + 1
+            if needed > extent:
+                return (
+                    f"Image {image} has {extent} elements along dimension {k}, too few: "
+                    f"{self.output} needs at least {needed}."
+                )
+        return f"The images are too small for any {self.output}."
+
+
+def _with(ranges: Ranges, d: int, range_: tuple[int, int]) -> Ranges:
+    return (*ranges[:d], range_, *ranges[d + 1 :])
+
+
+def _least(holds: Callable[[int], bool]) -> int:
+    """The least ``n`` of 0 to MOST at which a condition begins to hold; MOST if none is."""
+    low, high = 0, MOST
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
