@@ -13,6 +13,7 @@ from attrs import frozen
 from llvmlite import ir
 
 from backend.llvm.blocks import IRType, Value
+from backend.llvm.elementary import elementary
 from spaces.model.types import Type
 
 
@@ -114,6 +115,11 @@ class Operators:
 
     def _unary(self, name: str, type: Type, a: Value) -> Value:
         return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a)
+
+    def _elementary(self, name: str, type: Type, *args: Value) -> Value:
+        if type.bits == 64:
+            return self.intrinsic(f"llvm.{name}.{suffix(type)}", args[0].type, *args)
+        return self.builder.call(elementary(self.module, name, args[0].type, len(args)), args)
 
     def _abs(self, type: Type, a: Value) -> Value:
         zero = literal(type, 0)
@@ -240,9 +246,12 @@ _FLOAT: dict[str, _Emit] = {
     "min": lambda o, t, a, b: o._choose("<", t, a, b),
     "max": lambda o, t, a, b: o._choose(">", t, a, b),
     "abs": lambda o, t, a: o._unary("fabs", t, a),
-    "pow": lambda o, t, a, b: o.intrinsic(f"llvm.pow.{suffix(t)}", a.type, a, b),
     **{
         name: (lambda o, t, a, _name=name: o._unary(_name, t, a))
-        for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil")
+        for name in ("sqrt", "floor", "ceil")
+    },
+    **{
+        name: (lambda o, t, *args, _name=name: o._elementary(_name, t, *args))
+        for name in ("sin", "cos", "tan", "exp", "log", "pow")
     },
 }

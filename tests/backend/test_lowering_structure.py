@@ -146,7 +146,7 @@ def test_flatten_folds_by_euclidean_modulo() -> None:
     assert evaluate(allocation.elements, {"blur_y.extent.0": 10}) == 40
     store = next(s for s in found(program, Store) if s.buffer == "blur_x")
     row = [n for n in walk(store.index) if isinstance(n, Op) and n.name == "mod"]
-    assert [evaluate(n, {v: -1 for v in variables(n)}) for n in row] == [3]
+    assert [evaluate(n, dict.fromkeys(variables(n), -1)) for n in row] == [3]
 
 
 def test_vectorize_keeps_scalars_scalar_and_ramps_dense() -> None:
