@@ -7,12 +7,14 @@ outputs and images, scalar parameters, and the parameters of a family of schedul
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
+from functools import reduce
 from typing import TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.expr import Call, Expr
+from spaces.model.expr import Call, Expr, constant
 from spaces.model.levels import Path, Place
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Placement, Placements
@@ -21,7 +23,7 @@ from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import LoopLevel, Memory, Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import Guard, LoopVar
-from spaces.model.types import Type
+from spaces.model.types import Int32, Type
 
 Node: TypeAlias = "Loop | Allocate | Produce | Compute"
 
@@ -51,13 +53,8 @@ class Allocate:
 
     @property
     def elements(self) -> Expr:
-        """The number of elements allocated."""
-        count = self.extents[0] if self.extents else None
-        for extent in self.extents[1:]:
-            count = extent if count is None else count * extent
-        if count is None:
-            raise ValueError(f"Func {self.func} has no dimensions to allocate.")
-        return count
+        """The number of elements allocated: one for a Func without dimensions."""
+        return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
 
 
 @frozen

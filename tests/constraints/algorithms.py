@@ -81,6 +81,17 @@ def float_total() -> Pipeline:
     return pipeline(s)
 
 
+def offset() -> Pipeline:
+    """A Func without dimensions, the sum over a corner, taken from every pixel."""
+    image = ImageParam(Int32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[()] = cast(Int32, 0)
+    s[()] += image[r.x, r.y]
+    out[X, Y] = image[X, Y] - s[()]
+    return pipeline(out)
+
+
 def volume() -> Pipeline:
     """One Func of three dimensions."""
     image = ImageParam(UInt8, 3, "input")

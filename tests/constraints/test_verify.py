@@ -277,6 +277,17 @@ def test_a_window_that_slides_in_a_kernel_takes_the_block_of_its_first_step():
     assert block_and_shared_bytes(text) == ([32, 3, 1], 32 * 3 * 2)
 
 
+@pytest.mark.parametrize(
+    ("level", "memory", "shared"), [("x", "auto", 4), ("x", "gpu_shared", 4), ("xi", "register", 0)]
+)
+def test_a_func_without_dimensions_has_one_element(level: str, memory: str, shared: int):
+    pipeline = algorithms.offset()
+    s = schedule(pipeline).gpu_tile("x", "y", "xi", "yi", 8, 8)
+    s = s.func("s").compute_at("out", level).store_in(memory)
+    (kernel,) = verify(pipeline, s.schedule, SM75).kernels
+    assert evaluate(kernel.shared_bytes, {}) == shared
+
+
 class TestSegment:
     """[S20] 2.1: a tile of 32 x 12 of Z, whose producer W needs four more lines."""
 
