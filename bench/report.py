@@ -56,11 +56,15 @@ def _speed() -> str:
 def _halide() -> str:
     found = _load("against_halide")["results"]
     rows = [
-        (app, name, pair["ours_ms"], pair["halide_ms"], f"{pair['halide_over_ours']:.2f} x")
+        (app, name, pair["ours_ms"], pair.get("halide_ms", "refuses"), _ratio(pair))
         for app, pairs in found["apps"].items()
         for name, pair in pairs.items()
     ]
     return _table(("app", "schedule", "ours, ms", "Halide, ms", "Halide / ours"), rows)
+
+
+def _ratio(pair: dict[str, Any]) -> str:
+    return f"{pair['halide_over_ours']:.2f} x" if "halide_over_ours" in pair else ""
 
 
 def _throughput() -> str:
