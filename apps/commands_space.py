@@ -7,16 +7,20 @@ import json
 from collections.abc import Iterator
 from typing import Annotated
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from apps.catalog import App, find
 from apps.commands import command
 from apps.console import complain, line, progress, table
 from apps.errors import Stop, WrongUsage
-from apps.loading import is_function_name, load_function
+from apps.loading import is_function_name, load_function, told
 from apps.options import AppName, AsJson, DeviceName, Seed, find_device
+from spaces.constraints.devices import GpuDevice
+from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction
-from spaces.cost.registry import UnknownModelError, cost_model
+from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Done, Event, Expanded, Found, Improved
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
@@ -35,11 +39,19 @@ SAMPLES = 50
 Limit = Annotated[
     int, typer.Option("--limit", min=0, help="How many to print; 0 for all, however many.")
 ]
-Cost = Annotated[str, typer.Option("--cost", help="A cost model, or file.py:function of a batch.")]
+Cost = Annotated[
+    str,
+    typer.Option(
+        "--cost",
+        help="A cost model, or file.py:function of a batch.",
+        show_default="reuse on a CPU, occupancy on a GPU",
+    ),
+]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A search strategy.")]
 Top = Annotated[int, typer.Option("--top", min=1, help="How many schedules to find.")]
 Seconds = Annotated[
-    float | None, typer.Option("--seconds", help="Stop after this time with the best so far.")
+    float | None,
+    typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
 ]
 
 
@@ -78,7 +90,7 @@ def count(app: AppName, device: DeviceName = "cpu") -> None:
 def search(
     app: AppName,
     device: DeviceName = "cpu",
-    cost: Cost = "reuse",
+    cost: Cost = "",
     strategy: StrategyName = "stagewise",
     seed: Seed = 0,
     top: Top = 5,
@@ -87,14 +99,18 @@ def search(
 ) -> None:
     """Search for the cheapest schedules."""
     space = _space(find(app), device)
-    model: str | CostFunction = load_function(cost) if is_function_name(cost) else cost
+    cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
+    model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
     limits = Limits(top=top, seconds=seconds, seed=seed)
     try:
-        cost_model(model, space.device)
-        done = follow(search_space(space, model, strategy, limits))
-    except (UnknownModelError, UnknownStrategyError) as error:
+        chosen = cost_model(model, space.device)
+    except ValueError as error:
         raise WrongUsage(str(error)) from None
-    except EmptySpaceError as error:
+    try:
+        done = follow(search_space(space, chosen, strategy, limits))
+    except UnknownStrategyError as error:
+        raise WrongUsage(str(error)) from None
+    except (BatchError, EmptySpaceError) as error:
         raise Stop(str(error)) from None
     if as_json:
         found = [{"cost": f.cost, "schedule": _text(f.schedule, space.pipeline)} for f in done.best]
@@ -106,6 +122,21 @@ def search(
         line(json.dumps(report, indent=2))
     else:
         show_found(done, space.pipeline)
+
+
+def _own_model(name: str) -> CostFunction:
+    """The function of the user's that ``name`` means; where it fails, a sentence says so."""
+    function = load_function(name)
+
+    def cost(batch: Batch) -> NDArray[np.float64]:
+        try:
+            return batch.full(function(batch))
+        except BatchError as error:
+            raise Stop(f"{name}: {error}") from None
+        except Exception as error:
+            raise Stop(f"{name} failed: {told(error)}") from error
+
+    return cost
 
 
 def follow(events: Iterator[Event]) -> Done:

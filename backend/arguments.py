@@ -7,6 +7,8 @@ image ``input(x, y)`` is an array of shape ``(height, width)``, so ``input(x, y)
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,6 +17,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.model.pipeline import Image, Pipeline, Scalar
+from spaces.model.types import Int32
 
 Array: TypeAlias = NDArray[Any]
 Range: TypeAlias = tuple[int, int]
@@ -22,6 +25,9 @@ Range: TypeAlias = tuple[int, int]
 
 Sizes: TypeAlias = Mapping[str, Sequence[int | Range]]
 """For a buffer, the extent or the (min, extent) of each dimension, innermost first."""
+
+MOST_ELEMENTS = 2**47
+"""More elements than a process can address."""
 
 Scalars: TypeAlias = Mapping[str, int | float | bool]
 
@@ -138,15 +144,47 @@ def _output_ranges(output: str, pipeline: Pipeline, sizes: Sizes) -> tuple[Range
 
 
 def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple[Range, ...]:
-    ranges = tuple((0, int(g)) if not isinstance(g, tuple) else g for g in given)
+    ranges = ranges_given(buffer, given)
     if len(ranges) != dimensions:
         raise ArgumentError(
             f"{buffer} has {dimensions} dimensions, but its size names {len(ranges)}."
         )
-    for d, (_, extent) in enumerate(ranges):
+    for d, (low, extent) in enumerate(ranges):
         if extent < 0:
             raise ArgumentError(f"The extent of dimension {d} of {buffer} is {extent}.")
+        if not (Int32.holds(low) and Int32.holds(low + max(extent, 1) - 1)):
+            raise ArgumentError(
+                f"Dimension {d} of {buffer} begins at {low} and has {extent} elements, but "
+                f"coordinates are {Int32}: they end at {Int32.max_value}."
+            )
+    if math.prod(extent for _, extent in ranges) > MOST_ELEMENTS:
+        raise ArgumentError(
+            f"{buffer} is said to have extents {[e for _, e in ranges]}, which no memory holds."
+        )
     return ranges
+
+
+def ranges_given(buffer: str, given: Sequence[int | Range]) -> tuple[Range, ...]:
+    """The (min, extent) of each dimension, from what is given as the size of ``buffer``.
+
+    Raises:
+        ArgumentError: it is no list of whole numbers and pairs of them.
+    """
+    try:
+        return tuple(_range(g) for g in given)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"The size of {buffer} is {given!r}; give a list of its extents, innermost first: "
+            "whole numbers, or pairs (min, extent)."
+        ) from None
+
+
+def _range(given: int | Range) -> Range:
+    """(min, extent) of what is given for a dimension."""
+    if not isinstance(given, tuple | list):
+        return 0, operator.index(given)
+    low, extent = given
+    return operator.index(low), operator.index(extent)
 
 
 def _scalar(scalar: Scalar, params: Scalars) -> int | float | bool:
@@ -155,9 +193,14 @@ def _scalar(scalar: Scalar, params: Scalars) -> int | float | bool:
         raise ArgumentError(
             f"Parameter {scalar.name} ({scalar.type}) has no default and is not given."
         )
+    if not isinstance(value, int | float | np.number | np.bool_):
+        raise ArgumentError(
+            f"Parameter {scalar.name} is {scalar.type}, and {value!r} is no number."
+        )
     if scalar.type.is_float:
         return float(scalar.type.dtype.type(value))
-    if int(value) != value or not scalar.type.holds(int(value)):
+    whole = not isinstance(value, float | np.floating) or value.is_integer()
+    if not whole or not scalar.type.holds(int(value)):
         raise ArgumentError(
             f"Parameter {scalar.name} is {scalar.type}, which cannot hold {value}: "
             f"it holds whole numbers from {scalar.type.min_value} to {scalar.type.max_value}."

@@ -12,22 +12,21 @@ from collections.abc import Mapping
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes
+from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Type
-
-_INT32_MAX = 2**31 - 1
 
 
 def sizes_of(
     pipeline: Pipeline, sizes: Sizes | None, out: Mapping[str, Array] | None
-) -> dict[str, tuple[int | Range, ...]]:
+) -> dict[str, tuple[Range, ...]]:
     """The sizes given, and those of the output arrays given.
 
     Raises:
-        ArgumentError: an output array is of no output, or contradicts the size given.
+        ArgumentError: an output array is of no output, or contradicts the size given, or that is
+            no size.
     """
-    result: dict[str, tuple[int | Range, ...]] = {k: tuple(v) for k, v in (sizes or {}).items()}
+    result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
     for name, array in (out or {}).items():
         if name not in pipeline.outputs:
             raise ArgumentError(
@@ -36,9 +35,9 @@ def sizes_of(
             )
         extents = tuple(reversed(array.shape))
         if name not in result:
-            result[name] = extents
+            result[name] = ranges_given(name, extents)
             continue
-        given = tuple(s[1] if isinstance(s, tuple) else s for s in result[name])
+        given = tuple(extent for _, extent in result[name])
         if given != extents:
             raise ArgumentError(
                 f"Output {name} is said to have extents {list(given)}, innermost first, but the "
@@ -154,24 +153,13 @@ def image_arrays(
 def argument_words(
     pipeline: Pipeline, arguments: Arguments, arrays: Mapping[str, Array]
 ) -> ctypes.Array[ctypes.c_int64]:
-    """The words that compiled code is called with (see ``backend.llvm.codegen``).
-
-    Raises:
-        ArgumentError: a size does not fit 32 bits.
-    """
+    """The words that compiled code is called with (see ``backend.llvm.codegen``)."""
     words: list[int] = []
     for name in (*(i.name for i in pipeline.images), *pipeline.outputs):
         array = arrays[name]
         words.append(array.ctypes.data)
         strides = reversed(array.strides)
-        for d, ((low, extent), stride) in enumerate(
-            zip(arguments.ranges[name], strides, strict=True)
-        ):
-            if max(abs(low), abs(low + extent)) > _INT32_MAX:
-                raise ArgumentError(
-                    f"Dimension {d} of {name} reaches from {low} to {low + extent - 1}; "
-                    f"coordinates beyond {_INT32_MAX} are not supported."
-                )
+        for (low, extent), stride in zip(arguments.ranges[name], strides, strict=True):
             words += [low, extent, stride // array.itemsize]
     for scalar in pipeline.scalars:
         words.append(scalar_word(scalar.type, arguments.scalars[scalar.name]))

@@ -97,8 +97,19 @@ class Batch:
             ) from None
 
     def full(self, value: object) -> NDArray[np.float64]:
-        """``value`` in the shape of the batch."""
-        return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), self.shape))
+        """``value`` in the shape of the batch.
+
+        Raises:
+            BatchError: it is no numbers, or has a shape that does not broadcast to that.
+        """
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+            return np.array(np.broadcast_to(numbers, self.shape))
+        except (TypeError, ValueError):
+            raise BatchError(
+                f"A batch of shape {self.shape} takes one number a choice, and what a cost model "
+                f"gives for it is {_told(value)}."
+            ) from None
 
     def schedule_at(self, index: int) -> Schedule:
         """The schedule of one choice, by its index in the flattened batch."""
@@ -111,3 +122,8 @@ class Batch:
             name: int(np.broadcast_to(column, self.shape)[place])
             for name, column in self.columns.items()
         }
+
+
+def _told(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return f"of type {type(value).__name__}" + (f" and shape {shape}" if shape is not None else "")

@@ -118,15 +118,15 @@ class _Collected:
         """The final name of each Func; anonymous ones are numbered in order of discovery."""
         taken: dict[str, str] = {}
         for kind, named in (
-            ("image", self.images),
-            ("parameter", self.params),
-            ("Func", [f for f in self.funcs if "#" not in f.name]),
+            ("an image", self.images),
+            ("a parameter", self.params),
+            ("a Func", [f for f in self.funcs if "#" not in f.name]),
         ):
             for thing in named:
                 if thing.name in taken:
                     raise DefinitionError(
                         f"The name {thing.name!r} is used by two different things, "
-                        f"a {taken[thing.name]} and a {kind}; rename one."
+                        f"{taken[thing.name]} and {kind}; rename one."
                     )
                 taken[thing.name] = kind
         names = {id(f): f.name for f in self.funcs if "#" not in f.name}
@@ -135,7 +135,7 @@ class _Collected:
                 base = func.name.split("#")[0]
                 candidates = (base if n == 0 else f"{base}_{n}" for n in range(len(taken) + 1))
                 names[id(func)] = next(c for c in candidates if c not in taken)
-                taken[names[id(func)]] = "Func"
+                taken[names[id(func)]] = "a Func"
         return names
 
     def check_parameters(self) -> None:

@@ -82,6 +82,8 @@ class RDom(Arithmetic):
         if not 1 <= len(ranges) <= 4:
             raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
         self.name = _check_name("RDom", name)
+        for axis, (low, extent) in zip("xyzw", ranges, strict=False):
+            _check_domain(f"{name}.{axis}", as_expr(low), as_expr(extent))
         self.vars = tuple(
             ReductionVar(f"{name}.{axis}", cast(Int32, low), cast(Int32, extent))
             for axis, (low, extent) in zip("xyzw", ranges, strict=False)
@@ -356,6 +358,25 @@ def require_one_domain(who: str, *exprs: Expr) -> None:
         raise DefinitionError(
             f"{who} uses {len(domains)} RDoms ({', '.join(sorted(domains.values()))}); "
             "one RDom with more dimensions runs over all of them."
+        )
+
+
+def _check_domain(rvar: str, *bounds: Expr) -> None:
+    """The bounds of an RVar are the same everywhere (Halide's rule): made of numbers, Params, and
+    the sizes and pixels of images.
+    """
+    for node in walk(*bounds):
+        if isinstance(node, Reference) and isinstance(node.source, Func):
+            what = f"call Func {node.source.shown}"
+        elif isinstance(node, RVar) or (isinstance(node, Variable) and node.name.isidentifier()):
+            if isinstance(node, ScalarVariable):
+                continue
+            what = f"depend on {'RVar' if isinstance(node, RVar) else 'Var'} {node.name}"
+        else:
+            continue
+        raise DefinitionError(
+            f"The bounds of RVar {rvar} {what}, but they must be the same everywhere; use the "
+            "largest bounds, and select() inside."
         )
 
 

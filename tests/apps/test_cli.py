@@ -200,10 +200,34 @@ def test_search_takes_a_cost_model_of_the_users(tmp_path):
         ("--cost", "speed", "No cost model is called 'speed'"),
         ("--strategy", "luck", "No search strategy is called 'luck'"),
         ("--top", "0", "Invalid value for '--top'"),
+        ("--seconds", "-1", "Invalid value for '--seconds'"),
+        ("--cost", "occupancy", "'occupancy' is for GPUs, and cpu is a CPU"),
     ],
 )
 def test_search_names_what_it_does_not_know(option, value, sentence):
     _, err = spaces("search", "toy_sum", option, value, status=2)
+    assert sentence in err
+
+
+def test_search_costs_as_fits_the_device():
+    out, _ = spaces("search", "toy_sum", "--device", "sm_80", "--top", "1", "--json")
+    assert json.loads(out)["cost"] == "occupancy"
+    out, _ = spaces("search", "toy_sum", "--top", "1", "--json")
+    assert json.loads(out)["cost"] == "reuse"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("1 / 0", "own.py:cost failed: ZeroDivisionError: division by zero"),
+        ("[1.0] * 3", "takes one number a choice"),
+        ("'cheap'", "what a cost model gives for it is of type str"),
+    ],
+)
+def test_a_cost_model_of_the_users_that_fails_is_said_in_a_sentence(tmp_path, body, sentence):
+    own = tmp_path / "own.py"
+    own.write_text(f"def cost(batch):\n    return {body}\n")
+    _, err = spaces("search", "blur", "--cost", f"{own}:cost", status=1)
     assert sentence in err
 
 

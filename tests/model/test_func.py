@@ -178,6 +178,12 @@ def parameter_named_as_var(f: Func) -> None:
     pipeline(f)
 
 
+def func_named_as_image(f: Func) -> None:
+    g = Func("input")
+    g[X, Y] = image()[X, Y] + f[X, Y]
+    pipeline(g)
+
+
 def self_call(f: Func) -> None:
     g = Func("g")
     g[X] = g[X - 1] + 1
@@ -199,6 +205,7 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (self_call, "Func g is called before it is defined.*an update over an RDom"),
         (cycle, "Func . depends on itself through a cycle"),
         (redefined_elsewhere, "name 'f' is used by two different things, a Func and a Func"),
+        (func_named_as_image, "name 'input' is used by .* things, an image and a Func"),
         (two_rdoms, r"An update of Func f uses 2 RDoms \(a, b\)"),
         (two_rdoms_of_one_name, r"An update of Func f uses 2 RDoms \(r, r\)"),
         (rvar_in_first_definition, "The first definition of Func g uses RVar r.x"),
@@ -216,6 +223,9 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (lambda f: assign(f, X, Y, value=fn.sqrt(X)), "has type float32, but f is int32"),
         (lambda f: image()[X], "Image input has 2 dimensions but is read with 1"),
         (lambda f: RDom([]), "RDom r has 0 dimensions"),
+        (lambda f: RDom([(0, 2), (X, 3)]), "RVar r.y depend on Var x, .* the same everywhere"),
+        (lambda f: RDom([(0, RDom([(0, 3)], "s"))]), "RVar r.x depend on RVar s.x"),
+        (lambda f: RDom([(0, f[0, 0])]), "RVar r.x call Func f"),
         (lambda f: as_expr(RDom([(0, 1), (0, 1)])), "name one of them, as in r.x"),
         (lambda f: Var("a.b"), "'a.b' cannot name a Var"),
         (lambda f: Func("2f"), "'2f' cannot name a Func"),
