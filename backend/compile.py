@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Protocol
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
@@ -22,6 +22,8 @@ from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
+
+_no_words = (ctypes.c_int64 * 0)()
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -84,21 +86,37 @@ class CompiledPipeline:
             SizeError: they do not fit the schedule: tails, or what it reads of an image.
             MemoryError: there is not enough memory for what the schedule stores.
         """
+        return self.prepare(inputs, params, sizes, out)()
+
+    def prepare(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> PreparedRun:
+        """A run with its arguments checked, to be made many times; takes what :meth:`run` takes.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+        """
         arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
         outputs = Outputs.make(self.pipeline, arguments, out or {})
-        if outputs.are_empty():
-            return outputs.results()
-        images = image_arrays(self.pipeline, arguments, outputs.written)
-        words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
-        status = self._call(self.pool.address, ctypes.addressof(words))
-        if status == OUT_OF_MEMORY:
-            raise MemoryError(
-                f"Pipeline {self.pipeline.name} found no memory for its intermediate values; "
-                "compute them in smaller tiles, or ask for a smaller output."
-            )
-        if status != 0:
-            raise size_error(self._stages["start"].requirements[status - 1], arguments)
-        return outputs.results()
+        images: Mapping[str, Array] = {}
+        words = _no_words
+        if not outputs.are_empty():
+            images = image_arrays(self.pipeline, arguments, outputs.written)
+            words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
+        return PreparedRun(self, arguments, images, outputs, words)
+
+    def call(self, words: ctypes.Array[ctypes.c_int64]) -> int:
+        """Run on words as ``backend.llvm.codegen`` says, and return the status."""
+        status: int = self._call(self.pool.address, ctypes.addressof(words))
+        return status
+
+    def requirement(self, status: int) -> Requirement:
+        """The requirement that a positive status says is not met."""
+        return self._stages["start"].requirements[status - 1]
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
@@ -121,6 +139,39 @@ class CompiledPipeline:
         if after not in self._stages:
             raise KeyError(f"There is no pass {after!r}; there are {', '.join(self._stages)}.")
         return program_text(self._stages[after])
+
+
+@frozen(eq=False)
+class PreparedRun:
+    """A pipeline and the arrays it runs on; calling it computes the outputs, anew each time.
+
+    Images are read as they are at each call, except those that had to be copied because of their
+    strides or because an output shares their memory: these are read as they were.
+    """
+
+    _compiled: CompiledPipeline
+    _arguments: Arguments
+    _images: Mapping[str, Array]
+    _outputs: Outputs
+    _words: ctypes.Array[ctypes.c_int64]
+
+    def __call__(self) -> dict[str, Array]:
+        """Run, and return the outputs, the same arrays each time.
+
+        Raises:
+            SizeError: the arguments do not fit the schedule.
+            MemoryError: there is not enough memory for what the schedule stores.
+        """
+        status = self._compiled.call(self._words) if len(self._words) else 0
+        name = self._compiled.pipeline.name
+        if status == OUT_OF_MEMORY:
+            raise MemoryError(
+                f"Pipeline {name} found no memory for its intermediate values; "
+                "compute them in smaller tiles, or ask for a smaller output."
+            )
+        if status != 0:
+            raise size_error(self._compiled.requirement(status), self._arguments)
+        return self._outputs.results()
 
 
 def compile_cpu(

@@ -205,7 +205,8 @@ class _Statements:
     def requirements(self, program: LoopProgram) -> None:
         """Return the number of the first requirement that does not hold."""
         for number, requirement in enumerate(program.requirements, start=1):
-            self._leave_if(self._build.not_(self.values.value(requirement.condition)), i32(number))
+            holds = self.values.condition(requirement.condition)
+            self._leave_if(self._build.not_(holds), i32(number))
 
     def statement(self, statement: Statement) -> None:
         """Emit one statement."""
@@ -236,7 +237,7 @@ class _Statements:
         self._build.branch(after)
 
     def _if(self, node: If) -> None:
-        condition = self.values.value(node.condition)
+        condition = self.values.condition(node.condition)
         start, function = self._build.block, self.frame.function
         after = function.append_basic_block("endif")
         targets = []

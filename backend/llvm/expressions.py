@@ -18,8 +18,9 @@ from llvmlite import ir
 from backend.llvm.blocks import I32, I64, Value, i64
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
+from backend.lowering.simplify import is_coordinate
 from backend.program import Broadcast, Load, Ramp
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant
+from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable, constant
 from spaces.model.types import Int32, Int64, Type
 
 
@@ -97,6 +98,18 @@ class Expressions:
     def value(self, expr: Expr) -> Value:
         """The value of an expression in its own type."""
         return self._emit((expr, Form.VALUE))
+
+    def condition(self, expr: Expr) -> Value:
+        """A scalar condition, in which coordinates do not overflow."""
+        if not isinstance(expr, Op) or expr.type.lanes > 1:
+            return self.value(expr)
+        if expr.name in LOGIC:
+            parts = [self.condition(a) for a in expr.args]
+            return self.here.operators.op(expr.name, expr.type, expr.type, parts)
+        if expr.name in COMPARISONS and all(is_coordinate(a) for a in expr.args):
+            ends = [self.index(a) for a in expr.args]
+            return self.here.operators.op(expr.name, expr.type, Int64, ends)
+        return self.value(expr)
 
     def store(self, buffer: str, index: Expr, value: Expr) -> None:
         """Store a value, scalar or vector, at a flat index."""

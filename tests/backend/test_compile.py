@@ -209,6 +209,15 @@ def test_runs_from_several_threads_at_once(tiled: CompiledPipeline) -> None:
     assert not wrong
 
 
+def test_a_prepared_run_reads_its_arrays_anew(tiled: CompiledPipeline) -> None:
+    image = picture(10, 18)
+    prepared = tiled.prepare({"input": image}, sizes=SMALL)
+    first = prepared()["blur_y"].copy()
+    image[...] = image[::-1].copy()
+    second = prepared()["blur_y"]
+    np.testing.assert_array_equal(second, first[::-1])
+
+
 def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
     alone = compile_cpu(BLUR, tiled.schedule, threads=1)
     image, sizes = picture(66, 66), {"blur_y": [(1, 64), (1, 64)]}
@@ -235,7 +244,7 @@ SMALL = {"blur_y": [(1, 16), (1, 8)]}
             {"input": picture(10, 18)},
             {"blur_y": [(2**31 - 8, 16), (1, 8)]},
             None,
-            "coordinates beyond 2147483647",
+            "coordinates are int32",
         ),
         (
             {"input": picture(10, 18)},
@@ -323,3 +332,27 @@ def test_a_photograph_sized_type_mix() -> None:
     out[X, Y] = image[X * 2, Y].as_expr() + image[X * 2 + 1, Y]
     algorithm = pipeline(out)
     check(algorithm, schedule(algorithm).vectorize("x", 16).schedule, {"out": [(0, 50), (0, 3)]})
+
+
+def test_guards_at_the_end_of_the_coordinates() -> None:
+    image, out = ImageParam(UInt8, 1, "input"), Func("out")
+    out[X] = image[X]
+    algorithm = pipeline(out)
+    guarded = schedule(algorithm).vectorize("x", 16, "guard_with_if")
+    sizes = {"out": [(2**31 - 21, 21)], "input": [(2**31 - 21, 21)]}
+    values = np.arange(21, dtype=np.uint8)
+    found = compile_cpu(algorithm, guarded.schedule).run({"input": values}, sizes=sizes)["out"]
+    np.testing.assert_array_equal(found, values)
+
+
+def test_reads_beyond_the_end_of_the_coordinates_are_refused() -> None:
+    image, out = ImageParam(UInt8, 1, "input"), Func("out")
+    out[X] = image[X + 1]
+    algorithm = pipeline(out)
+    compiled = compile_cpu(algorithm, schedule(algorithm).schedule)
+    last = 2**31 - 1
+    with pytest.raises(SizeError):
+        compiled.run(
+            {"input": np.zeros(8, np.uint8)},
+            sizes={"out": [(last - 7, 8)], "input": [(last - 7, 8)]},
+        )
