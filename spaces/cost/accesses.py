@@ -7,11 +7,13 @@ is chosen, and is kept for as long as the definition lives.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import IntEnum
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import TypeAlias
 
-from attrs import frozen
+import attrs
+from attrs import field, frozen
 
 from spaces.model.expr import MATH, Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.pipeline import Stage
@@ -21,6 +23,20 @@ Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "mod")
 _INSTRUCTIONS = ("sqrt", "floor", "ceil")
+_INTEGER_DIVISION = 4
+
+
+class Course(IntEnum):
+    """How a coordinate follows the Vars of its reader, the plainest first."""
+
+    AFFINE = 0
+    """It is an affine map of them."""
+    CLAMPED = 1
+    """It is one away from the edges that min and max keep it within."""
+    BENT = 2
+    """It is one on average, or in pieces: a division, a mirror."""
+    UNKNOWN = 3
+    """It is a value."""
 
 
 @frozen
@@ -30,15 +46,17 @@ class Index:
     Attributes:
         moves: steps along the Vars of the reader.
         spread: the distance between the lowest and the highest of the reads grouped together.
-        is_affine: whether ``moves`` is the whole truth; not where a clamp, a fold of a mirror, or
-            a value decides. Then ``moves`` describes the coordinate away from such edges.
-        is_known: whether ``moves`` means anything; not for coordinates that are values.
+        course: whether ``moves`` is the whole truth.
     """
 
     moves: Coefficients
     spread: int
-    is_affine: bool
-    is_known: bool
+    course: Course
+
+    @property
+    def is_known(self) -> bool:
+        """Whether ``moves`` means anything."""
+        return self.course is not Course.UNKNOWN
 
     def step(self, var: str) -> Fraction:
         """How far one step of ``var`` moves it."""
@@ -63,9 +81,10 @@ class Operations:
         arithmetic: ``+ - * /`` and their integer kin ``%`` [TOY].
         math: sin, cos, tan, sqrt, exp, log, pow, floor, ceil [TOY].
         other: comparisons, logic, min, max, select, abs and conversions.
-        transcendental: the part of ``math`` that is a call of a library rather than an
-            instruction.
+        transcendental: the part of ``math`` that is a call of a library.
         divisions: the part of ``arithmetic`` that divides integers by a number that is no literal.
+        instructions: what all others take: one each, and four for an integer division by
+            a literal, which is a multiplication and shifts.
         bits: the bits of all results together, which a vector unit has to produce.
     """
 
@@ -74,6 +93,7 @@ class Operations:
     other: int
     transcendental: int
     divisions: int
+    instructions: int
     bits: int
 
     @property
@@ -84,10 +104,26 @@ class Operations:
 
 @frozen
 class Work:
-    """One evaluation of a stage."""
+    """One evaluation of a stage.
 
-    operations: Operations
+    Attributes:
+        accesses: what it reads.
+        parts: its operations, by the Vars and RVars whose change changes their results: those of
+            ``cos(x)`` need no repetition from line to line.
+    """
+
     accesses: tuple[Access, ...]
+    parts: tuple[tuple[frozenset[str], Operations], ...]
+
+    @cached_property
+    def operations(self) -> Operations:
+        """All operations of one evaluation."""
+        return Operations(
+            *(
+                sum(getattr(part, a.name) for _, part in self.parts)
+                for a in attrs.fields(Operations)
+            )
+        )
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -106,7 +142,12 @@ def stage_work(stage: Stage) -> Work:
     calls = [
         node for node in walk(stage.value, *stage.args) if isinstance(node, Call) and node.args
     ]
-    return Work(_operations(stage, reader.varying), reader.grouped(calls))
+    groups: dict[frozenset[str], list[Cast | Op]] = {}
+    for node in _computed(stage.value):
+        if isinstance(node, Cast | Op) and reader.moved_by[node]:
+            groups.setdefault(reader.moved_by[node], []).append(node)
+    parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
+    return Work(reader.grouped(calls), parts)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
@@ -114,20 +155,32 @@ def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
     return sum(a.reads for a in work.accesses if not is_image.get(a.buffer, False))
 
 
-def _operations(stage: Stage, varying: frozenset[Expr]) -> Operations:
+def _operations(nodes: list[Cast | Op]) -> Operations:
     counts = {"arithmetic": 0, "math": 0, "other": 0}
-    transcendental = divisions = bits = 0
-    for node in _computed(stage.value):
-        if node not in varying or not isinstance(node, Cast | Op):
-            continue
+    transcendental = divisions = instructions = bits = 0
+    for node in nodes:
         group = "other" if isinstance(node, Cast) else _group(node.name)
         counts[group] += 1
         bits += max(8, node.type.bits, *(child.type.bits for child in node.children))
-        if isinstance(node, Op):
-            transcendental += group == "math" and node.name not in _INSTRUCTIONS
-            is_division = node.name in ("div", "mod") and not node.type.is_float
-            divisions += is_division and not isinstance(node.args[1], Const)
-    return Operations(**counts, transcendental=transcendental, divisions=divisions, bits=bits)
+        if group == "math" and isinstance(node, Op) and node.name not in _INSTRUCTIONS:
+            transcendental += 1
+        elif isinstance(node, Op) and _divides_integers(node):
+            is_literal = isinstance(node.args[1], Const)
+            divisions += not is_literal
+            instructions += _INTEGER_DIVISION if is_literal else 0
+        else:
+            instructions += 1
+    return Operations(
+        **counts,
+        transcendental=transcendental,
+        divisions=divisions,
+        instructions=instructions,
+        bits=bits,
+    )
+
+
+def _divides_integers(node: Op) -> bool:
+    return node.name in ("div", "mod") and not node.type.is_float
 
 
 def _computed(value: Expr) -> Iterator[Expr]:
@@ -154,8 +207,7 @@ def _group(name: str) -> str:
 class _Coordinate:
     moves: Coefficients
     offset: Fraction
-    is_affine: bool
-    is_known: bool = True
+    course: Course
 
 
 @frozen
@@ -164,21 +216,25 @@ class _Reader:
 
     Attributes:
         coordinates: the names of those Vars and RVars.
-        varying: the nodes of the stage that differ from one evaluation to the next.
+        moved_by: for each node of the stage those of them whose change changes its value; none
+            where it is the same in every evaluation. What is read may change with any.
     """
 
     coordinates: frozenset[str]
-    varying: frozenset[Expr]
+    moved_by: Mapping[Expr, frozenset[str]] = field(eq=False)
 
     @staticmethod
     def of(stage: Stage) -> _Reader:
         coordinates = frozenset(stage.dimensions)
-        varying: set[Expr] = set()
+        moved_by: dict[Expr, frozenset[str]] = {}
         for node in walk(stage.value, *stage.args):
-            moves = isinstance(node, Variable) and node.name in coordinates
-            if moves or isinstance(node, Call) or any(c in varying for c in node.children):
-                varying.add(node)
-        return _Reader(coordinates, frozenset(varying))
+            if isinstance(node, Call):
+                moved_by[node] = coordinates
+            elif isinstance(node, Variable):
+                moved_by[node] = coordinates & {node.name}
+            else:
+                moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
+        return _Reader(coordinates, moved_by)
 
     def grouped(self, calls: list[Call]) -> tuple[Access, ...]:
         """Reads of one buffer with the same moves become one access that spreads over them."""
@@ -203,22 +259,22 @@ class _Reader:
         terms: dict[str, Fraction] = {}
         affine = self._affine(arg, terms, Fraction(1))
         if affine is None:
-            return _Coordinate((), Fraction(0), is_affine=False, is_known=False)
-        offset, is_affine = affine
+            return _Coordinate((), Fraction(0), Course.UNKNOWN)
+        offset, course = affine
         moves = tuple(sorted((name, step) for name, step in terms.items() if step))
-        return _Coordinate(moves, offset, is_affine)
+        return _Coordinate(moves, offset, course)
 
     def _affine(
         self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
-    ) -> tuple[Fraction, bool] | None:
-        """Add ``scale * expr`` to ``terms``; its numeric part and whether that is all, or None."""
+    ) -> tuple[Fraction, Course] | None:
+        """Add ``scale * expr`` to ``terms``; its numeric part and course, None if unknown."""
         match expr:
             case Const(value=value):
-                return scale * int(value), True
+                return scale * int(value), Course.AFFINE
             case Variable(name=name):
                 if name in self.coordinates:
                     terms[name] = terms.get(name, Fraction(0)) + scale
-                return Fraction(0), True
+                return Fraction(0), Course.AFFINE
             case Cast(value=value) if not expr.type.is_float and not value.type.is_float:
                 return self._affine(value, terms, scale)
             case Op(name=name, args=args) if not expr.type.is_float:
@@ -227,31 +283,34 @@ class _Reader:
 
     def _operator(
         self, name: str, args: tuple[Expr, ...], terms: dict[str, Fraction], scale: Fraction
-    ) -> tuple[Fraction, bool] | None:
+    ) -> tuple[Fraction, Course] | None:
         if name in ("add", "sub"):
             left = self._affine(args[0], terms, scale)
             right = self._affine(args[1], terms, scale if name == "add" else -scale)
             if left is None or right is None:
                 return None
-            return left[0] + right[0], left[1] and right[1]
+            return left[0] + right[0], max(left[1], right[1])
         if name == "mul":
             for factor, other in ((args[0], args[1]), (args[1], args[0])):
                 if isinstance(factor, Const):
                     return self._affine(other, terms, scale * int(factor.value))
         if name == "div" and isinstance(args[1], Const) and args[1].value:
             # Rounding makes every other step a long one; over many steps the slope is right.
-            return _inexact(self._affine(args[0], terms, scale / int(args[1].value)))
+            return _at_least(Course.BENT, self._affine(args[0], terms, scale / int(args[1].value)))
         if name in ("min", "max", "mod", "select", "abs"):
-            moving = [a for a in args if a in self.varying and not a.type.is_bool]
+            moving = [a for a in args if self.moved_by[a] and not a.type.is_bool]
             if len(moving) == 1 or (name == "select" and moving):
-                return _inexact(self._affine(moving[-1], terms, scale))
-        if not any(a in self.varying for a in args):
-            return Fraction(0), True
+                course = Course.CLAMPED if name in ("min", "max") else Course.BENT
+                return _at_least(course, self._affine(moving[-1], terms, scale))
+        if not any(self.moved_by[a] for a in args):
+            return Fraction(0), Course.AFFINE
         return None
 
 
-def _inexact(affine: tuple[Fraction, bool] | None) -> tuple[Fraction, bool] | None:
-    return affine if affine is None else (affine[0], False)
+def _at_least(
+    course: Course, affine: tuple[Fraction, Course] | None
+) -> tuple[Fraction, Course] | None:
+    return affine if affine is None else (affine[0], max(course, affine[1]))
 
 
 def _index(moves: Coefficients, members: list[_Coordinate]) -> Index:
@@ -259,6 +318,5 @@ def _index(moves: Coefficients, members: list[_Coordinate]) -> Index:
     return Index(
         moves=moves,
         spread=int(max(offsets)) - int(min(offsets)),
-        is_affine=all(member.is_affine for member in members),
-        is_known=all(member.is_known for member in members),
+        course=max(member.course for member in members),
     )

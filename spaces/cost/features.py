@@ -73,6 +73,11 @@ class StageFeatures:
     reduced: tuple[str, ...] = ()
 
     @property
+    def visits(self) -> Number:
+        """How often its loops are entered."""
+        return self.loops[self.depth - 1].runs if self.depth else 1
+
+    @property
     def own(self) -> tuple[LoopFeatures, ...]:
         """The loops of its own domain order."""
         return self.loops[self.depth :]

@@ -9,12 +9,14 @@ the cores that share it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices import CpuDevice, Device
-from spaces.cost.accesses import Access
+from spaces.cost.accesses import Access, Course, Operations
 from spaces.cost.batch import Batch
 from spaces.cost.features import (
     Features,
@@ -27,38 +29,39 @@ from spaces.cost.traffic import Footprint, Traffic
 from spaces.model.expr import Const, Expr
 from spaces.model.schedule import LoopKind
 
+_WRITTEN_OUT = 8
+"""Iterations up to which a loop costs less to enter."""
+
 
 @frozen
 class Prices:
     """Cycles of one core that things take, where nothing else holds them up.
 
-    The defaults are of the order of a server core of the last decade; only their proportions
-    matter.
+    The defaults are fitted to times of some hundred schedules on a server core of 2024, with
+    caches that hold a picture; only their proportions matter.
     """
 
-    instruction: float = 0.4
-    scalar: float = 2.0
-    """How much longer instructions take that work on one value at a time."""
-    load: float = 0.5
+    instruction: float = 0.45
+    load: float = 0.9
     store: float = 1.0
-    lane: float = 1.2
+    lane: float = 0.65
     """One lane of a gather or a scatter, or of anything that is done lane by lane."""
-    transcendental: float = 20.0
+    transcendental: float = 15.0
     division: float = 10.0
-    iteration: float = 1.0
-    visit: float = 6.0
+    iteration: float = 0.5
+    visit: float = 30.0
     """Entering an innermost loop."""
-    allocation: float = 60.0
-    byte: float = 0.01
+    allocation: float = 15.0
+    byte: float = 0.02
     """One byte of an allocation."""
-    task: float = 500.0
+    task: float = 300.0
     """Handing one iteration of a parallel loop to a thread."""
     launch: float = 10_000.0
     """Starting a parallel loop and waiting for its end."""
-    line_from_l2: float = 0.7
-    line_from_l3: float = 2.0
-    line_from_memory: float = 5.0
-    row: float = 8.0
+    line_from_l2: float = 0.15
+    line_from_l3: float = 1.0
+    line_from_memory: float = 2.0
+    row: float = 60.0
     """What the prefetcher needs to find a new row beyond the second-level cache."""
 
 
@@ -128,40 +131,50 @@ class Reuse:
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         features = batch.features
-        traffic = Traffic(features, self.device.cache_line_bytes)
-        cycles: Number = 0.0
+        cycles = self._memory(features)
         for func in features.funcs:
             for stage in func.stages:
-                spent = self._compute(features, stage) + self._memory(traffic, stage)
-                cycles = cycles + spent / self._speedup(stage)
+                cycles = cycles + self._compute(features, stage) / self._speedup(stage)
             allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
             cycles = cycles + func.allocations * allocation * (not func.is_output)
         return batch.full(cycles + self._parallel_overhead(features))
 
     def _compute(self, features: Features, stage: StageFeatures) -> Number:
-        """Cycles of all evaluations and of the loops around them."""
-        prices, operations = self.prices, stage.work.operations
-        lanes = stage.lanes
-        vectors = stage.points / lanes
-        simple = operations.total - operations.transcendental - operations.divisions
-        average = operations.bits / max(operations.total, 1)
-        cycles = simple * prices.instruction * self._registers(lanes, average)
-        cycles = cycles + lanes * (
-            operations.transcendental * prices.transcendental
-            + operations.divisions * prices.division
-        )
+        """Cycles of all evaluations and of the loops around them: those of the arithmetic units
+        or those of the ones that load and store, whichever work longer.
+        """
+        func = features.func(stage.func)
+        moved: Number = 0.0
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
-            cycles = cycles + access.reads * self._load(stage, access, bits)
-        func = features.func(stage.func)
+            moved = moved + access.reads * self._load(stage, access, bits)
         along = stage.vector_dimensions
         if along and along != func.args[:1]:
-            cycles = cycles + lanes * prices.lane
+            moved = moved + stage.lanes * self.prices.lane
         else:
-            cycles = cycles + prices.store * self._registers(lanes, func.type.bits)
-        if not along:
-            cycles = cycles * prices.scalar
-        return vectors * cycles + self._loops(stage)
+            moved = moved + self.prices.store * self._registers(stage.lanes, func.type.bits)
+        computed = sum(self._operations(stage, *part) for part in stage.work.parts)
+        return np.maximum(stage.points / stage.lanes * moved, computed) + self._loops(stage)
+
+    def _operations(
+        self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
+    ) -> Number:
+        """Cycles of operations whose results change with some Vars only: compilers keep them out of
+        the loops inside the innermost one that walks along one of those.
+        """
+        prices = self.prices
+        walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
+        repeated = stage.own[: walking[-1] + 1] if walking else ()
+        lanes = volume(tuple(v.trips for v in repeated if v.kind is LoopKind.VECTORIZED))
+        if len(repeated) == len(stage.own):
+            times = stage.points
+        else:
+            times = repeated[-1].runs if repeated else stage.visits
+        registers = self._registers(lanes, operations.bits / operations.total)
+        calls = operations.transcendental * prices.transcendental
+        divisions = operations.divisions * prices.division
+        plain = operations.instructions * prices.instruction * registers / lanes
+        return times * (plain + calls + divisions)
 
     def _registers(self, lanes: Number, bits: float) -> Number:
         """Vector registers that ``lanes`` values take, at least one."""
@@ -174,8 +187,9 @@ class Reuse:
         if not along or not moving:
             return self.prices.load
         first = access.indices[0]
-        is_dense = moving == [first] and first.is_affine and abs(first.step(along[0])) == 1
-        if is_dense and len(along) == 1:
+        is_dense = moving == [first] and abs(first.step(along[0])) == 1
+        # Only the loop iterations at its edges feel a clamp.
+        if is_dense and first.course <= Course.CLAMPED and len(along) == 1:
             return self.prices.load * self._registers(stage.lanes, bits)
         return self.prices.lane * stage.lanes
 
@@ -188,28 +202,50 @@ class Reuse:
             return stage.loops[stage.depth - 1].runs * 1.0 if stage.depth else 1.0
         innermost = counted[-1]
         entered = innermost.runs / innermost.trips
-        return innermost.runs * self.prices.iteration + entered * self.prices.visit
+        # Loops of a few iterations are written out by compilers.
+        rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)
+        return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
-    def _memory(self, traffic: Traffic, stage: StageFeatures) -> Number:
+    def _memory(self, features: Features) -> Number:
         """Cycles that lines take on their way to the first-level cache, and out again."""
         device, prices = self.device, self.prices
+        traffic = Traffic(features, device.cache_line_bytes)
         cycles: Number = 0.0
-        for capacity, per_line, per_row in (
+        for capacity, line, row in (
             (device.l1_bytes, prices.line_from_l2, 0.0),
             (device.l2_bytes, prices.line_from_l3, prices.row),
             (device.l3_bytes // device.cores, prices.line_from_memory, prices.row),
         ):
-            fitting = traffic.fitting_depth(stage, capacity)
 
-            def price(body: Footprint, line: float = per_line, row: float = per_row) -> Number:
-                return body.lines * line + body.rows * row if row else body.lines * line
+            def price(body: Footprint, line: float = line, row: float = row) -> Number:
+                return body.lines * line + body.rows * row
 
-            for buffer in (*stage.work.buffers, stage.func):
-                resident = _resident(traffic.features, buffer, buffer == stage.func)
-                moved = traffic.moved(stage, buffer, fitting, resident, price)
-                # A line that is written is fetched first and evicted later.
-                cycles = cycles + (2 * moved if buffer == stage.func else moved)
+            cycles = cycles + self._moves(traffic, capacity, price)
         return cycles
+
+    def _moves(
+        self, traffic: Traffic, capacity: int, price: Callable[[Footprint], Number]
+    ) -> Number:
+        """Cycles to move all that is missing in a cache of that many bytes.
+
+        Stages in one loop body that read the same move it once.
+        """
+        features = traffic.features
+        moved: dict[tuple[object, ...], Number] = {}
+        for stage in features.stages:
+            if not stage.loops:
+                continue
+            fitting = traffic.fitting_depth(stage, capacity)
+            speedup = self._speedup(stage)
+            for buffer in (*stage.work.buffers, stage.func):
+                is_written = buffer == stage.func
+                resident = _resident(features, buffer, is_written)
+                for loop, cost in traffic.moves(stage, buffer, fitting, resident, price):
+                    # A line that is written is fetched first and evicted later.
+                    cost = (2 * cost if is_written else cost) / speedup
+                    key = (buffer, is_written, *loop)
+                    moved[key] = np.maximum(moved[key], cost) if key in moved else cost
+        return sum(moved.values())
 
     def _speedup(self, stage: StageFeatures) -> Number:
         """How many cores share the iterations of the parallel loops around a stage."""

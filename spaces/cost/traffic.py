@@ -7,7 +7,7 @@ share, so that the loop around it moves each line that it touches once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from attrs import define, field, frozen
@@ -167,15 +167,16 @@ class Traffic:
             depth = depth + ~np.asarray(fits)
         return depth
 
-    def moved(
+    def moves(
         self,
         stage: StageFeatures,
         buffer: str,
         fitting: Number,
         resident: int,
         price: Callable[[Footprint], Number],
-    ) -> Number:
-        """What it costs to move ``buffer`` into a cache for ``stage``, in all.
+    ) -> Iterator[tuple[tuple[str, int, str], Number]]:
+        """What it costs to move ``buffer`` into a cache for ``stage``, by the loop whose body
+        moves each line it touches once; empty names are the outermost loop as a whole.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -185,11 +186,11 @@ class Traffic:
                 already; -1 for what comes from outside.
             price: what it costs to move a footprint once.
         """
-        # The loop outside the fitting one moves each line it touches once.
+        # The body around the loop that fits.
         moving = np.maximum(fitting - 1, 0)
-        cost: Number = 0.0
         for depth in range(int(np.min(moving)), int(np.max(moving)) + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
             body = runs * price(self.regions.footprint(stage, buffer, depth))
-            cost = np.where(moving == depth, body, cost)
-        return np.where(fitting > resident, cost, 0.0)
+            func, index, loop = stage.loops[max(depth, 1) - 1].key
+            here = (moving == depth) & (fitting > resident)
+            yield (func, index, loop if depth else ""), np.where(here, body, 0.0)

@@ -57,18 +57,15 @@ class Beam:
             yield Expanded(step, self.depth, "move")
             neighbours: list[Found] = []
             for state in states:
-                if board.out_of_time:
-                    yield board.done(space, complete=False)
-                    return
-                neighbours += self._neighbours(space, model, board, state.schedule, seen)
+                if not board.out_of_time:
+                    neighbours += self._neighbours(space, model, board, state.schedule, seen)
             yield board.scored
-            states = []
-            for found in _cheapest(space, neighbours, self.width):
-                states.append(found)
+            states = _cheapest(space, neighbours, limits.top if board.out_of_time else self.width)
+            for found in states:
                 yield from board.offer(found.schedule, found)
-            if not states:
+            if board.out_of_time or not states:
                 break
-        yield board.done(space, complete=True)
+        yield board.done(space, complete=not board.out_of_time)
 
     def _neighbours(
         self,

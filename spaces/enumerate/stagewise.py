@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.lattice import legal_mask
-from spaces.cost.accesses import stage_work
+from spaces.cost.accesses import Course, stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
@@ -223,7 +223,7 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
         return False
     stage, work = readers[0]
     (access,) = (a for a in work.accesses if a.buffer == buffer)
-    moved = [index.moves for index in access.indices if index.is_affine]
+    moved = [index.moves for index in access.indices if index.course is Course.AFFINE]
     moving = {moves[0][0] for moves in moved if len(moves) == 1 and abs(moves[0][1]) == 1}
     return moving >= set(stage.dimensions)
 

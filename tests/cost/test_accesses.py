@@ -1,0 +1,129 @@
+"""What one evaluation does: operations counted by hand, and reads as affine maps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from spaces.cost.accesses import Course, stage_work
+from spaces.cost.features import read_extents
+from spaces.model import boundary
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.inlining import inlined_functions
+from spaces.model.pipeline import Stage
+from spaces.model.schedule import Schedule
+from spaces.model.types import Float32, Int32, UInt8
+
+X, Y = Var("x"), Var("y")
+IMAGE = ImageParam(UInt8, 2, "input")
+
+
+def _stage(value: Expr) -> Stage:
+    f = Func("f")
+    f[X, Y] = value
+    return pipeline(f).function("f").stages[0]
+
+
+def _inlined(func: Func) -> Stage:
+    pipe = pipeline(func)
+    return inlined_functions(pipe, Schedule.default(pipe))[-1].stages[0]
+
+
+def test_shared_values_are_computed_once() -> None:
+    """(a + b) * (a + b): one sum, one product."""
+    a = cast(Float32, X) + 1.5
+    operations = stage_work(_stage(a * a)).operations
+    assert (operations.arithmetic, operations.other) == (2, 1)
+
+
+def test_groups() -> None:
+    value = fn.sqrt(fn.cos(X)) * 2.0 + fn.select(X > Y, 1.0, 2.0)
+    operations = stage_work(_stage(value)).operations
+    # x to float32, cos, sqrt, *, >, select, +
+    assert operations.arithmetic == 2
+    assert operations.math == 2
+    assert operations.other == 3
+    assert operations.transcendental == 1
+    assert operations.total == 7
+
+
+def test_addresses_are_no_operations() -> None:
+    assert stage_work(_stage(IMAGE[X + 1, Y * 2 - 3])).operations.total == 0
+
+
+def test_what_never_changes_is_no_operation() -> None:
+    """Gaussian weights, inlined with their distance: known before any loop."""
+    weight = Func("weight")
+    weight[X] = fn.exp(cast(Float32, X) * -0.5)
+    f = Func("f")
+    f[X, Y] = IMAGE[X, Y] * weight[2]
+    operations = stage_work(_inlined(f)).operations
+    assert operations.math == 0
+    assert operations.arithmetic == 1
+
+
+def test_integer_divisions_by_literals_are_several_instructions() -> None:
+    by_literal = stage_work(_stage(cast(Int32, IMAGE[X, Y]) / 3)).operations
+    by_value = stage_work(_stage(cast(Int32, IMAGE[X, Y]) / (Y + 1))).operations
+    assert by_literal.divisions == 0
+    assert by_literal.instructions == 1 + 4
+    assert by_value.divisions == 1
+    assert by_value.instructions == 2
+
+
+def test_operations_by_what_moves_them() -> None:
+    """Benchmark 1 of [TOY]: cos(x) is the same in every line, sin(y) along one."""
+    work = stage_work(_stage(fn.sqrt(fn.cos(X) + fn.sin(Y))))
+    parts = dict(work.parts)
+    assert parts[frozenset({"x"})].math == 1
+    assert parts[frozenset({"y"})].math == 1
+    assert parts[frozenset({"x", "y"})].math == 1
+    assert work.operations.math == 3
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "step", "course"),
+    [
+        (X + 3, 1, Course.AFFINE),
+        (2 * X - Y, 2, Course.AFFINE),
+        (7 - X, -1, Course.AFFINE),
+        (X / 2, Fraction(1, 2), Course.BENT),
+        (fn.clamp(X - 1, 0, IMAGE.width() - 1), 1, Course.CLAMPED),
+        (fn.clamp(X / 4, 0, 9), Fraction(1, 4), Course.BENT),
+        (cast(Int32, IMAGE[X, Y]), 0, Course.UNKNOWN),
+        (Y, 0, Course.AFFINE),
+        (X * Y, 0, Course.UNKNOWN),
+    ],
+    ids=str,
+)
+def test_courses(coordinate: Expr, step: object, course: Course) -> None:
+    work = stage_work(_stage(cast(Int32, IMAGE[coordinate, 0])))
+    (index,) = {a.indices[0] for a in work.accesses if a.indices[1].moves == ()}
+    assert index.course is course
+    assert index.step("x") == step
+
+
+def test_mirrors_bend_and_edges_clamp() -> None:
+    for condition, course in (
+        (boundary.repeat_edge, Course.CLAMPED),
+        (boundary.mirror_image, Course.BENT),
+    ):
+        f = Func("f")
+        f[X, Y] = condition(IMAGE)[X, Y]
+        (access,) = stage_work(_inlined(f)).accesses
+        assert {index.course for index in access.indices} == {course}
+        assert access.indices[0].step("x") == 1
+
+
+def test_reads_that_move_together_are_one_access() -> None:
+    """Nine neighbors span (extent + 2) elements a dimension; another stride stands alone."""
+    taps = [IMAGE[X + dx, Y + dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+    value = sum(taps[1:], start=taps[0]) + IMAGE[2 * X, Y]
+    stencil, strided = stage_work(_stage(value)).accesses
+    assert (stencil.reads, strided.reads) == (9, 1)
+    assert read_extents(stencil, {"x": 32, "y": 8}) == (34, 10)
+    assert read_extents(strided, {"x": 32, "y": 8}) == (63, 8)
