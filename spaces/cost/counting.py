@@ -49,11 +49,12 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
         return ()
     nest = loop_nest(pipeline, schedule)
     around = tuple(node.var for node in walk_nest(nest.body) if isinstance(node, Loop))
+    totals = Totals(nest.simplify)
     return tuple(
         KernelFeatures(
             func=kernel.func,
             stage=kernel.stage,
-            blocks=product(kernel.grid),
+            blocks=totals.typical(product(kernel.grid), around),
             block=kernel.block,
             shared_bytes=largest(kernel.shared_bytes, around, nest.simplify),
             private_bytes=largest(kernel.private_bytes(*Memory), around, nest.simplify),

@@ -2,7 +2,9 @@
 
 A group of stages that share a kernel costs its arithmetic, divided by the threads that run at a
 time, and its loads, weighed by the memory they go to. A kernel that does not fit the device, or
-cannot keep it busy, is useless: its cost is infinite.
+cannot keep it busy, is useless: its cost is infinite. What the listing leaves out, since it looks
+at groups and not at whole pipelines: storing what other kernels read, and beginning kernels and
+blocks.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ class Occupancy:
         threshold: the least occupancy worth considering [S20 4.2].
         global_load: operations that a transaction with global memory takes the time of.
         shared_load: the same for one thread's load from shared memory.
+        launch: the same for beginning a kernel, on each multiprocessor.
+        block: the same for beginning a block.
     """
 
     device: GpuDevice
@@ -40,6 +44,8 @@ class Occupancy:
     threshold: float = 0.1
     global_load: float = 40.0
     shared_load: float = 0.3
+    launch: float = 300.0
+    block: float = 2.0
 
     @staticmethod
     def of(device: Device) -> Occupancy:
@@ -85,11 +91,12 @@ class Occupancy:
             active = np.maximum(fraction * self.device.max_threads_per_sm, 1.0)
             operations = stage.points * max(stage.work.operations.total, 1)
             arithmetic = arithmetic + operations / (np.maximum(fraction, 1e-9) * active)
-            memory = memory + self._loads(features, stage)
+            memory = memory + self._loads(features, stage) + self._stores(features, stage)
             least_occupancy = np.minimum(least_occupancy, fraction)
             least_threads = np.minimum(least_threads, active)
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
-        cost = arithmetic + memory / busy
+        begun = self.launch * self.device.sm_count + self.block * kernel.blocks
+        cost = arithmetic + memory / busy + begun
         return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
 
     def _is_useful(self, features: Features, kernel: KernelFeatures, occupancy: Number) -> Number:
@@ -117,6 +124,12 @@ class Occupancy:
                 together = consecutive_loads(features, stage, access)
                 cost = cost + loads * self.global_load / together
         return cost
+
+    def _stores(self, features: Features, stage: StageFeatures) -> Number:
+        """Storing for other kernels, one transaction for the threads of a warp."""
+        if _kinds_around_storage(features, stage.func):
+            return 0.0
+        return stage.points * self.global_load / self.device.warp_threads
 
     def _on_host(self, features: Features, stage: StageFeatures) -> Number:
         """A stage outside all kernels: one thread, all of whose data crosses to the device."""
