@@ -1,6 +1,6 @@
 """Features of GPU kernels in which Funcs are computed beside and inside one another."""
 
-from apps import unsharp
+from apps import blur, unsharp
 from spaces.cost.counting import features
 from spaces.model.text import parse_schedule
 
@@ -23,3 +23,10 @@ def test_funcs_computed_side_by_side_move_with_their_own_readers():
     innermost = next(loop for loop in output.loops if loop.loop == "xi")
     for name in ("sharpen", "ratio"):
         assert found.moved_vars(found.func(name).stages[0], innermost) == {"x"}
+
+
+def test_a_kernel_launched_in_a_loop_has_the_blocks_of_a_typical_launch():
+    pipeline = blur.pipeline()
+    text = "blur_x.store_root().compute_at(blur_y, y).gpu_blocks(x, y)"
+    (kernel,) = features(pipeline, parse_schedule(text, pipeline)).read(pipeline.sizes()).kernels
+    assert kernel.blocks == 1536  # all lines but the first compute one line of three
