@@ -7,7 +7,7 @@ level range over their bounds.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cached_property, reduce
 
 from attrs import define, field, frozen
 
@@ -99,7 +99,6 @@ class Placements:
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
     by_func: dict[str, Placement] = field(init=False, factory=dict)
-    images: dict[str, Box] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
@@ -107,6 +106,11 @@ class Placements:
         self._assume_output_sizes()
         for function in reversed(self.levels.functions):
             self.by_func[function.name] = self._place(function)
+
+    @cached_property
+    def images(self) -> dict[str, Box]:
+        """The box of each image that is read; found when asked for, which features never do."""
+        boxes = {}
         for image in self.pipeline.images:
             readers = [
                 (f.name, s)
@@ -115,7 +119,8 @@ class Placements:
                 if any(c.target == image.name for c in stage.calls)
             ]
             if readers:  # an inlined Func may ignore the coordinate that reads an image
-                self.images[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+                boxes[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+        return boxes
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
