@@ -160,7 +160,7 @@ class KernelFeatures:
     """One GPU kernel, named by the stage whose block loops it has.
 
     Attributes:
-        blocks: blocks of the grid.
+        blocks: blocks of the grid; of a typical launch where a loop around it changes them.
         block: threads along x, y and z, after producers have widened the block [S20 3.2].
         shared_bytes: bytes of shared memory that a block asks for.
         private_bytes: bytes that a thread keeps for itself, in registers or elsewhere.
