@@ -120,7 +120,7 @@ class _Tracer:
             del self.sequence[max(places)]
 
     def _compare(self, order: DomainOrder) -> None:
-        where = "the loops"
+        where = "the loop order"
         for i, name in enumerate(order.names):
             if name not in self.origins:
                 self._fault("unknown", name, where)
