@@ -30,7 +30,9 @@ class AliasScopes:
 
 
 class LoopHint:
-    """Metadata of a loop that the schedule did not vectorize: LLVM must not do so either."""
+    """Metadata of every loop: vectors and unrolled loops are where the schedule says, and nowhere
+    else.
+    """
 
     _NODE = 1_000_000  # beyond the numbers of all metadata that the module prints itself
 
@@ -41,8 +43,9 @@ class LoopHint:
     @classmethod
     def text(cls) -> str:
         """What it stands for, to be put at the end of a module; the builder has no such nodes."""
-        loop, vectorize = cls._NODE, cls._NODE + 1
+        loop, vectorize, unroll = range(cls._NODE, cls._NODE + 3)
         return (
-            f"!{loop} = distinct !{{!{loop}, !{vectorize}}}\n"
+            f"!{loop} = distinct !{{!{loop}, !{vectorize}, !{unroll}}}\n"
             f'!{vectorize} = !{{!"llvm.loop.vectorize.enable", i1 false}}\n'
+            f'!{unroll} = !{{!"llvm.loop.unroll.disable"}}\n'
         )

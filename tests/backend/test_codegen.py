@@ -247,6 +247,7 @@ def test_vectors_are_where_the_schedule_says_and_nowhere_else() -> None:
     chain = float_chain()
     plain = compile_cpu(chain, schedule(chain).schedule).llvm_ir()
     assert "vector.body" not in plain
+    assert len(re.findall("store float", plain)) == 1  # in one loop, not unrolled
     vectors = compile_cpu(chain, schedule(chain).vectorize("x", 8).schedule).llvm_ir()
     assert "<8 x float>" in vectors
 
