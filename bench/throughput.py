@@ -34,7 +34,7 @@ FAMILIES = {
 """Structures of the unsharp mask with tile sizes as parameters, by device."""
 
 MODELS = {"weighted": "cpu", "reuse": "cpu", "occupancy": "sm_80"}
-CHOICES = (64, 128)
+CHOICES = (128, 256)
 """Tile sizes along x and y; their product is scored at once."""
 
 
