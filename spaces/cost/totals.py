@@ -19,6 +19,7 @@ from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32
 
 ONE = constant(1, Int32)
+_ZERO, _TWO = constant(0, Int32), constant(2, Int32)
 
 
 def times(a: Expr, b: Expr) -> Expr:
@@ -56,9 +57,21 @@ class Totals:
                 value = times(value, extent)
                 continue
             first = self.simplify(substitute(value, {loop.var.name: loop.min}))
-            later = self._typical_of(value, loop)
-            value = plus(first, times(later, self.simplify(extent - 1)))
+            value = plus(first, self._later(_steady(value, loop), loop))
         return value
+
+    def _later(self, value: Expr, loop: LoopVar) -> Expr:
+        """The sum of ``value`` over all iterations but the first."""
+        simplify, name = self.simplify, loop.var.name
+        count = simplify(loop.extent - 1)
+        step = simplify(substitute(value, {name: loop.var + 1}) - value)
+        if name in variables(step):
+            return times(self._middle(value, loop), count)
+        second = simplify(substitute(value, {name: loop.min + 1}))
+        if step is _ZERO:
+            return times(second, count)
+        pairs = Op(Int32, "div", (times(count, simplify(loop.extent - 2)), _TWO))
+        return plus(times(second, count), times(step, pairs))
 
     def count(self, loops: Sequence[LoopVar]) -> Expr:
         """How often the body of the innermost of ``loops`` runs."""
@@ -76,16 +89,22 @@ class Totals:
         return known
 
     def _typical_of(self, value: Expr, loop: LoopVar) -> Expr:
-        def later(node: Expr) -> Expr:
-            if isinstance(node, Op) and node.name == "select" and _asks_for_first(node, loop):
-                return node.args[2]
-            return node
+        return self._middle(_steady(value, loop), loop)
 
-        steady = rewrite(value, later)
-        if loop.var.name not in variables(steady):
-            return self.simplify(steady)
+    def _middle(self, value: Expr, loop: LoopVar) -> Expr:
         middle = (loop.min + loop.max + 1) / 2
-        return self.simplify(substitute(steady, {loop.var.name: middle}))
+        return self.simplify(substitute(value, {loop.var.name: middle}))
+
+
+def _steady(value: Expr, loop: LoopVar) -> Expr:
+    """``value`` as it is in all iterations but the first."""
+
+    def later(node: Expr) -> Expr:
+        if isinstance(node, Op) and node.name == "select" and _asks_for_first(node, loop):
+            return node.args[2]
+        return node
+
+    return rewrite(value, later)
 
 
 def _asks_for_first(node: Op, loop: LoopVar) -> bool:

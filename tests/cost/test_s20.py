@@ -112,3 +112,22 @@ def test_fusing_beats_a_kernel_for_each_stage() -> None:
 def test_the_cpu_has_no_occupancy() -> None:
     with pytest.raises(ValueError, match="'occupancy' is for GPUs"):
         Occupancy.of(device("cpu"))
+
+
+def test_what_threads_keep_to_themselves_is_free() -> None:
+    """K is read by the thread that computed it; nothing is in shared memory."""
+    pipe = _khwz()
+    apart = schedule(pipe).gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8).func("W")
+    apart = apart.compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
+    private = apart.func("K").compute_at("W", "xi").schedule
+    cheap, dear = (
+        float(Occupancy(SM_75, shared_load=price).cost(Batch.of(pipe, private)))
+        for price in (0.0, 100.0)
+    )
+    assert cheap == dear
+    shared = _nested(pipe, 32, 12)
+    cheap, dear = (
+        float(Occupancy(SM_75, shared_load=price).cost(Batch.of(pipe, shared)))
+        for price in (0.0, 100.0)
+    )
+    assert cheap < dear

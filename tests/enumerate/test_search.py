@@ -125,6 +125,33 @@ def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
     assert done.best[0].schedule.of("blur_x").compute.is_root
 
 
+@pytest.mark.parametrize("strategy", ["exhaustive", "stagewise"])
+def test_what_is_illegal_is_not_found_however_cheap(strategy: str) -> None:
+    """Tiles of 8 are shorter than a vector, and there are most of them."""
+
+    def few_tiles_are_dear(batch: Batch):
+        return 1e6 / batch.features.func("blur_y").stages[0].loops[1].runs
+
+    options = Options(root=("tiles",), placements=("inline",), row_tiles=(8, 64), tiles=(8,))
+    small = ScheduleSpace(blur(), CPU, attrs.evolve(options, lanes=(1,)))
+    done = best(search(small, few_tiles_are_dear, strategy))
+    (order,) = done.best[0].schedule.of("blur_y").stages
+    assert order.splits[0].factor == 64
+
+
+def test_beams_keep_what_is_legal() -> None:
+    """A line of 4096 is not split by 8192, though that makes the fewest tiles."""
+
+    def tiles_are_dear(batch: Batch):
+        return batch.features.func("f").stages[0].loops[0].runs * 1.0
+
+    done = best(
+        search(ScheduleSpace(line(), CPU), tiles_are_dear, Beam(depth=1, factors=(8, 8192)))
+    )
+    (order,) = done.best[0].schedule.of("f").stages
+    assert order.splits[0].factor == 8
+
+
 def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:
     model = Reuse(CPU)
     costs = {s: float(model.cost(Batch.of(space.pipeline, s))) for s in space}

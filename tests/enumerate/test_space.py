@@ -10,11 +10,12 @@ import pytest
 from spaces.constraints.devices import CpuDevice, device
 from spaces.constraints.encode import encode, models
 from spaces.constraints.verify import verify
+from spaces.enumerate.census import Census
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.model.directives import schedule
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import DomainOrder, Loop, LoopKind, Schedule
 from spaces.model.text import format_schedule
 from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
 
@@ -119,6 +120,37 @@ def test_golden_counts(pipe, options, count: int) -> None:
     space = ScheduleSpace(pipe, CPU, options)
     assert space.candidates == count
     assert space.count() == count
+
+
+def test_golden_candidates_on_a_gpu() -> None:
+    """Blocks in 2 x 2 sizes; blur_x inlined, in 4 kernels of its own, shared by a block (in
+    threads or by one of them), or private to a thread.
+    """
+    space = ScheduleSpace(blur(), GPU, BLOCKS)
+    assert space.candidates == 4 * (1 + 4 + 2 + 1)
+
+
+def test_golden_candidates_with_updates() -> None:
+    """Row sums at root, or at y, yi or x of the output, stored there or outside up to y."""
+    assert ScheduleSpace(row_sums(), CPU, STRIPS).candidates == 1 + (1 + 2 + 3)
+
+
+def test_kinds_of_loops_tell_states_apart() -> None:
+    """Two outputs' orders with the same loops, of which one has a parallel loop: stored outside
+    it is possible for the other only.
+    """
+    producer, consumer = (
+        attrs.evolve(menu, may_inline=False, may_root=False)
+        for menu in reversed(ScheduleSpace(blur(), CPU, STRIPS).menus.values())
+    )
+    rows = DomainOrder(loops=(Loop("y"), Loop("x")))
+    threads = DomainOrder(loops=(Loop("y", LoopKind.PARALLEL), Loop("x")))
+    consumer = attrs.evolve(
+        consumer, may_root=True, may_move=False, root={"a": (rows,), "b": (threads,)}
+    )
+    producer = attrs.evolve(producer, inner={"serial": (rows,)})
+    census = Census({"blur_y": consumer, "blur_x": producer})
+    assert census.total() == (2 + 3) + (1 + 2)
 
 
 def test_numbers_multiply_structures() -> None:

@@ -1,0 +1,153 @@
+"""The parts of the reuse model, one price at a time: all other prices are 0."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from spaces.constraints.devices import CpuDevice
+from spaces.cost.batch import Batch
+from spaces.cost.reuse import Prices, Reuse
+from spaces.model import boundary
+from spaces.model.directives import Directives, schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.types import Float32, UInt16
+
+X, Y = Var("x"), Var("y")
+LINE = 64
+CPU = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=1,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=4 << 20,
+    cache_line_bytes=LINE,
+    vector_bits=256,
+)
+FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
+
+
+def _cost(pipe: Pipeline, chosen: Directives | Schedule, **prices: float) -> float:
+    found = chosen.schedule if isinstance(chosen, Directives) else chosen
+    model = Reuse(CPU, attrs.evolve(FREE, **prices))
+    return float(model.cost(Batch.of(pipe, found)))
+
+
+def _column_sums(width: int, height: int) -> Pipeline:
+    image = ImageParam(UInt16, 2, "input")
+    f = Func("f")
+    f[X, Y] = image[X, Y] + image[X, Y + 1] + image[X, Y + 2]
+    return pipeline(f, estimates={f: [width, height]})
+
+
+def test_a_line_of_memory_moves_once_while_its_neighbors_are_used() -> None:
+    """Three rows fit, and so each row of the image comes once; what is written comes and goes."""
+    pipe = _column_sums(4096, 4096)
+    row = 4096 * 2 // LINE + 1
+    moved = _cost(pipe, schedule(pipe), line_from_memory=1.0)
+    assert moved == (4096 + 2) * row + 2 * 4096 * row
+
+
+def test_column_after_column_moves_as_much_only_where_a_column_fits() -> None:
+    """A column of lines is 3 x 256 KiB: the last cache holds it, the one before does not."""
+    pipe = _column_sums(4096, 4096)
+    by_columns = schedule(pipe).reorder("y", "x")
+    row = 4096 * 2 // LINE + 1
+    assert _cost(pipe, by_columns, line_from_memory=1.0) == (4096 + 2 + 2 * 4096) * row
+    from_l3 = _cost(pipe, by_columns, line_from_l3=1.0)
+    column = (4096 + 2) * (2 / LINE + 1) + 2 * 4096 * (2 / LINE + 1)
+    assert from_l3 == pytest.approx(4096 * column)
+
+
+def _chain(reads_image_again: bool) -> Pipeline:
+    image = ImageParam(Float32, 2, "input")
+    a, out = Func("a"), Func("out")
+    a[X, Y] = image[X, Y] * 2.0
+    out[X, Y] = a[X, Y] + a[X, Y + 1] + (image[X, Y] if reads_image_again else 1.0)
+    return pipeline(out, estimates={out: [2048, 2048]})
+
+
+def test_stages_in_one_loop_share_what_they_read() -> None:
+    costs = []
+    for again in (False, True):
+        pipe = _chain(again)
+        lines = schedule(pipe).func("a").store_root().compute_at("out", "y")
+        costs.append(_cost(pipe, lines, line_from_memory=1.0))
+    assert costs[0] == costs[1]
+
+
+def test_stages_apart_do_not() -> None:
+    costs = []
+    for again in (False, True):
+        pipe = _chain(again)
+        costs.append(_cost(pipe, schedule(pipe).func("a").compute_root(), line_from_memory=1.0))
+    assert costs[0] < costs[1]
+
+
+def test_a_folded_buffer_stays_in_the_cache() -> None:
+    """Stored for a tile, two rows of it are reused in a circle; stored for all tiles of a strip,
+    rows are new memory each time.
+    """
+    pipe = _chain(False)
+    tiled = schedule(pipe).tile("x", "y", "xi", "yi", 256, 64).func("a").compute_at("out", "yi")
+    folded, unfolded = tiled.store_at("out", "x"), tiled.store_at("out", "y")
+    assert _cost(pipe, folded, line_from_l2=1.0) < _cost(pipe, unfolded, line_from_l2=1.0)
+
+
+def _shifted(condition) -> Pipeline:
+    image = ImageParam(Float32, 2, "input")
+    source = image if condition is None else condition(image)
+    f = Func("f")
+    f[X, Y] = source[X + 1, Y]
+    return pipeline(f, estimates={f: [1024, 1024], image: [1024, 1024]})
+
+
+def test_vectors_are_loaded_whole_but_where_coordinates_bend() -> None:
+    """A clamp is felt at the edges only, a mirror in every lane."""
+    found = {}
+    for condition in (None, boundary.repeat_edge, boundary.mirror_image):
+        pipe = _shifted(condition)
+        found[condition] = _cost(pipe, schedule(pipe).vectorize("x", 8), load=1.0, lane=1.0)
+    plain = 1024 * 1024 / 8
+    assert found[None] == plain
+    assert found[boundary.repeat_edge] == plain
+    assert found[boundary.mirror_image] == 8 * plain
+
+
+def test_vectors_across_rows_are_scattered() -> None:
+    pipe = _shifted(None)
+    assert _cost(pipe, schedule(pipe).vectorize("y", 8), store=1.0, lane=1.0) == 2 * 1024 * 1024
+
+
+def test_work_is_that_of_the_busier_units() -> None:
+    """Per vector 2 sums and 3 loads: the loads hide the sums, or the other way round."""
+    pipe = _column_sums(1024, 1024)
+    vectors = 1024 * 1024 / 16
+    sixteen = schedule(pipe).vectorize("x", 16)
+    assert _cost(pipe, sixteen, instruction=1.0, load=1.0) == 3 * vectors
+    assert _cost(pipe, sixteen, instruction=2.0, load=1.0) == 4 * vectors
+
+
+def test_wide_vectors_take_several_registers() -> None:
+    pipe = _column_sums(1024, 1024)
+    by_lanes = {
+        lanes: _cost(pipe, schedule(pipe).vectorize("x", lanes), instruction=1.0)
+        for lanes in (8, 16, 64)
+    }
+    assert by_lanes[16] == by_lanes[64] == 2 * 1024 * 1024 / 16
+    assert by_lanes[8] == 2 * by_lanes[16]
+
+
+def test_entering_short_loops_costs_less() -> None:
+    """A tile of 32 values is two vectors, one of 512 thirty-two."""
+    pipe = _column_sums(1024, 1024)
+    visits = {}
+    for width in (32, 512):
+        tiled = schedule(pipe).tile("x", "y", "xi", "yi", width, 8).vectorize("xi", 16)
+        visits[width] = _cost(pipe, tiled, visit=1.0)
+    assert visits[32] == (1024 // 32) * 1024 * (2 / 8)
+    assert visits[512] == (1024 // 512) * 1024

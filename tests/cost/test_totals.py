@@ -1,0 +1,61 @@
+"""Sums over loops, against sums written out."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.cost.totals import Totals
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.schedule import LoopKind
+from spaces.model.simplify import Simplifier
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Int32
+
+OUTER, INNER, N = (Variable(Int32, name) for name in ("f.s0.i", "f.s0.j", "f.extent.0"))
+
+
+def _loop(var: Variable, low: Expr, extent: Expr) -> LoopVar:
+    return LoopVar(var, "f", 0, var.name, LoopKind.SERIAL, low, low + extent - 1, extent)
+
+
+def _number(value: int) -> Expr:
+    return constant(value, Int32)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        _number(3),
+        OUTER + 1,
+        2 * OUTER - INNER + 7,
+        fn.select(OUTER == 0, _number(5), _number(1)),
+        fn.select(INNER == 2, _number(4), OUTER + 1),
+        fn.select(OUTER == 0, _number(3), _number(1))
+        * fn.select(INNER == 2, _number(3), _number(1)),
+    ],
+    ids=str,
+)
+def test_totals_of_steady_and_linear_values(value: Expr) -> None:
+    loops = (_loop(OUTER, _number(0), N), _loop(INNER, _number(2), _number(5)))
+    formula = Totals(Simplifier()).total(value, loops)
+    n = 9
+    expected = sum(
+        evaluate(value, {OUTER.name: i, INNER.name: j, N.name: n})
+        for i in range(n)
+        for j in range(2, 7)
+    )
+    assert evaluate(formula, {N.name: n}) == expected
+
+
+def test_inner_loops_may_depend_on_outer_ones() -> None:
+    """A triangle: 1 + 2 + ... + 9."""
+    loops = (_loop(OUTER, _number(0), N), _loop(INNER, _number(0), OUTER + 1))
+    assert evaluate(Totals(Simplifier()).count(loops), {N.name: 9}) == 45
+
+
+def test_typical_values_are_those_of_a_running_window() -> None:
+    value = fn.select(OUTER == 0, _number(3), _number(1))
+    typical = Totals(Simplifier()).typical(value, (_loop(OUTER, _number(0), N),))
+    assert evaluate(typical, {}) == 1
