@@ -133,12 +133,11 @@ class Provide:
 
 @frozen
 class Store:
-    """Elements of a flat buffer become ``value``; only lanes where ``mask`` holds, if given."""
+    """The element (or, with a vector index, elements) of a flat buffer becomes ``value``."""
 
     buffer: str
     index: Expr
     value: Expr
-    mask: Expr | None = None
 
 
 @frozen

@@ -58,8 +58,7 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
             args = ", ".join(map(str, statement.args))
             yield f"{indent}{statement.func}({args}) = {statement.value}"
         case Store():
-            mask = "" if statement.mask is None else f" where {statement.mask}"
-            yield f"{indent}{statement.buffer}[{statement.index}] = {statement.value}{mask}"
+            yield f"{indent}{statement.buffer}[{statement.index}] = {statement.value}"
         case Barrier():
             yield f"{indent}barrier"
 

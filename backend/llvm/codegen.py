@@ -16,10 +16,11 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.llvm.alias import AliasScopes, LoopHint
-from backend.llvm.blocks import I8, I32, I64, POINTER, VOID, Value, i32, i64
+from backend.llvm.blocks import I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.expressions import Expressions, Place
 from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators, llvm_type
+from backend.llvm.words import Words, local_bytes
 from backend.lowering.sizes import factors
 from backend.lowering.statements import walk_statements
 from backend.program import (
@@ -41,11 +42,12 @@ OUT_OF_MEMORY = -1
 ENTRY = "run"
 """Name of the function that a module exports."""
 
-_STACK_BYTES = 16 << 10
-"""Scratch of constant size up to this many bytes lies on the stack."""
+_SMALL_BYTES = 16 << 10
+"""Scratch of constant size up to this many bytes lies on the stack without being asked to,"""
 
-_ALIGNMENT = 64
-"""Of scratch, in bytes: a cache line and the widest vector."""
+_STACK_BYTES = 256 << 10
+"""as long as a function's scratch there stays below this; a thread may have 2 MiB of stack, and be
+inside several functions."""
 
 
 def llvm_module(program: LoopProgram, float_mode: FloatMode = FloatMode.STRICT) -> str:
@@ -102,7 +104,7 @@ class _Module:
         """The function that callers call."""
         function = self.define(ENTRY, POINTER, POINTER)
         frame = _Frame.begin(self, function, function.args[0])
-        words = _Words(frame.entry.builder, function.args[1])
+        words = Words(frame.entry.builder, function.args[1])
         buffers: dict[str, Value] = {}
         variables: dict[str, Value] = {}
         for buffer in self.program.buffers:
@@ -116,41 +118,6 @@ class _Module:
         statements.requirements(self.program)
         statements.statement(self.program.body)
         frame.close()
-
-
-def local_bytes(builder: Any, size: int) -> Value:
-    """The address of ``size`` bytes that live as long as the call of the function."""
-    block = builder.alloca(ir.ArrayType(I8, size))
-    block.align = _ALIGNMENT
-    block.type = POINTER  # the builder's pointers to locals know what they point to; ours never do
-    return block
-
-
-@define
-class _Words:
-    """Reads 64-bit words one after the other."""
-
-    builder: Any
-    base: Value
-    _next: int = 0
-
-    def _word(self, type: Any) -> Value:
-        address = self.builder.gep(self.base, [i64(self._next)], source_etype=I64)
-        self._next += 1
-        return self.builder.load(address, typ=type, align=8)
-
-    def pointer(self) -> Value:
-        """The next word as an address."""
-        return self._word(POINTER)
-
-    def scalar(self, type: Type) -> Value:
-        """The next word as a value: int32 stays 64 bits wide, as coordinates do."""
-        if type == Int32:
-            return self._word(I64)
-        if type.is_float:
-            return self._word(llvm_type(type))
-        word = self._word(I64)
-        return word if type.bits == 64 else self.builder.trunc(word, llvm_type(type))
 
 
 @frozen
@@ -195,8 +162,11 @@ class _Statements:
 
     frame: _Frame
     values: Expressions
-    _owned: list[Value] = field(factory=list)
-    """Heap blocks that are to be freed before leaving, innermost last."""
+    _exits: list[Value] = field(factory=list)
+    """Blocks to jump to in order to leave the function: each frees one heap block and jumps to the
+    one before; the first returns the status."""
+    _status: Value = None
+    _stack_bytes: int = 0
 
     @property
     def _build(self) -> Any:
@@ -290,20 +260,24 @@ class _Statements:
     def _allocate(self, node: Allocate) -> None:
         elements = node.elements
         size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
-        on_stack = node.memory in (MemoryKind.STACK, MemoryKind.REGISTER)
-        small = size is not None and size <= _STACK_BYTES and node.memory is MemoryKind.AUTO
-        if size is not None and (on_stack or small):
-            block = self._on_stack(max(size, 1))
-            self._with_buffer(node, block)
+        if size is not None and self._fits_stack(node, size):
+            self._stack_bytes += size
+            place = local_bytes(self.frame.entry.builder, max(size, 1))
+            self._with_buffer(node, place)
             return
         build = self._build
         block = build.call(self.frame.module.runtime["malloc"], [self._bytes(node)])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
-        self._owned.append(block)
+        self._exits.append(self._exit(block, self._exits[-1]))
         self._with_buffer(node, block)
-        self._owned.pop()
+        self._exits.pop()
         self._build.call(self.frame.module.runtime["free"], [block])
+
+    def _fits_stack(self, node: Allocate, size: int) -> bool:
+        """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
+        most = {MemoryKind.AUTO: _SMALL_BYTES, MemoryKind.HEAP: -1}.get(node.memory, _STACK_BYTES)
+        return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
     def _bytes(self, node: Allocate) -> Value:
         """The size of an allocation, or more than there can be where it overflows."""
@@ -322,21 +296,30 @@ class _Statements:
         self.statement(node.body)
         del self.values.buffers[node.buffer]
 
-    def _on_stack(self, size: int) -> Value:
-        """Memory of this call of the function; allocated at its start, not again in each loop."""
-        return local_bytes(self.frame.entry.builder, size)
-
     def _leave_if(self, condition: Value, status: Value) -> None:
         """Free what is owned and return ``status`` where the condition holds."""
         function, build = self.frame.function, self._build
+        if not self._exits:
+            self._status = local_bytes(self.frame.entry.builder, 4)
+            self._exits.append(self._exit(None, None))
         leave = function.append_basic_block("leave")
         stay = function.append_basic_block("stay")
         build.cbranch(condition, leave, stay)
         build.position_at_end(leave)
-        for block in reversed(self._owned):
-            build.call(self.frame.module.runtime["free"], [block])
-        build.ret(status)
+        build.store(status, self._status, align=4)
+        build.branch(self._exits[-1])
         build.position_at_end(stay)
+
+    def _exit(self, owned: Value, before: Value) -> Value:
+        """A block that frees ``owned`` and goes on to ``before``, or returns the status."""
+        block = self.frame.function.append_basic_block("exit")
+        build = ir.IRBuilder(block)
+        if before is None:
+            build.ret(build.load(self._status, typ=I32, align=4))
+        else:
+            build.call(self.frame.module.runtime["free"], [owned])
+            build.branch(before)
+        return block
 
     def _parallel(self, loop: ParallelFor) -> None:
         closure = _Closure(loop)

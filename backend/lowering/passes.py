@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -30,6 +31,10 @@ CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyTyp
 
 def lower(nest: LoopNest) -> dict[str, LoopProgram]:
     """The program of a loop nest after each pass, by the pass's name; the last one is compiled."""
+    # Passes and printers recurse into statements, and storage at root nests a level for each Func.
+    # Raised for good: to lower it again could hit another thread that is deep in a program.
+    needed = 1000 + 30 * len(nest.pipeline.functions)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
     program = start(nest)
     stages = {"start": program}
     for name, lowering in CPU_PASSES.items():

@@ -64,8 +64,7 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             args = tuple(change(a) for a in statement.args)
             return Provide(statement.func, args, change(statement.value))
         case Store():
-            mask = None if statement.mask is None else change(statement.mask)
-            return Store(statement.buffer, change(statement.index), change(statement.value), mask)
+            return Store(statement.buffer, change(statement.index), change(statement.value))
         case If():
             return evolve(statement, condition=change(statement.condition))
         case Block() | Barrier():
@@ -108,8 +107,7 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
         case Provide():
             return (*statement.args, statement.value)
         case Store():
-            mask = () if statement.mask is None else (statement.mask,)
-            return (statement.index, statement.value, *mask)
+            return (statement.index, statement.value)
         case If():
             return (statement.condition,)
         case Block() | Barrier():
