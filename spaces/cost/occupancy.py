@@ -3,8 +3,8 @@
 A group of stages that share a kernel costs its arithmetic, divided by the threads that run at a
 time, and its loads, weighed by the memory they go to. A kernel that does not fit the device, or
 cannot keep it busy, is useless: its cost is infinite. What the listing leaves out, since it looks
-at groups and not at whole pipelines: storing what other kernels read, and beginning kernels and
-blocks.
+at groups and not at whole pipelines: storing what other kernels read, beginning kernels and blocks,
+and how long a single thread takes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Occupancy:
         threshold: the least occupancy worth considering [S20 4.2].
         global_load: operations that a transaction with global memory takes the time of.
         shared_load: the same for one thread's load from shared memory.
-        launch: the same for beginning a kernel, on each multiprocessor.
+        latency: operations that a thread could begin before the result of one is there.
+        launch: operations that beginning a kernel takes the time of, on each multiprocessor.
         block: the same for beginning a block.
     """
 
@@ -44,6 +45,7 @@ class Occupancy:
     threshold: float = 0.1
     global_load: float = 40.0
     shared_load: float = 0.3
+    latency: float = 4.0
     launch: float = 300.0
     block: float = 2.0
 
@@ -88,9 +90,12 @@ class Occupancy:
                 continue
             threads = stage_threads(stage)
             fraction = self.occupancy(kernel, threads)
-            active = np.maximum(fraction * self.device.max_threads_per_sm, 1.0)
+            active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
-            arithmetic = arithmetic + operations / (np.maximum(fraction, 1e-9) * active)
+            shared = operations / (np.maximum(fraction, 1e-9) * active)
+            # However many threads there are, each has to get through its own work.
+            alone = operations / (threads * kernel.blocks) * self.latency * self.device.sm_count
+            arithmetic = arithmetic + np.maximum(shared, alone)
             memory = memory + self._loads(features, stage) + self._stores(features, stage)
             least_occupancy = np.minimum(least_occupancy, fraction)
             least_threads = np.minimum(least_threads, active)
@@ -98,6 +103,14 @@ class Occupancy:
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy + begun
         return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
+
+    def _active_threads(self, occupancy: Number, threads: Number) -> Number:
+        """Threads of a multiprocessor that have something to do: a warp that is not full runs
+        like a full one.
+        """
+        warp = self.device.warp_threads
+        share = threads / (-(-threads // warp) * warp)
+        return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
     def _is_useful(self, features: Features, kernel: KernelFeatures, occupancy: Number) -> Number:
         """Lines 28, 36 and 37 of Listing 1."""

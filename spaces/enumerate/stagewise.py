@@ -238,7 +238,8 @@ def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:
         if f.name in read and f.name not in decided
     )
     used = tuple(image for image in pipeline.images if image.name in read)
-    return evolve(pipeline, functions=functions, images=(*used, *images))
+    outputs = tuple(name for name in pipeline.outputs if name in decided)
+    return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
 
 
 def _only(

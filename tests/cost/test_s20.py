@@ -131,3 +131,13 @@ def test_what_threads_keep_to_themselves_is_free() -> None:
         for price in (0.0, 100.0)
     )
     assert cheap < dear
+
+
+def test_a_thread_alone_keeps_nothing_busy() -> None:
+    """W for a whole block by one thread, instead of by one thread a value."""
+    pipe = _khwz()
+    together = _nested(pipe, 32, 12)
+    alone = schedule(pipe, together).func("W").serial("x").serial("y").schedule
+    model = Occupancy(SM_75)
+    by_many, by_one = (float(model.cost(Batch.of(pipe, s))) for s in (together, alone))
+    assert by_one > 10 * by_many

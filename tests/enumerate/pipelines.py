@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.pipeline import Pipeline
-from spaces.model.types import Int32, UInt16
+from spaces.model.types import Int32, UInt8, UInt16
 
 X, Y = Var("x"), Var("y")
 
@@ -58,3 +59,38 @@ def long_chain(stages: int, size: int = 1024) -> Pipeline:
         func[X, Y] = source[X, Y] + source[X, Y + 1]
         source = func
     return pipeline(source, estimates={source: [size, size], image: [size, size + stages]})
+
+
+def two_outputs(size: int = 256) -> Pipeline:
+    """Two outputs that read one stage."""
+    image = ImageParam(UInt16, 2, "input")
+    shared, first, second = Func("shared"), Func("first"), Func("second")
+    shared[X, Y] = image[X, Y] + image[X + 1, Y]
+    first[X, Y] = shared[X, Y] + shared[X, Y + 1]
+    second[X, Y] = shared[X, Y] * 2
+    sizes = {first: [size, size], second: [size, size], image: [size + 1, size + 1]}
+    return pipeline([first, second], estimates=sizes)
+
+
+def equalized(size: int = 256) -> Pipeline:
+    """Histogram equalization: a scatter, a scan, and a read that depends on data."""
+    image = ImageParam(UInt8, 2, "input")
+    i = Var("i")
+    pixels, bins = RDom([(0, size), (0, size)], "p"), RDom([(1, 255)], "b")
+    histogram, cumulated, out = Func("histogram"), Func("cumulated"), Func("out")
+    histogram[i] = 0 * i
+    histogram[cast(Int32, image[pixels.x, pixels.y])] += 1
+    cumulated[i] = histogram[i]
+    cumulated[bins.x] = cumulated[bins.x - 1] + cumulated[bins.x]
+    out[X, Y] = cumulated[cast(Int32, image[X, Y])]
+    return pipeline(out, estimates={out: [size, size], image: [size, size]})
+
+
+def interleaved_colors(size: int = 256) -> Pipeline:
+    """Colors innermost: rows are too short for vectors."""
+    c = Var("c")
+    image = ImageParam(UInt8, 3, "input")
+    doubled, out = Func("doubled"), Func("out")
+    doubled[c, X, Y] = image[c, X, Y] * 2
+    out[c, X, Y] = doubled[c, X, Y] + doubled[c, X + 1, Y]
+    return pipeline(out, estimates={out: [3, size, size], image: [3, size + 1, size]})

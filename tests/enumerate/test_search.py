@@ -28,7 +28,17 @@ from spaces.model.freeze import pipeline
 from spaces.model.func import Func, Var
 from spaces.model.functions import cos, sin, sqrt
 from spaces.model.schedule import LoopKind, Schedule
-from tests.enumerate.pipelines import X, Y, blur, chain, line, row_sums
+from tests.enumerate.pipelines import (
+    X,
+    Y,
+    blur,
+    chain,
+    equalized,
+    interleaved_colors,
+    line,
+    row_sums,
+    two_outputs,
+)
 
 CPU = CpuDevice(
     name="cpu",
@@ -197,6 +207,19 @@ def test_stage_by_stage_on_a_gpu() -> None:
 def test_updates_are_searched_too() -> None:
     done = best(search(ScheduleSpace(row_sums(), CPU), "reuse", "stagewise"))
     assert not done.best[0].schedule.of("sums").compute.is_inline
+
+
+@pytest.mark.parametrize("name", ["cpu", "sm_80"])
+@pytest.mark.parametrize("make", [two_outputs, equalized, interleaved_colors, line])
+def test_pipelines_of_all_shapes(make, name: str) -> None:
+    """Several outputs, scatters and scans, short rows, one dimension."""
+    target = CPU if name == "cpu" else device(name)
+    space = ScheduleSpace(make(), target)
+    model = "reuse" if name == "cpu" else "occupancy"
+    (found,) = best(search(space, model, "stagewise")).best
+    assert verify(space.pipeline, found.schedule, target)
+    assert all(verify(space.pipeline, s, target) for s in space.sample(2))
+    assert found.schedule in space
 
 
 def _trig():
