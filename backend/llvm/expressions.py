@@ -16,11 +16,12 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.llvm.blocks import I32, I64, Value, i64
+from backend.llvm.indices import Term, lane_terms, paired_terms, step_of, terms_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.lowering.simplify import is_coordinate
 from backend.program import Broadcast, Load, Ramp
-from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable, constant
+from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
 from spaces.model.types import Int32, Int64, Type
 
 
@@ -32,8 +33,6 @@ class Form(Enum):
 
 
 Key: TypeAlias = tuple[Expr, Form]
-Term: TypeAlias = tuple[int, Expr]
-"""A part of a sum with its sign, 1 or -1."""
 
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -114,7 +113,7 @@ class Expressions:
     def store(self, buffer: str, index: Expr, value: Expr) -> None:
         """Store a value, scalar or vector, at a flat index."""
         held, memory = self.value(value), self.here.memory
-        step = _step(index)
+        step = step_of(index)
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
             memory.store(buffer, self._address(buffer, base), held, value.type)
@@ -189,10 +188,13 @@ class Expressions:
                     return [(node, Form.VALUE)]
         if not isinstance(node, Load):
             return [(c, Form.VALUE) for c in node.children]
-        if _step(node.index) is not None:
+        if step_of(node.index) is not None:
             base = node.index.base if isinstance(node.index, Ramp) else node.index
-            return [(t, Form.INDEX) for _, t in _terms(base)]
-        shared, varying = _lane_terms(node.index)
+            return [(t, Form.INDEX) for _, t in terms_of(base)]
+        pairs = paired_terms(node.index)
+        if pairs is not None:
+            return [(t, Form.INDEX) for part in pairs for _, t in part]
+        shared, varying = lane_terms(node.index)
         return [(t, Form.INDEX) for _, t in shared] + [(t, Form.VALUE) for _, t in varying]
 
     def _node(self, key: Key, place: Place) -> Value:
@@ -254,8 +256,12 @@ class Expressions:
         return place.builder.add(base, place.builder.mul(stride, numbers))
 
     def _load(self, node: Load, place: Place) -> Value:
-        memory, step = place.memory, _step(node.index)
+        memory, step = place.memory, step_of(node.index)
         if step is None:
+            pairs = paired_terms(node.index)
+            if pairs is not None:
+                even, odd = (self._moved(node.buffer, terms) for terms in pairs)
+                return memory.load_pairs(node.buffer, even, odd, node.type)
             addresses = self._lane_addresses(node.buffer, node.index)
             return memory.load_lanes(node.buffer, node.type, addresses)
         base = node.index.base if isinstance(node.index, Ramp) else node.index
@@ -267,11 +273,11 @@ class Expressions:
     def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
         """The address of each lane; what the lanes share moves the pointer once for all."""
         memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
-        step = _step(index)
+        step = step_of(index)
         if isinstance(index, Ramp) and step is not None:
             base = self._address(buffer, index.base)
             return lambda lane: memory.address(base, i64(lane * step), type)
-        shared, varying = _lane_terms(index)
+        shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
         total: Value = literal(index.type, 0)
         for sign, term in varying:
@@ -280,7 +286,7 @@ class Expressions:
 
     def _address(self, buffer: str, index: Expr) -> Value:
         """The address of the element at a scalar index."""
-        return self._moved(buffer, _terms(index))
+        return self._moved(buffer, terms_of(index))
 
     def _moved(self, buffer: str, terms: list[Term]) -> Value:
         """A buffer's address moved by terms: by those that never vary once, at the function's
@@ -320,41 +326,3 @@ class Expressions:
                 total = combine(total, part, flags=["nsw"])
         scope[key] = place.memory.address(base, total, type)
         return scope[key]
-
-
-def _step(index: Expr) -> int | None:
-    """How many elements the lanes of an index are apart: 0 for a scalar, None if uneven."""
-    if index.type.lanes == 1:
-        return 0
-    if isinstance(index, Ramp) and isinstance(index.stride, Const):
-        return int(index.stride.value)
-    return None
-
-
-def _lane_terms(index: Expr) -> tuple[list[Term], list[Term]]:
-    """The terms of a vector index: those that all lanes share, and those that vary."""
-    shared: list[Term] = []
-    varying: list[Term] = []
-    for sign, term in _terms(index):
-        if isinstance(term, Broadcast):
-            shared += [(sign * s, t) for s, t in _terms(term.value)]
-        elif isinstance(term, Ramp):
-            shared += [(sign * s, t) for s, t in _terms(term.base)]
-            varying.append((sign, Ramp(term.type, constant(0, Int32), term.stride)))
-        else:
-            varying.append((sign, term))
-    return shared, varying
-
-
-def _terms(index: Expr) -> list[Term]:
-    """The signed terms that add up to an index."""
-    found: list[Term] = []
-    stack = [(1, index)]
-    while stack:
-        sign, node = stack.pop()
-        if isinstance(node, Op) and node.type.element == Int32 and node.name in ("add", "sub"):
-            a, b = node.args
-            stack += [(sign if node.name == "add" else -sign, b), (sign, a)]
-        else:
-            found.append((sign, node))
-    return found

@@ -76,6 +76,18 @@ class Memory:
                 result = self._pick(result, part, chosen)
         return result
 
+    def load_pairs(self, buffer: str, even: Value, odd: Value, type: Type) -> Value:
+        """Even and odd lanes from dense memory each."""
+        half = type.element.with_lanes(type.lanes // 2)
+        parts = [self.load(buffer, address, half) for address in (even, odd)]
+        if half.lanes == 1:
+            both = ir.Constant(llvm_type(type), ir.Undefined)
+            for lane, part in enumerate(parts):
+                both = self.builder.insert_element(both, part, i32(lane))
+            return both
+        lanes = [lane // 2 + lane % 2 * half.lanes for lane in range(type.lanes)]
+        return self._pick(parts[0], parts[1], lanes)
+
     def _pick(self, a: Value, b: Value | None, lanes: Sequence[int]) -> Value:
         mask = ir.Constant(ir.VectorType(I32, len(lanes)), [i32(lane) for lane in lanes])
         return self.builder.shuffle_vector(

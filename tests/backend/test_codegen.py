@@ -265,3 +265,12 @@ def test_deep_expressions_compile() -> None:
         int(pow(3, 3000, 1 << 17) * v + (pow(3, 3000, 1 << 17) - 1) // 2) % 65536 for v in range(5)
     ]
     assert list(found) == wanted
+
+
+def test_halved_coordinates_load_two_dense_halves() -> None:
+    image, out = ImageParam(Float32, 1, "input"), Func("out")
+    out[X] = image[X / 2 + 3]
+    algorithm = pipeline(out)
+    text = ir_of(algorithm, schedule(algorithm).vectorize("x", 8, "round_up"))
+    assert len(re.findall("load <4 x float>", text)) == 2
+    assert "load float" not in text

@@ -1,0 +1,69 @@
+"""Flat indices of vectors: how far their lanes are apart, and what the lanes share."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from backend.program import Broadcast, Ramp
+from spaces.model.expr import Const, Expr, Op, constant
+from spaces.model.types import Int32
+
+Term: TypeAlias = tuple[int, Expr]
+"""A part of a sum with its sign, 1 or -1."""
+
+
+def step_of(index: Expr) -> int | None:
+    """How many elements the lanes of an index are apart: 0 for a scalar, None if uneven."""
+    if index.type.lanes == 1:
+        return 0
+    if isinstance(index, Ramp) and isinstance(index.stride, Const):
+        return int(index.stride.value)
+    return None
+
+
+def lane_terms(index: Expr) -> tuple[list[Term], list[Term]]:
+    """The terms of a vector index: those that all lanes share, and those that vary."""
+    shared: list[Term] = []
+    varying: list[Term] = []
+    for sign, term in terms_of(index):
+        if isinstance(term, Broadcast):
+            shared += [(sign * s, t) for s, t in terms_of(term.value)]
+        elif isinstance(term, Ramp):
+            shared += [(sign * s, t) for s, t in terms_of(term.base)]
+            varying.append((sign, Ramp(term.type, constant(0, Int32), term.stride)))
+        else:
+            varying.append((sign, term))
+    return shared, varying
+
+
+def terms_of(index: Expr) -> list[Term]:
+    """The signed terms that add up to an index."""
+    found: list[Term] = []
+    stack = [(1, index)]
+    while stack:
+        sign, node = stack.pop()
+        if isinstance(node, Op) and node.type.element == Int32 and node.name in ("add", "sub"):
+            a, b = node.args
+            stack += [(sign if node.name == "add" else -sign, b), (sign, a)]
+        else:
+            found.append((sign, node))
+    return found
+
+
+def paired_terms(index: Expr) -> tuple[list[Term], list[Term]] | None:
+    """Where even and odd lanes begin if each run through memory densely, as in ``x / 2``.
+
+    Lanes 0, 2, 4 ... of ``(b + lane) / 2`` are b / 2, b / 2 + 1 ..., and the odd ones begin at
+    (b + 1) / 2. None for indices of another form.
+    """
+    shared, varying = lane_terms(index)
+    if len(varying) != 1 or varying[0][0] < 0 or index.type.lanes % 2:
+        return None
+    match varying[0][1]:
+        case Op(name="div", args=(Ramp(base=base, stride=Const(value=1)), Broadcast(value=two))):
+            if not isinstance(two, Const) or two.value != 2:
+                return None
+            starts = (base, base + 1)
+            even, odd = ([*shared, (1, Op(Int32, "div", (s, two)))] for s in starts)
+            return even, odd
+    return None
