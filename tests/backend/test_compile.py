@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from apps import blur
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, SizeError, compile_cpu
+from backend.llvm.operators import FloatMode
 from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, RDom, Var
@@ -356,3 +360,40 @@ def test_reads_beyond_the_end_of_the_coordinates_are_refused() -> None:
             {"input": np.zeros(8, np.uint8)},
             sizes={"out": [(last - 7, 8)], "input": [(last - 7, 8)]},
         )
+
+
+def test_want_of_memory_inside_tasks_is_told() -> None:
+    small, huge, out = Func("small"), Func("huge"), Func("out")
+    x, y, z = X, Y, Var("z")
+    small[x] = x * 2
+    huge[x, y, z] = small[z] + x + y
+    domain = RDom([(0, 2**31 - 2), (0, 2**31 - 2), (0, 9)], "r")
+    out[x] = small[x]
+    out[x] += huge[domain.x, domain.y, domain.z + x]
+    algorithm = pipeline(out)
+    directives = schedule(algorithm).update(0).parallel("x").func("small").compute_root()
+    directives = directives.func("huge").compute_at("out", "x")
+    compiled = compile_cpu(algorithm, directives.schedule, threads=2)
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            compiled.run({}, sizes={"out": [40]})
+
+
+def test_what_verify_returns_is_accepted() -> None:
+    checked = verify(BLUR, schedule(BLUR).vectorize("x", 8).schedule, device("cpu"))
+    assert isinstance(checked, CheckedSchedule)
+    found = compile_cpu(BLUR, checked).run({"input": picture(10, 18)}, sizes=SMALL)["blur_y"]
+    wanted = evaluate(BLUR, {"input": picture(10, 18)}, sizes=SMALL)["blur_y"]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("mode", [FloatMode.CONTRACT, FloatMode.FAST])
+def test_other_float_modes_are_close(mode: FloatMode) -> None:
+    image, out = ImageParam(Float32, 1, "input"), Func("out")
+    out[X] = (image[X] * 0.3 + image[X + 1] * 0.5 + image[X + 2] * 0.2) / 3.0
+    algorithm = pipeline(out)
+    values = np.random.default_rng(0).random(34).astype(np.float32)
+    compiled = compile_cpu(algorithm, schedule(algorithm).schedule, float_mode=mode)
+    found = compiled.run({"input": values}, sizes={"out": [32]})["out"]
+    wanted = evaluate(algorithm, {"input": values}, sizes={"out": [32]})["out"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
