@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 import sys
 import time
@@ -120,11 +119,7 @@ def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
 
 def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
     heading("\n4. Timed in turns")
-    buffers = {name: {"output": np.empty_like(image)} for name in compiled}
-    runs = {
-        name: functools.partial(one.run, {"input": image}, out=buffers[name])
-        for name, one in compiled.items()
-    }
+    runs = {name: one.prepare({"input": image}) for name, one in compiled.items()}
     timings = interleaved(runs, budget_s=RACE_SECONDS)
     winner = min(timings, key=lambda name: timings[name].median_ms)
     table(
@@ -137,7 +132,7 @@ def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
     text = format_schedule(compiled[winner].schedule, compiled[winner].pipeline)
     write_text(OUT / "unsharp.sched", text + "\n")
     line(f"The fastest, {winner}, is written to {OUT}/unsharp.sched:\n{text}")
-    return buffers[winner]["output"]
+    return runs[winner]()["output"]
 
 
 def _gpu(pipeline: Pipeline, image: Array) -> None:

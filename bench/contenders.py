@@ -76,13 +76,11 @@ def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:
 
 
 def program(app: str, schedule: Schedule, threads: int | None = None) -> Program:
-    """A call that runs an app once, into memory that it has written before."""
+    """A call that runs an app once, on arguments checked before, always into the same memory."""
     pipeline = pipeline_of(app)
     compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads)
-    inputs = inputs_of(app)
     sizes = {name: pipeline.estimate(name) or () for name in pipeline.outputs}
-    out = compiled.run(inputs, sizes=sizes)
-    return functools.partial(compiled.run, inputs, sizes=sizes, out=out)
+    return compiled.prepare(inputs_of(app), sizes=sizes)
 
 
 @frozen
