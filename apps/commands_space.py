@@ -161,8 +161,13 @@ def show_found(done: Done, pipeline: Pipeline) -> None:
     """What a search found, best first."""
     ending = "" if done.complete else ", stopped by the time limit"
     line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
+    show_ranking(done, pipeline)
+
+
+def show_ranking(done: Done, pipeline: Pipeline) -> None:
+    """The schedules that a search found, as a table, best first."""
     rows = [
-        (rank, found.cost, _text(found.schedule, pipeline).replace("\n", "; "))
+        (rank, found.cost, _text(found.schedule, pipeline))
         for rank, found in enumerate(done.best, start=1)
     ]
     table(("rank", "cost", "schedule"), rows)

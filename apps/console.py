@@ -35,7 +35,8 @@ def complain(text: str) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Rows under column names; numbers are set to the right.
 
-    In a pipe, columns are separated by at least two spaces and nothing is cut off.
+    In a pipe a row is one line (the lines of a cell are joined by ``;``), columns are separated by
+    at least two spaces, and nothing is cut off.
     """
     cells = [tuple(row) for row in rows]
     right = [
@@ -45,7 +46,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     shown = [tuple(_shown(cell) for cell in row) for row in cells]
     console = Console()
     if console.is_terminal:
-        made = Table(title=title or None, title_justify="left")
+        several = any("\n" in cell for row in shown for cell in row)
+        made = Table(title=title or None, title_justify="left", show_lines=several)
         for name, is_number in zip(columns, right, strict=True):
             made.add_column(name, justify="right" if is_number else "left", overflow="fold")
         for row in shown:
@@ -54,6 +56,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
         return
     if title:
         print(title)
+    shown = [tuple(cell.replace("\n", "; ") for cell in row) for row in shown]
     widths = [max(len(row[i]) for row in (tuple(columns), *shown)) for i in range(len(columns))]
     for row in (tuple(columns), *shown):
         parts = [

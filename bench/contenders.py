@@ -21,7 +21,6 @@ from spaces.constraints.verify import verify
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
-from spaces.model.directives import schedule as directives
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule
@@ -57,14 +56,6 @@ def inputs_of(app: str) -> dict[str, Array]:
 def written(app: str, name: str) -> Schedule:
     """A hand-written schedule of an app."""
     return read_schedule(APPS[app], pipeline_of(app), name)
-
-
-def all_root(pipeline: Pipeline) -> Schedule:
-    """Every Func computed whole, in row-major serial loops, before the next one."""
-    chosen = directives(pipeline)
-    for function in pipeline.functions:
-        chosen = chosen.func(function.name).compute_root()
-    return chosen.schedule
 
 
 def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:

@@ -1,0 +1,15 @@
+"""Schedules without any thought, to compare others with."""
+
+from __future__ import annotations
+
+from spaces.model.directives import schedule as directives
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+def all_root(pipeline: Pipeline) -> Schedule:
+    """Every Func computed whole, in row-major serial loops, before the next one."""
+    chosen = directives(pipeline)
+    for function in pipeline.functions:
+        chosen = chosen.func(function.name).compute_root()
+    return chosen.schedule

@@ -1,0 +1,41 @@
+"""Tables are for people on a terminal and for programs in a pipe."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from apps import console
+
+ROWS = [("a", 1234, 0.5, "one\ntwo"), ("long name", 7, 12345.6, "three")]
+COLUMNS = ("name", "count", "ratio", "text")
+
+
+def test_in_a_pipe_a_row_is_a_line_and_columns_line_up(capsys):
+    console.table(COLUMNS, ROWS, title="Things")
+    assert capsys.readouterr().out.splitlines() == [
+        "Things",
+        "name       count   ratio  text",
+        "a          1,234     0.5  one; two",
+        "long name      7  12,346  three",
+    ]
+
+
+def test_a_table_without_rows_is_its_head(capsys):
+    console.table(COLUMNS, [])
+    assert capsys.readouterr().out == "name  count  ratio  text\n"
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_on_a_terminal_nothing_is_cut_off(monkeypatch, width):
+    shown = io.StringIO()
+    terminal = Console(file=shown, force_terminal=True, width=width)
+    monkeypatch.setattr(console, "Console", lambda **_: terminal)
+    console.table(COLUMNS, [*ROWS, ("b", 1, 1.0, "q" * 60)])
+    assert shown.getvalue().count("q") == 60
+    assert "one" in shown.getvalue()
+
+
+def test_complaints_go_to_the_error_stream(capsys):
+    console.complain("No.")
+    assert capsys.readouterr() == ("", "No.\n")
