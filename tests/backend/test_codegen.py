@@ -274,3 +274,10 @@ def test_halved_coordinates_load_two_dense_halves() -> None:
     text = ir_of(algorithm, schedule(algorithm).vectorize("x", 8, "round_up"))
     assert len(re.findall("load <4 x float>", text)) == 2
     assert "load float" not in text
+
+
+def test_quotients_of_even_steps_stay_even() -> None:
+    out = Func("out")
+    out[X] = (X * 4 + 1) / 2 * 5 + (X * 6 + 5) % 3 + (X * 3) / 2
+    algorithm = pipeline(out)
+    check(algorithm, schedule(algorithm).vectorize("x", 8).schedule, {"out": [(-9, 24)]})
