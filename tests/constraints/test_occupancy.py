@@ -9,16 +9,28 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from attrs import astuple
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from spaces.constraints.devices import GpuDevice, device, device_names
-from spaces.constraints.occupancy import occupancy, occupancy_fractions
+from spaces.constraints.occupancy import (
+    ARRAYS,
+    block_limits,
+    blocks_per_sm,
+    occupancy,
+    occupancy_fractions,
+)
 
 GPUS = [name for name in device_names() if name != "cpu"]
 
-# The bits of cudaOccLimitingFactor.
-LIMITER_BITS = {"warps": 1, "registers": 2, "shared memory": 4, "blocks": 8}
+# The bits of cudaOccLimitingFactor, in the order of BlockLimits.
+LIMITER_BITS = np.array([1, 2, 4, 8])
+
+POINTS = 50_000
+UNKNOWN_DEVICE = 2
+ANY_CARVEOUT, ALL_SHARED = -1, 100
 
 
 def gpu(name: str) -> GpuDevice:
@@ -114,7 +126,8 @@ def calculator(tmp_path_factory) -> Path:
     return binary
 
 
-def ask(calculator: Path, gpu: GpuDevice, kernels: list[tuple[int, int, int, int]]):
+def ask(calculator: Path, gpu: GpuDevice, kernels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Blocks, limiting factors and the device's limit of blocks, one row a kernel."""
     limits = (
         *gpu.compute_capability,
         gpu.max_threads_per_block,
@@ -127,44 +140,69 @@ def ask(calculator: Path, gpu: GpuDevice, kernels: list[tuple[int, int, int, int
         gpu.max_shared_bytes_per_block,
         gpu.reserved_shared_bytes_per_block,
     )
-    text = "".join(" ".join(map(str, (*limits, *kernel))) + "\n" for kernel in kernels)
-    answer = subprocess.run(
-        [calculator], input=text, capture_output=True, text=True, check=True
-    ).stdout
-    return [tuple(map(int, line.split())) for line in answer.splitlines()]
+    asked = np.array(limits, np.int32).tobytes() + np.ascontiguousarray(kernels).tobytes()
+    done = subprocess.run([calculator], input=asked, capture_output=True, check=False)
+    assert done.returncode != UNKNOWN_DEVICE, f"the vendor's calculator does not know {gpu.name}"
+    assert done.returncode == 0
+    return np.frombuffer(done.stdout, np.int32).reshape(len(kernels), 3)
 
 
-def random_kernels(count: int) -> list[tuple[int, int, int, int]]:
+def random_kernels(gpu: GpuDevice) -> NDArray[np.int32]:
     """Threads, registers, static and dynamic bytes; round numbers and their neighbours often."""
     draw = np.random.default_rng(20_240_501)
-    threads = draw.integers(1, 1100, count)
+    turn = np.arange(POINTS)
+    threads = draw.integers(1, 1100, POINTS)
     threads[::2] = np.clip(32 * draw.integers(1, 34, threads[::2].size), 1, 1100)
-    registers = draw.integers(0, 256, count)
+    threads[:1024] = np.arange(1, 1025)  # every block size there is
+    registers = draw.integers(0, 256, POINTS)
     registers[::3] = 8 * draw.integers(0, 32, registers[::3].size)
     # Half of the kernels ask for little, where every multiple of the allocation unit counts.
-    static = draw.integers(0, np.where(np.arange(count) % 2, 8_000, 49_153))
-    dynamic = draw.integers(0, np.where(np.arange(count) % 4 < 2, 2, 200_000))
-    edges = 1024 * draw.integers(0, 230, count) + draw.integers(-130, 131, count)
-    dynamic = np.where(np.arange(count) % 5 == 0, np.maximum(edges - static, 0), dynamic)
-    return [
-        (int(a), int(b), int(c), int(d))
-        for a, b, c, d in zip(threads, registers, static, dynamic, strict=True)
+    static = draw.integers(0, np.where(turn % 2, 8_000, gpu.static_shared_bytes_per_block + 1))
+    dynamic = draw.integers(0, np.where(turn % 4 < 2, 2, 200_000))
+    edges = 1024 * draw.integers(0, 230, POINTS) + draw.integers(-130, 131, POINTS)
+    dynamic = np.where(turn % 5 == 0, np.maximum(edges - static, 0), dynamic)
+    return np.stack([threads, registers, static, dynamic], axis=1).astype(np.int32)
+
+
+def corners(gpu: GpuDevice) -> NDArray[np.int32]:
+    """The last legal values, the first illegal ones, and the shares of 1 to 32 blocks."""
+    most, reserve = gpu.max_shared_bytes_per_block, gpu.reserved_shared_bytes_per_block
+    shares = [gpu.shared_bytes_per_sm // n - reserve for n in range(1, 33)]
+    bytes_asked = {0, 1, 127, 128, 129, 255, 256, 257, most - 1, most, most + 1}
+    bytes_asked |= {max(share + by, 0) for share in shares for by in (-128, 0, 1)}
+    limit = gpu.static_shared_bytes_per_block
+    split = [
+        (static, total - static)
+        for total in sorted(bytes_asked)
+        for static in {0, min(total, limit), min(total // 2, limit)}
     ]
+    threads = (1, 31, 32, 33, 64, 128, 1023, 1024, 1025)
+    registers = (0, 1, 8, 9, 32, 64, 65, 128, 254, 255)
+    rows = [(n, r, *s) for n, r, s in itertools.product(threads, registers, split)]
+    return np.array(rows, np.int32)
+
+
+def with_carveout(kernels: NDArray[np.int32], carveout: int) -> NDArray[np.int32]:
+    column = np.full((len(kernels), 1), carveout, np.int32)
+    return np.concatenate([kernels, column], axis=1)
+
+
+def resources(kernels: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
+    threads, registers, static, dynamic = kernels.astype(np.int64).T
+    return threads, registers, static + dynamic
 
 
 def assert_agreement(calculator: Path, gpu: GpuDevice) -> None:
-    corners = itertools.product((1, 32, 33, 1024, 1025), (0, 1, 255), (0, 49_152), (0, 1, 50_000))
-    kernels = [*corners, *random_kernels(4_000)]
-    answers = ask(calculator, gpu, kernels)
-    assert len(answers) == len(kernels)
-    assert len({blocks for blocks, _, _ in answers}) > 8  # the points do tell kernels apart
-    for kernel, (blocks, factors, block_limit) in zip(kernels, answers, strict=True):
-        threads, registers, static, dynamic = kernel
-        ours = occupancy(gpu, threads, registers, static + dynamic)
-        assert ours.blocks_per_sm == blocks, kernel
-        assert LIMITER_BITS[ours.limiter] & factors, kernel
-        assert ours.active_warps == blocks * ((threads + 31) // 32)
-        assert gpu.max_blocks_per_sm == block_limit
+    kernels = np.concatenate([corners(gpu), random_kernels(gpu)])
+    limits = np.stack(astuple(block_limits(gpu, *resources(kernels), ARRAYS)), axis=1)
+    ours = limits.min(axis=1)
+    limiters = LIMITER_BITS[limits.argmin(axis=1)]
+    for carveout in (ANY_CARVEOUT, ALL_SHARED):
+        blocks, factors, block_limit = ask(calculator, gpu, with_carveout(kernels, carveout)).T
+        assert len(set(blocks.tolist())) > 8  # the points do tell kernels apart
+        assert kernels[blocks != ours].tolist() == []
+        assert kernels[limiters & factors == 0].tolist() == []
+        assert set(block_limit.tolist()) == {gpu.max_blocks_per_sm}
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -175,3 +213,33 @@ def test_the_vendors_calculator_agrees(calculator, name):
 def test_the_vendors_calculator_agrees_where_a_block_may_take_half_of_the_registers(calculator):
     # On the devices of the table the check at launch never decides; here it does.
     assert_agreement(calculator, attrs.evolve(gpu("sm_80"), registers_per_block=32_768))
+
+
+@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("carveout", [0, 25, 50, 75])
+def test_a_smaller_share_of_shared_memory_never_holds_more(calculator, name, carveout):
+    kernels = random_kernels(gpu(name))[::10]
+    ours = blocks_per_sm(gpu(name), *resources(kernels), ARRAYS)
+    blocks = ask(calculator, gpu(name), with_carveout(kernels, carveout))[:, 0]
+    assert (blocks <= ours).all()
+    assert (blocks < ours).any() or carveout
+
+
+def test_a_device_that_the_calculator_does_not_know_is_named(calculator):
+    unknown = attrs.evolve(gpu("sm_80"), compute_capability=(99, 0), name="sm_990")
+    with pytest.raises(AssertionError, match="does not know sm_990"):
+        assert_agreement(calculator, unknown)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"register_allocation_unit_per_warp": 512},
+        {"shared_allocation_unit_bytes": 64},
+        {"sub_partitions_per_sm": 2},
+        {"max_blocks_per_sm": 31},
+    ],
+)
+def test_a_wrong_unit_is_noticed(calculator, wrong):
+    with pytest.raises(AssertionError):
+        assert_agreement(calculator, attrs.evolve(gpu("sm_80"), **wrong))
