@@ -1,0 +1,1 @@
+"""Proofs about loop nests that hold for every size: obligations, how they are decided, reports."""

@@ -1,0 +1,161 @@
+"""What is to be proven, and what came of it.
+
+An obligation is one statement about a loop nest for all sizes at once. Its formulas are booleans
+of the expression language over named int32 variables, read as mathematical integers: nothing wraps.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from attrs import field, frozen
+
+from spaces.model.expr import Expr
+
+Kind: TypeAlias = Literal["bounds", "coverage", "sliding", "folding", "race", "order", "barrier"]
+
+
+@frozen
+class Obligation:
+    """``goal`` must hold whenever all ``hypotheses`` do.
+
+    Attributes:
+        kind: what sort of mistake it excludes.
+        func: the Func whose schedule or definition it is about.
+        stage: 0 for the pure stage of ``func``, n for its update n - 1.
+        statement: one line in words, naming Funcs and loops.
+        hypotheses: what is known, above all the ranges of the variables.
+        goal: what must follow.
+        buffer: the Func or image whose storage is concerned.
+        coordinate: where in ``buffer``, one expression a dimension, innermost first.
+        sizes: names of the variables that a call fixes: sizes, parameters of the pipeline and of a
+            family of schedules.
+        iteration: names of loop variables.
+        other: the names that a second iteration has for its loop variables, with the loop
+            variable that each is a copy of.
+        opaque: variables that stand for what the formulas cannot say (a value read from an image,
+            a float), with the expression that each stands for. Where one is involved, a failed
+            proof is no refutation.
+        exact: whether a counterexample to this formula is a mistake of the nest. Where it is not,
+            the formula is sufficient only, and a counterexample must be confirmed on the nest.
+    """
+
+    kind: Kind
+    func: str
+    stage: int
+    statement: str
+    hypotheses: tuple[Expr, ...]
+    goal: Expr
+    buffer: str
+    coordinate: tuple[Expr, ...] = ()
+    sizes: tuple[str, ...] = ()
+    iteration: tuple[str, ...] = ()
+    other: tuple[tuple[str, str], ...] = ()
+    opaque: tuple[tuple[str, Expr], ...] = ()
+    exact: bool = True
+
+
+@frozen
+class Counterexample:
+    """Where an obligation fails.
+
+    Attributes:
+        sizes: the sizes and parameters of the call, by name.
+        iteration: the loop variables, by name.
+        other: the loop variables of the second iteration, by the name of the first one's.
+        buffer: the Func or image whose storage is concerned.
+        coordinate: where in it, innermost first.
+    """
+
+    sizes: dict[str, int]
+    iteration: dict[str, int]
+    other: dict[str, int]
+    buffer: str
+    coordinate: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """``blurx(3, 4) at out.s0.y = 1 for out.extent.0 = 8``."""
+        place = f"{self.buffer}({', '.join(map(str, self.coordinate))})"
+        at = [_listed(self.iteration), _listed(self.other)]
+        where = " and ".join(text for text in at if text)
+        sizes = _listed(self.sizes)
+        return place + (f" at {where}" if where else "") + (f" for {sizes}" if sizes else "")
+
+
+def _listed(values: dict[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+@frozen
+class Proven:
+    """It holds for all sizes; ``by`` interval arithmetic alone, or by the solver."""
+
+    by: Literal["intervals", "solver"]
+
+
+@frozen
+class Refuted:
+    """It does not hold, and here is where."""
+
+    counterexample: Counterexample
+
+
+@frozen
+class Unknown:
+    """Nothing was found out: ``reason`` is a sentence, ``expression`` the text of the expression
+    at fault, empty where there is none.
+    """
+
+    reason: str
+    expression: str = ""
+
+
+Outcome: TypeAlias = Proven | Refuted | Unknown
+
+
+@frozen
+class Proof:
+    """One obligation, what came of it, and how long that took.
+
+    Attributes:
+        seconds: the wall time of the decision.
+        solver_seconds: the part of it that the solver took.
+    """
+
+    obligation: Obligation
+    outcome: Outcome
+    seconds: float
+    solver_seconds: float = 0.0
+
+
+@frozen
+class ProofReport:
+    """All that was asked about one loop nest.
+
+    Attributes:
+        proofs: one for each obligation, in the order of the nest.
+        seconds: the wall time of all, finding the obligations included.
+    """
+
+    proofs: tuple[Proof, ...]
+    seconds: float = field(default=0.0)
+
+    @property
+    def proven(self) -> tuple[Proof, ...]:
+        """Those that hold for all sizes."""
+        return tuple(p for p in self.proofs if isinstance(p.outcome, Proven))
+
+    @property
+    def refuted(self) -> tuple[Proof, ...]:
+        """Those that fail, each with a counterexample."""
+        return tuple(p for p in self.proofs if isinstance(p.outcome, Refuted))
+
+    @property
+    def unknown(self) -> tuple[Proof, ...]:
+        """Those of which nothing was found out."""
+        return tuple(p for p in self.proofs if isinstance(p.outcome, Unknown))
+
+    @property
+    def solver_seconds(self) -> float:
+        """The time that the solver took, out of ``seconds``."""
+        return sum(p.solver_seconds for p in self.proofs)
