@@ -30,7 +30,7 @@ class KernelSizes:
     @staticmethod
     def of(nest: LoopNest) -> KernelSizes:
         """The sizes in the kernels of a loop nest."""
-        found = kernels(nest)
+        found = kernels(nest.bounds)
         return KernelSizes(
             extents={
                 storage.func: tuple(nest.simplify(extent) for extent in storage.extents)

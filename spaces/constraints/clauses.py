@@ -21,7 +21,7 @@ from spaces.constraints.judge import (
     ask_matching,
     ask_nest,
     ask_own,
-    nest_of,
+    bounds_of,
 )
 from spaces.constraints.lattice import is_violated
 from spaces.constraints.rules.matching import open_parameter
@@ -90,8 +90,8 @@ class _Clauses:
     def _descend(self, functions: list[str], case: Case) -> Iterator[Clause]:
         """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""
         if not functions:
-            nest = nest_of(self.universe.pipeline, self._structure(case))
-            yield from self._clauses(ask_nest(nest, self.device), case)
+            bounds = bounds_of(self.universe.pipeline, self._structure(case))
+            yield from self._clauses(ask_nest(bounds, self.device), case)
             return
         func, *others = functions
         for chosen in self._options(func):

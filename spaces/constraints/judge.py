@@ -15,10 +15,9 @@ from spaces.constraints.rules.rule import Check, Rule, Value
 from spaces.constraints.verdict import Quantity, Requirement, Violation, told
 from spaces.model.algebra import INTEGERS, read_all
 from spaces.model.expr import Const, Expr
-from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import UnboundedError
+from spaces.model.placement import Bounds, UnboundedError
 from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 
@@ -59,23 +58,25 @@ def ask_calls(records: Records, func: str) -> Iterator[Asked]:
             yield Asked(rule, check)
 
 
-def nest_of(pipeline: Pipeline, schedule: Schedule) -> LoopNest | Asked:
-    """The loop nest of a schedule that satisfies the rules about records, or the check that fails
+def bounds_of(pipeline: Pipeline, schedule: Schedule) -> Bounds | Asked:
+    """The bounds of a schedule that satisfies the rules about records, or the check that fails
     where it has none.
     """
     try:
-        return loop_nest(pipeline, schedule)
+        bounds = Bounds(pipeline, schedule)
+        bounds.inputs  # noqa: B018  the reads of images must have limits, too
+        return bounds
     except UnboundedError as error:
         return Asked(unbounded, unbounded_check(error))
 
 
-def ask_nest(nest: LoopNest | Asked, device: Device) -> Iterator[Asked]:
+def ask_nest(bounds: Bounds | Asked, device: Device) -> Iterator[Asked]:
     """The checks of all rules about the loop nest, Func by Func."""
-    if isinstance(nest, Asked):
-        yield nest
+    if isinstance(bounds, Asked):
+        yield bounds
         return
-    view = NestView(nest, device, frozenset(parameters(nest.schedule)))
-    for name in nest.placements:
+    view = NestView(bounds, device, frozenset(parameters(bounds.schedule)))
+    for name in bounds.placements:
         for rule in NEST_RULES:
             for check in rule.check(view, name):
                 yield Asked(rule, check)

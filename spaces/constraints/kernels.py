@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 from spaces.constraints.upper import upper_bound
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
-from spaces.model.loopnest import Allocate, LoopNest, walk_nest
 from spaces.model.parameters import parameters
+from spaces.model.placement import Allocation, Bounds
 from spaces.model.regions import Ranges
 from spaces.model.rewrite import variables
 from spaces.model.schedule import LoopKind, Memory
@@ -57,8 +57,8 @@ class Kernel:
     blocks: tuple[LoopVar, ...]
     block: Dim3
     threads: tuple[ThreadLoops, ...]
-    shared: tuple[Allocate, ...]
-    private: tuple[Allocate, ...]
+    shared: tuple[Allocation, ...]
+    private: tuple[Allocation, ...]
 
     @property
     def grid(self) -> Dim3:
@@ -83,23 +83,23 @@ class Kernel:
         return _total(allocation_bytes(a) for a in self.private if a.memory in memories)
 
 
-def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
-    """The kernels of a nest whose GPU loops are well placed, producers first."""
-    names = frozenset(parameters(nest.schedule))
+def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
+    """The kernels of a schedule whose GPU loops are well placed, producers first."""
+    names = frozenset(parameters(bounds.schedule))
 
     def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        return upper_bound(expr, loops, nest.simplify, lambda e: names.issuperset(variables(e)))
+        return upper_bound(expr, loops, bounds.simplify, lambda e: names.issuperset(variables(e)))
 
-    allocations = {n.func: n for n in walk_nest(nest.body) if isinstance(n, Allocate)}
     found: dict[tuple[str, int], _Parts] = {}
-    for name, placement in nest.placements.items():
+    for name, placement in bounds.placements.items():
         stores_inside = _owner(placement.path[: placement.store_depth])
-        if stores_inside is not None and name in allocations:
+        if stores_inside is not None and name in bounds.allocations:
             parts = found.setdefault(stores_inside, _Parts([], [], [], []))
             kinds = {loop.kind for loop in placement.path[: placement.store_depth]}
             kept = parts.private if LoopKind.GPU_THREAD in kinds else parts.shared
-            extents = tuple(most(e, placement.path) for e in allocations[name].extents)
-            kept.append(evolve(allocations[name], extents=extents))
+            allocation = bounds.allocations[name]
+            extents = tuple(most(e, placement.path) for e in allocation.extents)
+            kept.append(evolve(allocation, extents=extents))
         for index, traversal in enumerate(placement.stages):
             path = (*placement.path, *traversal.loops)
             owner = _owner(path)
@@ -111,14 +111,14 @@ def kernels(nest: LoopNest) -> tuple[Kernel, ...]:
             threads = _threads(name, index, path, most)
             if threads.loops:
                 parts.threads.append(threads)
-    order = {f.name: i for i, f in enumerate(nest.pipeline.functions)}
+    order = {f.name: i for i, f in enumerate(bounds.pipeline.functions)}
     return tuple(
-        parts.kernel(owner, order, nest.simplify)
+        parts.kernel(owner, order, bounds.simplify)
         for owner, parts in sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     )
 
 
-def allocation_bytes(allocation: Allocate) -> Expr:
+def allocation_bytes(allocation: Allocation) -> Expr:
     """Bytes of an allocation, as a formula."""
     return allocation.elements * allocation.type.bytes
 
@@ -138,8 +138,8 @@ class _Parts:
 
     blocks: list[LoopVar]
     threads: list[ThreadLoops]
-    shared: list[Allocate]
-    private: list[Allocate]
+    shared: list[Allocation]
+    private: list[Allocation]
 
     def kernel(self, owner: tuple[str, int], order: dict[str, int], simplify: Simplifier) -> Kernel:
         """The kernel, what is in it producers first."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices import Device
-from spaces.constraints.judge import Asked, ask_matching, ask_nest, ask_records, nest_of
+from spaces.constraints.judge import Asked, ask_matching, ask_nest, ask_records, bounds_of
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.model.algebra import ARRAYS, read_all
@@ -67,7 +67,7 @@ def family_checks(pipeline: Pipeline, structure: Schedule, device: Device) -> tu
     records = tuple(ask_records(Records(pipeline, structure, device)))
     if any(is_violated(item) for item in records):
         return records
-    return (*records, *ask_nest(nest_of(pipeline, structure), device))
+    return (*records, *ask_nest(bounds_of(pipeline, structure), device))
 
 
 def is_violated(item: Asked) -> bool:

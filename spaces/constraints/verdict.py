@@ -13,8 +13,9 @@ from spaces.constraints.kernels import Kernel, kernels
 from spaces.constraints.rules.advice import Advice
 from spaces.constraints.rules.rule import Check, Value
 from spaces.model.expr import Expr
-from spaces.model.loopnest import LoopNest
+from spaces.model.loopnest import LoopNest, assemble
 from spaces.model.pipeline import Pipeline
+from spaces.model.placement import Bounds
 from spaces.model.schedule import Schedule
 
 Quantity: TypeAlias = int | str
@@ -95,7 +96,7 @@ class CheckedSchedule:
     """A schedule that is legal for a device; only ``verify`` makes one.
 
     Attributes:
-        nest: what the schedule means.
+        bounds: where each Func is computed and stored, and the regions of both.
         requirements: what must hold of the sizes of a call.
         advice: what the schedule says without effect.
     """
@@ -103,7 +104,7 @@ class CheckedSchedule:
     pipeline: Pipeline
     schedule: Schedule
     device: Device
-    nest: LoopNest = field(repr=False, eq=False)
+    bounds: Bounds = field(repr=False, eq=False)
     requirements: tuple[Requirement, ...] = field(default=(), repr=False)
     advice: tuple[Advice, ...] = field(default=(), repr=False)
 
@@ -118,9 +119,14 @@ class CheckedSchedule:
         return ()
 
     @cached_property
+    def nest(self) -> LoopNest:
+        """What the schedule means, as a tree."""
+        return assemble(self.bounds)
+
+    @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The GPU kernels, with what each takes."""
-        return kernels(self.nest)
+        return kernels(self.bounds)
 
     def __bool__(self) -> bool:
         return True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from spaces.constraints.devices import Device
-from spaces.constraints.judge import ask_matching, ask_nest, ask_records, judge, nest_of
+from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of, judge
 from spaces.constraints.rules.advice import advice
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
-from spaces.model.loopnest import LoopNest
 from spaces.model.pipeline import Pipeline
+from spaces.model.placement import Bounds
 from spaces.model.schedule import Schedule
 
 
@@ -29,10 +29,10 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     found = judge(ask_records(records), sizes).violations
     if found:
         return Illegal(found)
-    nest = nest_of(pipeline, schedule)
-    judgement = judge(ask_nest(nest, device), sizes)
-    if judgement.violations or not isinstance(nest, LoopNest):
+    bounds = bounds_of(pipeline, schedule)
+    judgement = judge(ask_nest(bounds, device), sizes)
+    if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
     return CheckedSchedule(
-        pipeline, schedule, device, nest, judgement.requirements, advice(records)
+        pipeline, schedule, device, bounds, judgement.requirements, advice(records)
     )

@@ -19,7 +19,7 @@ from spaces.cost.totals import ONE, Totals, product, times
 from spaces.model.expr import Expr
 from spaces.model.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline, Stage
-from spaces.model.placement import Placement, Placements
+from spaces.model.placement import Bounds, Placement
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Memory, Schedule
 from spaces.model.traversal import LoopVar, loop_ranges
@@ -32,12 +32,12 @@ def features(pipeline: Pipeline, schedule: Schedule) -> Features:
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.
     """
-    nest = Placements(pipeline, schedule)
+    nest = Bounds(pipeline, schedule)
     counter = _Counter(nest)
     return Features(
         pipeline=pipeline,
         schedule=schedule,
-        funcs=tuple(counter.func(nest.by_func[f.name]) for f in nest.levels.functions),
+        funcs=tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions),
         kernels=_kernels(pipeline, schedule),
         is_image=pipeline.is_image,
     )
@@ -59,7 +59,7 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
             shared_bytes=largest(kernel.shared_bytes, around, nest.simplify),
             private_bytes=largest(kernel.private_bytes(*Memory), around, nest.simplify),
         )
-        for kernel in kernels(nest)
+        for kernel in kernels(nest.bounds)
     )
 
 
@@ -78,14 +78,14 @@ def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ..
 
 @define
 class _Counter:
-    nest: Placements
+    nest: Bounds
     totals: Totals = field(init=False)
     _loops: dict[tuple[LoopVar, ...], LoopFeatures] = field(init=False, factory=dict)
     _walks: dict[tuple[str, int], dict[str, tuple[str, ...]]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.totals = Totals(self.nest.simplify)
-        for placement in self.nest.by_func.values():
+        for placement in self.nest.placements.values():
             name = placement.function.name
             orders = self.nest.schedule.of(name).stages
             for index, stage in enumerate(placement.function.stages):

@@ -7,23 +7,20 @@ outputs and images, scalar parameters, and the parameters of a family of schedul
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
-from functools import reduce
 from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
-from spaces.model.expr import Call, Expr, constant
+from spaces.model.expr import Call, Expr
 from spaces.model.levels import Path, Place
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Placement, Placements
+from spaces.model.placement import Allocation, Bounds, Placement
 from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import LoopLevel, Memory, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import Guard, LoopVar
-from spaces.model.types import Int32, Type
 
 Node: TypeAlias = "Loop | Allocate | Produce | Compute"
 
@@ -37,24 +34,10 @@ class Loop:
 
 
 @frozen
-class Allocate:
-    """Storage of a Func for the time of ``body``: ``mins`` and ``extents`` a dimension, innermost
-    first; where a fold factor is given, coordinates count modulo it and the extent is the factor.
-    """
+class Allocate(Allocation):
+    """An allocation, for the time of ``body``."""
 
-    func: str
-    type: Type
-    level: LoopLevel
-    memory: Memory
-    mins: tuple[Expr, ...]
-    extents: tuple[Expr, ...]
-    folds: tuple[Expr | None, ...]
     body: tuple[Node, ...]
-
-    @property
-    def elements(self) -> Expr:
-        """The number of elements allocated: one for a Func without dimensions."""
-        return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
 
 
 @frozen
@@ -86,41 +69,51 @@ class LoopNest:
 
     Attributes:
         body: the nodes at root, in order.
-        inputs: the box of each image that is read.
-        outputs: the box of each output that is written.
-        placements: each computed Func's site, boxes and loops.
-        simplify: the simplifier that knows the ranges of the loop variables.
+        bounds: each computed Func's site, boxes and loops, of which the tree is made.
     """
 
-    pipeline: Pipeline
-    schedule: Schedule
     body: tuple[Node, ...]
-    inputs: dict[str, Box] = field(eq=False)
-    outputs: dict[str, Box] = field(eq=False)
-    placements: dict[str, Placement] = field(eq=False, repr=False)
-    simplify: Simplifier = field(eq=False, repr=False)
+    bounds: Bounds = field(eq=False, repr=False)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is scheduled."""
+        return self.bounds.pipeline
+
+    @property
+    def schedule(self) -> Schedule:
+        """How."""
+        return self.bounds.schedule
+
+    @property
+    def inputs(self) -> dict[str, Box]:
+        """The box of each image that is read."""
+        return self.bounds.inputs
+
+    @property
+    def outputs(self) -> dict[str, Box]:
+        """The box of each output that is written."""
+        return {n: self.placements[n].storage.computed for n in self.pipeline.outputs}
+
+    @property
+    def placements(self) -> dict[str, Placement]:
+        """Each computed Func's site, boxes and loops."""
+        return self.bounds.placements
+
+    @property
+    def simplify(self) -> Simplifier:
+        """The simplifier that knows the ranges of the loop variables."""
+        return self.bounds.simplify
 
 
 def loop_nest(pipeline: Pipeline, schedule: Schedule) -> LoopNest:
-    """The loop nest of a well-formed schedule.
+    """The loop nest of a well-formed schedule; raises what :class:`Bounds` does."""
+    return assemble(Bounds(pipeline, schedule))
 
-    Raises:
-        LevelError: a compute or store level does not enclose the uses of its Func.
-        UnboundedError: something is read at coordinates without limits.
-        KeyError: the schedule does not cover the pipeline, or a domain order names unknown loops
-            (``verify`` says so in words).
-    """
-    placements = Placements(pipeline, schedule)
-    assembled = _Assembly(placements)
-    return LoopNest(
-        pipeline=pipeline,
-        schedule=schedule,
-        body=assembled.level((), ()),
-        inputs=placements.images,
-        outputs={name: placements.by_func[name].storage.computed for name in pipeline.outputs},
-        placements=placements.by_func,
-        simplify=placements.simplify,
-    )
+
+def assemble(bounds: Bounds) -> LoopNest:
+    """The tree of what bounds inference has placed."""
+    return LoopNest(_Assembly(bounds).level((), ()), bounds)
 
 
 def walk_nest(nodes: tuple[Node, ...]) -> Iterator[Node]:
@@ -148,13 +141,13 @@ def _tidied(value: Expr, simplify: Simplifier) -> Expr:
 class _Assembly:
     """Puts the placed Funcs together, from the root inwards."""
 
-    placements: Placements
+    bounds: Bounds
 
     def level(self, path: Path, inner: tuple[Node, ...]) -> tuple[Node, ...]:
         """What happens just inside ``path``: the Funcs computed there, then ``inner``, all
         inside the storage allocated there.
         """
-        levels = self.placements.levels
+        levels = self.bounds.levels
         body: list[Node] = []
         for function in levels.functions:
             if levels.site(function.name) == path:
@@ -162,22 +155,22 @@ class _Assembly:
         result = (*body, *inner)
         for function in reversed(levels.functions):
             name = function.name
-            if name not in self.placements.pipeline.outputs and levels.store(name) == path:
+            if name not in self.bounds.pipeline.outputs and levels.store(name) == path:
                 result = (self._allocate(name, result),)
         return result
 
     def _produce(self, name: str) -> Produce:
-        placement = self.placements.by_func[name]
+        placement = self.bounds.placements[name]
         body = tuple(
             node for stage in range(len(placement.stages)) for node in self._stage(name, stage)
         )
         return Produce(name, placement.storage.computed, body)
 
     def _stage(self, name: str, index: int) -> tuple[Node, ...]:
-        placement = self.placements.by_func[name]
+        placement = self.bounds.placements[name]
         traversal = placement.stages[index]
         nodes: tuple[Node, ...] = (self._compute(placement, index),)
-        site = self.placements.levels.site(name)
+        site = self.bounds.levels.site(name)
         places = tuple(Place(name, index, loop.loop) for loop in traversal.loops)
         for depth in range(len(places), 0, -1):
             inside = self.level((*site, *places[:depth]), nodes)
@@ -187,7 +180,7 @@ class _Assembly:
     def _compute(self, placement: Placement, index: int) -> Compute:
         stage = placement.function.stages[index]
         traversal = placement.stages[index]
-        simplify = self.placements.simplify
+        simplify = self.bounds.simplify
         return Compute(
             func=placement.function.name,
             stage=index,
@@ -197,21 +190,4 @@ class _Assembly:
         )
 
     def _allocate(self, name: str, body: tuple[Node, ...]) -> Allocate:
-        placement = self.placements.by_func[name]
-        schedule = self.placements.schedule.of(name)
-        simplify = self.placements.simplify
-        stored, folds = placement.storage.stored, placement.storage.folds
-        bounds = [(i.min, i.max) for i in stored if i.min is not None and i.max is not None]
-        whole = [simplify(high - low + 1) for low, high in bounds]
-        return Allocate(
-            func=name,
-            type=placement.function.type,
-            level=schedule.store,
-            memory=schedule.memory,
-            mins=tuple(low for low, _ in bounds),
-            extents=tuple(
-                extent if fold is None else fold for extent, fold in zip(whole, folds, strict=True)
-            ),
-            folds=folds,
-            body=body,
-        )
+        return Allocate(**asdict(self.bounds.allocations[name], recurse=False), body=body)

@@ -7,6 +7,7 @@ level range over their bounds.
 
 from __future__ import annotations
 
+import operator
 from functools import cached_property, reduce
 
 from attrs import define, field, frozen
@@ -16,7 +17,7 @@ from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.regions import Box, Interval, Ranges, union
-from spaces.model.schedule import FuncSchedule, Schedule, Split, Tail
+from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
 from spaces.model.traversal import (
@@ -28,7 +29,7 @@ from spaces.model.traversal import (
     resolved_tails,
     traverse,
 )
-from spaces.model.types import Int32
+from spaces.model.types import Int32, Type
 
 
 class UnboundedError(ValueError):
@@ -90,25 +91,52 @@ class Placement:
         return self.path[self.store_depth :]
 
 
+@frozen
+class Allocation:
+    """Storage of a Func: ``mins`` and ``extents`` a dimension, innermost first; where a fold factor
+    is given, coordinates count modulo it and the extent is the factor.
+    """
+
+    func: str
+    type: Type
+    level: LoopLevel
+    memory: Memory
+    mins: tuple[Expr, ...]
+    extents: tuple[Expr, ...]
+    folds: tuple[Expr | None, ...]
+
+    @property
+    def elements(self) -> Expr:
+        """The number of elements allocated: one for a Func without dimensions."""
+        return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
+
+
 @define
-class Placements:
-    """All placements of a well-formed (pipeline, schedule)."""
+class Bounds:
+    """All placements of a well-formed (pipeline, schedule), and the regions that follow from them.
+
+    Raises:
+        LevelError: a compute or store level does not enclose the uses of its Func.
+        UnboundedError: something is read at coordinates without limits.
+        KeyError: the schedule does not cover the pipeline, or a domain order names unknown loops
+            (``verify`` says so in words).
+    """
 
     pipeline: Pipeline
     schedule: Schedule
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
-    by_func: dict[str, Placement] = field(init=False, factory=dict)
+    placements: dict[str, Placement] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
         self._assume_factors()
         self._assume_output_sizes()
         for function in reversed(self.levels.functions):
-            self.by_func[function.name] = self._place(function)
+            self.placements[function.name] = self._place(function)
 
     @cached_property
-    def images(self) -> dict[str, Box]:
+    def inputs(self) -> dict[str, Box]:
         """The box of each image that is read; found when asked for, which features never do."""
         boxes = {}
         for image in self.pipeline.images:
@@ -121,6 +149,28 @@ class Placements:
             if readers:  # an inlined Func may ignore the coordinate that reads an image
                 boxes[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
         return boxes
+
+    @cached_property
+    def allocations(self) -> dict[str, Allocation]:
+        """What is allocated for each Func that is computed and no output."""
+        return {n: self._allocation(n) for n in self.placements if n not in self.pipeline.outputs}
+
+    def _allocation(self, name: str) -> Allocation:
+        placement, schedule = self.placements[name], self.schedule.of(name)
+        stored, folds = placement.storage.stored, placement.storage.folds
+        ends = [(i.min, i.max) for i in stored if i.min is not None and i.max is not None]
+        return Allocation(
+            func=name,
+            type=placement.function.type,
+            level=schedule.store,
+            memory=schedule.memory,
+            mins=tuple(low for low, _ in ends),
+            extents=tuple(
+                self.simplify(high - low + 1) if fold is None else fold
+                for (low, high), fold in zip(ends, folds, strict=True)
+            ),
+            folds=folds,
+        )
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
@@ -162,7 +212,7 @@ class Placements:
         return tuple(self._loop(place) for place in path)
 
     def _loop(self, place: Place) -> LoopVar:
-        traversal = self.by_func[place.func].stages[place.stage]
+        traversal = self.placements[place.func].stages[place.stage]
         return next(loop for loop in traversal.loops if loop.loop == place.loop)
 
     def _required(self, function: Function, depth: int) -> Box:
@@ -209,7 +259,7 @@ class Placements:
     ) -> Box:
         reads: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
         for reader, index in readers:
-            placement = self.by_func[reader]
+            placement = self.placements[reader]
             stage = placement.function.stages[index]
             analysis = Ranges(self.simplify, self._coordinate_ranges(placement, index, depth))
             for call in stage.calls:

@@ -9,20 +9,19 @@ from attrs import define
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.kernels import Kernel, kernels, largest
 from spaces.model.expr import Expr
-from spaces.model.loopnest import Allocate, LoopNest, walk_nest
-from spaces.model.placement import Placement
+from spaces.model.placement import Allocation, Bounds, Placement
 from spaces.model.rewrite import variables
 from spaces.model.traversal import LoopVar
 
 
 @define
 class NestView:
-    """The loop nest of a schedule that satisfies all rules about records.
+    """The bounds of the loop nest of a schedule that satisfies all rules about records.
 
     ``parameters`` are the names that stand for factors in a family of schedules.
     """
 
-    nest: LoopNest
+    nest: Bounds
     device: Device
     parameters: frozenset[str]
 
@@ -39,10 +38,10 @@ class NestView:
             found.setdefault(kernel.func, []).append(kernel)
         return found
 
-    @cached_property
-    def allocations(self) -> dict[str, Allocate]:
+    @property
+    def allocations(self) -> dict[str, Allocation]:
         """What is allocated, by Func."""
-        return {n.func: n for n in walk_nest(self.nest.body) if isinstance(n, Allocate)}
+        return self.nest.allocations
 
     def placement(self, func: str) -> Placement:
         """The site, boxes and loops of a computed Func."""

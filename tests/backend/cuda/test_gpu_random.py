@@ -62,7 +62,7 @@ def test_kernels_are_those_that_the_rules_judged(case: tuple[Pipeline, Schedule]
     assume(isinstance(verdict, CheckedSchedule))
     assert isinstance(verdict, CheckedSchedule)
     lowered = lower_gpu(verdict.nest)  # what is legal lowers
-    judged = kernels(verdict.nest)
+    judged = kernels(verdict.bounds)
     assert len(judged) == len(lowered.kernels)
     for kernel, function in zip(judged, lowered.kernels, strict=True):
         assert tuple(number(extent, {}) for extent in kernel.block) == function.block
