@@ -1,0 +1,18 @@
+"""All planted bugs, by area."""
+
+from __future__ import annotations
+
+from tests.mutants import barriers, lowering, prover, regions, rules, windows
+from tests.mutants.mutant import Mutant
+
+AREAS: dict[str, tuple[Mutant, ...]] = {
+    "regions": regions.MUTANTS,
+    "sliding window": windows.SLIDING,
+    "folding": windows.FOLDING,
+    "lowering": lowering.MUTANTS,
+    "barriers": barriers.MUTANTS,
+    "rules": rules.MUTANTS,
+    "prover": prover.MUTANTS,
+}
+
+MUTANTS: tuple[Mutant, ...] = tuple(m for mutants in AREAS.values() for m in mutants)

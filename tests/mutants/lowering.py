@@ -1,0 +1,231 @@
+"""Bugs in the passes from a loop nest to a program."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_PASSES = (
+    "tests/backend/test_lowering_structure.py",
+    "tests/backend/test_lowering_passes.py",
+    "tests/backend/test_compile.py",
+)
+_VECTORS = (*_PASSES, "tests/backend/test_codegen.py")
+_KERNELS = (
+    "tests/backend/cuda/test_gpu_schedules.py",
+    "tests/backend/cuda/test_gpu_random.py",
+    "tests/backend/cuda/test_program.py",
+)
+
+STEADY = (
+    Mutant(
+        "less-is-at-most",
+        "backend/lowering/decide.py",
+        "[(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]",
+        "[(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b,))]",
+        "In the steady state a < b is taken to hold where both are equal.",
+        _PASSES,
+    ),
+    Mutant(
+        "minimum-takes-the-larger",
+        "backend/lowering/decide.py",
+        '"min": lambda a, b: [(a, (b - a,)), (b, (a - b,))]',
+        '"min": lambda a, b: [(a, (a - b,)), (b, (b - a,))]',
+        "In the steady state a clamp takes the larger of its operands.",
+        _PASSES,
+    ),
+    Mutant(
+        "modulo-of-the-divisor",
+        "backend/lowering/decide.py",
+        "[(a, (a, b - 1 - a))]",
+        "[(a, (a, b - a))]",
+        "In the steady state a modulo is left out where the operand is as large as the divisor.",
+        _PASSES,
+    ),
+    Mutant(
+        "limit-rounded-down",
+        "backend/lowering/decide.py",
+        "self.known(constant(0, Int32) - rest / constant(slope, Int32))",
+        "self.known((constant(0, Int32) - rest) / constant(slope, Int32))",
+        "The steady state begins one iteration too early where its limit is no whole number.",
+        _PASSES,
+    ),
+    Mutant(
+        "nearest-of-the-lower-limits",
+        "backend/lowering/partition.py",
+        "fn.min(_largest(decisions.lows), end)",
+        "fn.min(_smallest(decisions.lows), end)",
+        "The steady state begins where the first of its tests is decided, not the last.",
+        _PASSES,
+    ),
+    Mutant(
+        "steady-one-too-long",
+        "backend/lowering/partition.py",
+        "_smallest(decisions.highs) + 1",
+        "_smallest(decisions.highs) + 2",
+        "The steady state has one iteration too many.",
+        _PASSES,
+    ),
+    Mutant(
+        "steady-in-all-iterations",
+        "backend/lowering/partition.py",
+        "If(both, steady.body, usual.body)",
+        "If(both, steady.body, steady.body)",
+        "An outer loop runs the body of its steady state in every iteration.",
+        _PASSES,
+    ),
+)
+
+LOOPS = (
+    Mutant(
+        "single-iterations-vanish",
+        "backend/lowering/simplify.py",
+        "isinstance(extent, Const) and extent.value <= 0",
+        "isinstance(extent, Const) and extent.value <= 1",
+        "Loops of one iteration are left out.",
+        _PASSES,
+    ),
+    Mutant(
+        "varying-guards-leave-loops",
+        "backend/lowering/simplify.py",
+        "(varying if reads or name in variables(condition) else fixed)",
+        "(varying if reads else fixed)",
+        "A guard is asked before the loop that it varies in.",
+        _PASSES,
+    ),
+    Mutant(
+        "first-copy-forgotten",
+        "backend/lowering/unroll.py",
+        "for i in range(int(statement.extent.value))",
+        "for i in range(1, int(statement.extent.value))",
+        "The first iteration of an unrolled loop is not written out.",
+        _PASSES,
+    ),
+    Mutant(
+        "unrolled-from-zero",
+        "backend/lowering/unroll.py",
+        "statement.min + constant(i, Int32)",
+        "constant(i, Int32)",
+        "Unrolled loops count from zero.",
+        _PASSES,
+    ),
+    Mutant(
+        "strides-not-multiplied",
+        "backend/lowering/flatten.py",
+        "stride = times(extent, stride)",
+        "stride = extent",
+        "The stride of a third dimension is the extent of the second.",
+        (*_PASSES, "tests/backend/test_scratch.py"),
+    ),
+    Mutant(
+        "output-may-be-one-smaller",
+        "backend/lowering/start.py",
+        'last = first + size_variable(name, "extent", d) - 1',
+        'last = first + size_variable(name, "extent", d)',
+        "A buffer is accepted that is one element too small.",
+        _PASSES,
+    ),
+    Mutant(
+        "smaller-than-a-tile",
+        "backend/lowering/start.py",
+        ">= factor_expr(record.factor),",
+        ">= factor_expr(record.factor) - 1,",
+        "An output is accepted that is one element smaller than its tile.",
+        _PASSES,
+    ),
+)
+
+VECTORS = (
+    Mutant(
+        "first-lane-for-all",
+        "backend/lowering/vectorize.py",
+        'return Op(Bool, "and", (ends[0], ends[1]))',
+        'return Op(Bool, "and", (ends[0], ends[0]))',
+        "A guard is asked for the first lane only.",
+        _VECTORS,
+    ),
+    Mutant(
+        "lanes-share-storage",
+        "backend/lowering/vectorize.py",
+        "return index * constant(self.lanes, Int32) + lane",
+        "return index * constant(self.lanes, Int32)",
+        "All lanes keep their values in the same element.",
+        _VECTORS,
+    ),
+    Mutant(
+        "scaled-ramps-keep-their-step",
+        "backend/lowering/widen.py",
+        '_fold("mul", a.stride, b)',
+        "a.stride",
+        "Twice a ramp has the step of the ramp.",
+        _VECTORS,
+    ),
+    Mutant(
+        "quotients-of-any-step",
+        "backend/lowering/widen.py",
+        "if over == 0:",
+        "if over >= 0:",
+        "A quotient of a ramp is a ramp even where its step is no multiple of the divisor.",
+        _VECTORS,
+    ),
+)
+
+KERNELS = (
+    Mutant(
+        "one-thread-too-many",
+        "backend/lowering/kernels.py",
+        "tests.append(THREAD[axis] < extent)",
+        "tests.append(THREAD[axis] <= extent)",
+        "Where a block is wider than a loop, one thread too many runs it.",
+        _KERNELS,
+    ),
+    Mutant(
+        "narrowest-loop-decides",
+        "backend/lowering/kernels.py",
+        "block[axis] = max(block[axis], sizes.threads(loop))",
+        "block[axis] = sizes.threads(loop)",
+        "A block is as wide as the last of its loops, not the widest.",
+        _KERNELS,
+    ),
+    Mutant(
+        "all-threads-run-single-code",
+        "backend/lowering/kernels.py",
+        "extents[axis] if axis < len(extents) else _ONE",
+        "extents[axis] if axis < len(extents) else constant(threads, Int32)",
+        "Code outside thread loops is run by every thread of a block.",
+        (*_KERNELS, "tests/backend/cuda/test_gpu_barriers.py"),
+    ),
+    Mutant(
+        "blocks-transposed",
+        "backend/lowering/kernels.py",
+        "for axis, loop in enumerate(reversed(blocks)):\n            thread = bind(",
+        "for axis, loop in enumerate(blocks):\n            thread = bind(",
+        "The place of a block is read along the wrong axes of the grid.",
+        _KERNELS,
+    ),
+    Mutant(
+        "guards-around-threads-forgotten",
+        "backend/lowering/kernels.py",
+        "(*conditions, statement.condition)",
+        "conditions",
+        "A guard around thread loops is lost when they become threads.",
+        _KERNELS,
+    ),
+    Mutant(
+        "kernel-loops-keep-their-start",
+        "backend/lowering/gpu_loops.py",
+        "statement.var if counts_from_zero else statement.min + statement.var",
+        "statement.var",
+        "Loops in kernels count from zero, but their bodies do not know it.",
+        _KERNELS,
+    ),
+    Mutant(
+        "own-storage-not-moved",
+        "backend/lowering/gpu_memory.py",
+        "arg - low for arg, low in zip(args, node.mins, strict=True)",
+        "arg for arg in args",
+        "Coordinates in a kernel's storage do not count from its origin.",
+        _KERNELS,
+    ),
+)
+
+MUTANTS = (*STEADY, *LOOPS, *VECTORS, *KERNELS)

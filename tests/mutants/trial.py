@@ -1,0 +1,89 @@
+"""Do the tests notice a planted bug?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import evolve, frozen
+
+from tests.mutants.mutant import Mutant
+from tests.mutants.workshop import Run, Workshop
+
+Fate = Literal["killed", "survived", "out of time"]
+
+LIKELY_SECONDS, SUITE_SECONDS = 300.0, 1500.0
+"""Time for the tests that are likely to notice a bug, and for the whole suite."""
+
+SANITY = Mutant(
+    name="sanity",
+    file="spaces/__init__.py",
+    old="__all__ = [",
+    new='raise ImportError("planted")\n__all__ = [',
+    why="Nothing can be imported; where tests pass all the same, they are not those of the copy.",
+    tests=("tests/model/test_regions.py",),
+)
+
+
+@frozen
+class Trial:
+    """What became of one mutant.
+
+    Attributes:
+        fate: whether a test noticed it.
+        by: the test that did, or ran when the time was up.
+        how: ``failed``, or how the process ended.
+        seconds: how long it took.
+        asked: whether the likely tests were asked only, or the whole suite.
+    """
+
+    mutant: Mutant
+    fate: Fate
+    by: str
+    how: str
+    seconds: float
+    asked: Literal["likely tests", "whole suite"]
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether its fate is as its mutant says: only equivalent ones may survive."""
+        return (self.fate == "killed") is not bool(self.mutant.equivalent)
+
+
+def attempt(workshop: Workshop, mutant: Mutant, whole_suite: bool) -> Trial:
+    """Plant a bug and run the tests likely to notice it; then all tests, if wanted."""
+    first = workshop.with_bug(mutant, mutant.tests, LIKELY_SECONDS)
+    trial = Trial(
+        mutant, _fate(mutant, first), first.test, first.end, first.seconds, "likely tests"
+    )
+    if trial.fate != "survived" or not whole_suite:
+        return trial
+    # That each mutant applies is not asked: it says nothing about what the program computes.
+    rest = workshop.with_bug(mutant, ("tests", "--ignore=tests/mutants"), SUITE_SECONDS)
+    return evolve(
+        trial,
+        fate=_fate(mutant, rest),
+        by=rest.test,
+        how=rest.end,
+        seconds=first.seconds + rest.seconds,
+        asked="whole suite",
+    )
+
+
+def _fate(mutant: Mutant, run: Run) -> Fate:
+    if run.end == "passed":
+        return "survived"
+    if run.end == "out of time" and not mutant.hangs:
+        return "out of time"
+    return "killed"
+
+
+def problems(workshop: Workshop, mutants: tuple[Mutant, ...]) -> str:
+    """Why a trial in this workshop would mean nothing; empty if it means something."""
+    planted = workshop.with_bug(SANITY, SANITY.tests, LIKELY_SECONDS)
+    if planted.end != "failed" or "ImportError: planted" not in planted.output:
+        return f"A bug that nobody can overlook was overlooked:\n{planted.output[-2000:]}"
+    tests = tuple(dict.fromkeys(test for mutant in mutants for test in mutant.tests))
+    clean = workshop.run(tests, SUITE_SECONDS)
+    if clean.end != "passed":
+        return f"Tests fail without any planted bug ({clean.end}):\n{clean.output[-2000:]}"
+    return ""

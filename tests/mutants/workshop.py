@@ -1,0 +1,149 @@
+"""A copy of the last commit in a temporary folder, in which bugs are planted and tests run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from attrs import frozen
+
+from tests.mutants.mutant import Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_BYTES = 3 << 30
+"""Memory that a run may take: a planted bug may fill any amount."""
+
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
+_RUNNING = re.compile(r"^(tests/\S+\.py::.*?)\s*(?:$|PASSED|SKIPPED|XFAIL)", re.MULTILINE)
+
+
+@frozen
+class Run:
+    """One run of pytest.
+
+    Attributes:
+        end: all tests passed; or one failed; or the process died of a signal; or the time, or the
+            memory, was up.
+        test: the test that failed, or ran last.
+        seconds: how long it took.
+        output: what it printed.
+    """
+
+    end: str
+    test: str
+    seconds: float
+    output: str
+
+
+@frozen
+class Workshop:
+    """A copy of the repository below ``root``."""
+
+    root: Path
+
+    @staticmethod
+    def at(root: Path) -> Workshop:
+        """The last commit, copied to ``root``, with its modules compiled.
+
+        What is compiled counts only while its source has the same hash, so that a planted bug is
+        never overlooked because a file was changed within a second.
+        """
+        archive = subprocess.run(
+            ["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True
+        )
+        subprocess.run(["tar", "-x", "-C", root], input=archive.stdout, check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "compileall",
+                "-q",
+                "--invalidation-mode",
+                "checked-hash",
+                *("spaces", "backend", "apps"),
+            ],
+            cwd=root,
+            check=True,
+        )
+        return Workshop(root)
+
+    def with_bug(self, mutant: Mutant, tests: tuple[str, ...], seconds: float) -> Run:
+        """Run tests while the bug of ``mutant`` is in the code."""
+        path = self.root / mutant.file
+        kept = path.read_bytes()
+        try:
+            mutant.plant(self.root)
+            return self.run(tests, seconds)
+        finally:
+            path.write_bytes(kept)
+
+    def run(self, tests: tuple[str, ...], seconds: float, *options: str) -> Run:
+        """Run tests of the copy up to the first that fails, for at most ``seconds``."""
+        command = [
+            sys.executable,
+            *("-m", "pytest", "-x", "-v", "--tb=line", "-p", "no:cacheprovider"),
+            *("-p", "tests.mutants.unshrunk", *options, *tests),
+        ]
+        # The copy comes before the installed package on Python's path, in processes that tests
+        # start, too.
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.root),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        log = self.root / "pytest.log"
+        started = time.monotonic()
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=environment,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            end = _watched(process, started + seconds)
+        output = log.read_text("utf-8", "replace")
+        return Run(end, _culprit(end, output), time.monotonic() - started, output)
+
+
+def _watched(process: subprocess.Popen[bytes], deadline: float) -> str:
+    """How a run ends."""
+    while True:
+        try:
+            code = process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() < deadline and _resident_bytes(process.pid) < MOST_BYTES:
+                continue
+            end = "out of time" if time.monotonic() >= deadline else "out of memory"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return end
+        if code < 0:
+            return f"died of {signal.Signals(-code).name}"
+        return "passed" if code == 0 else "failed"
+
+
+def _resident_bytes(pid: int) -> int:
+    """The memory of a process; 0 where the system does not tell."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _culprit(end: str, output: str) -> str:
+    """The test that failed, or the one that ran last."""
+    if end == "passed":
+        return ""
+    failed = _FAILED.search(output)
+    if failed is not None:
+        return failed.group(1)
+    running = _RUNNING.findall(output)
+    return running[-1] if running else ""
