@@ -35,7 +35,7 @@ def sizes_of(
             )
         extents = tuple(reversed(array.shape))
         if name not in result:
-            result[name] = ranges_given(name, extents)
+            result[name] = _beginning_as_estimated(pipeline, name, extents)
             continue
         given = tuple(extent for _, extent in result[name])
         if given != extents:
@@ -44,6 +44,15 @@ def sizes_of(
                 f"array to write it to has {list(extents)}."
             )
     return result
+
+
+def _beginning_as_estimated(
+    pipeline: Pipeline, output: str, extents: tuple[int, ...]
+) -> tuple[Range, ...]:
+    """The ranges of an output of which only the extents are given."""
+    estimate = pipeline.estimate(output) or ()
+    mins = [low for low, _ in estimate] if len(estimate) == len(extents) else [0] * len(extents)
+    return tuple(zip(mins, extents, strict=True))
 
 
 @frozen

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from attrs import define, field, frozen
 
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.arguments import Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
 from backend.llvm.engine import CompiledModule, compile_module
@@ -16,8 +16,10 @@ from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
 from backend.lowering.passes import lower
+from backend.preconditions import SizeError, check_sizes, preconditions_of
 from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
+from spaces.constraints.preconditions import Precondition
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
@@ -40,10 +42,6 @@ class Checked(Protocol):
         """What it means."""
 
 
-class SizeError(ArgumentError):
-    """Buffers have sizes that the schedule cannot work on."""
-
-
 @define(eq=False)
 class CompiledPipeline:
     """Machine code of one pipeline under one schedule. Safe to run from several threads at once.
@@ -52,11 +50,13 @@ class CompiledPipeline:
         pipeline: the algorithm.
         schedule: how it is executed.
         pool: the threads that execute parallel loops.
+        preconditions: what the schedule asks of sizes, where it was verified.
     """
 
     pipeline: Pipeline
     schedule: Schedule
     pool: ThreadPool
+    preconditions: tuple[Precondition, ...]
     _stages: Mapping[str, LoopProgram]
     _module: CompiledModule
     _call: ctypes._CFunctionType = field(init=False)
@@ -77,8 +77,9 @@ class CompiledPipeline:
             inputs: an array for each image, dimension 0 as its last axis, with any strides.
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-                first; one left out takes the shape of its array in ``out``, else its estimate. An
-                image may be named too, to say where its coordinates begin.
+                first; one left out takes the shape of its array in ``out``, and begins where its
+                estimate does, else its estimate. An image may be named too, to say where its
+                coordinates begin.
             out: arrays to write outputs to, and to return for them; others are made.
 
         Raises:
@@ -99,12 +100,14 @@ class CompiledPipeline:
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
+            SizeError: they do not fit the schedule, as ``verify`` knows.
         """
         arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
         outputs = Outputs.make(self.pipeline, arguments, out or {})
         images: Mapping[str, Array] = {}
         words = _no_words
         if not outputs.are_empty():
+            check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
         return PreparedRun(self, arguments, images, outputs, words)
@@ -195,7 +198,7 @@ def compile_cpu(
     program = list(stages.values())[-1]
     module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
-    return CompiledPipeline(pipeline, plain, pool, stages, module)
+    return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
 
 
 def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:

@@ -19,6 +19,8 @@ from backend.cuda.program import CudaExecutor
 from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
 from backend.lowering.gpu_passes import lower_gpu
+from backend.preconditions import check_sizes, preconditions_of
+from spaces.constraints.preconditions import Precondition
 from spaces.model.algebra import evaluate
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
@@ -34,12 +36,14 @@ class GpuPipeline:
         schedule: how it is executed.
         arch: the architecture that :meth:`resources` compiles for, as ``sm_80``.
         program: the kernels and the host program before printing.
+        preconditions: what the schedule asks of sizes, where it was verified.
     """
 
     pipeline: Pipeline
     schedule: Schedule
     arch: str
     program: GpuProgram
+    preconditions: tuple[Precondition, ...]
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
 
@@ -76,8 +80,9 @@ class GpuPipeline:
             inputs: an array for each image, dimension 0 as its last axis, with any strides.
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-                first; one left out takes the shape of its array in ``out``, else its estimate. An
-                image may be named too, to say where its coordinates begin.
+                first; one left out takes the shape of its array in ``out``, and begins where its
+                estimate does, else its estimate. An image may be named too, to say where its
+                coordinates begin.
             out: arrays to write outputs to, and to return for them; others are made.
             executor: what runs the kernels; the emulator on the CPU if none is given.
 
@@ -90,6 +95,7 @@ class GpuPipeline:
         outputs = Outputs.make(self.pipeline, arguments, out or {})
         if outputs.are_empty():
             return outputs.results()
+        check_sizes(self.preconditions, arguments)
         values = self._values(arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
         host = host_program(self.program.body, self._printed, self._parts, values)
@@ -144,4 +150,12 @@ def compile_gpu(
         for node in nodes
         if isinstance(node, HostPart)
     }
-    return GpuPipeline(pipeline, plain, arch, program, print_kernels(program, types), parts)
+    return GpuPipeline(
+        pipeline=pipeline,
+        schedule=plain,
+        arch=arch,
+        program=program,
+        preconditions=preconditions_of(schedule),
+        printed=print_kernels(program, types),
+        parts=parts,
+    )

@@ -6,6 +6,7 @@ import what you need by name, or the package, never everything.
 
 from spaces.constraints.devices import Device, device, device_names
 from spaces.constraints.lattice import legal_mask
+from spaces.constraints.preconditions import Precondition, size_preconditions
 from spaces.constraints.universe import Decision, Universe
 from spaces.constraints.verdict import (
     CheckedSchedule,
@@ -177,6 +178,8 @@ __all__ = [
     "Deinline",
     # Which schedules are legal
     "verify",
+    "size_preconditions",
+    "Precondition",
     "legal_mask",
     "Verdict",
     "CheckedSchedule",

@@ -125,8 +125,9 @@ def _inside(
             last = first + size_variable(name, "extent", d) - 1
             where = f"dimension {d} of {kind} {name}"
             advice = (
-                f"the schedule's tails go beyond it; give {name} a size that the split factors "
-                f"divide, or choose the tail guard_with_if or shift_inwards."
+                f"tails of the schedule reach there, or updates of the algorithm; give {name} "
+                f"a size that the split factors divide and that holds all that is written, or "
+                f"choose the tail guard_with_if or shift_inwards."
                 if kind == "output"
                 else f"pass an array that covers them (sizes= says where it begins), ask for a "
                 f"smaller output, or give {name} a boundary condition."

@@ -117,6 +117,11 @@ def _violation(item: Asked, sizes: Mapping[str, int], open_sizes: tuple[str, ...
     return Violation(item.rule.id, check.func, check.stage, check.loop, message, values)
 
 
+def told_at(check: Check, sizes: Mapping[str, int]) -> str:
+    """The message and advice of a check with its quantities at the sizes given."""
+    return told(check, {n: _quantity(v, sizes) for n, v in check.values.items()})
+
+
 def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
     """A number where there is one; a formula as text where a size is not estimated."""
     if not isinstance(value, Expr):

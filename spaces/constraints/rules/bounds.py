@@ -15,6 +15,8 @@ from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import size_variable
 from spaces.model.placement import UnboundedError, inward_shifts
 from spaces.model.regions import Box
+from spaces.model.schedule import Tail
+from spaces.model.traversal import resolved_tails
 from spaces.model.types import Int32
 
 _ZERO = constant(0, Int32)
@@ -74,23 +76,46 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
     if func not in view.nest.pipeline.outputs:
         return
     placement = view.placement(func)
+    cause, remedy = _TAILS if _rounds_up(view, func) else _UPDATES
     for d, (low, high) in enumerate(_excess(view, func, placement.storage.computed)):
         for excess, side in ((low, "before its first"), (high, "beyond its last")):
             if excess is not None:
                 yield Check(
                     func,
                     excess <= _ZERO,
-                    "{func} is computed up to {excess} {side} {dimension}: a split by a "
-                    "factor that does not divide its loop computes whole tiles.",
-                    "Choose factors that divide, or give the splits the tail guard_with_if.",
+                    "{func} is computed up to {excess} {side} {dimension}: {cause}.",
+                    "{remedy}.",
                     loop=placement.function.args[d],
                     values={
                         "func": func,
                         "excess": excess,
                         "side": side,
                         "dimension": placement.function.args[d],
+                        "cause": cause,
+                        "remedy": remedy,
                     },
                 )
+
+
+_TAILS = (
+    "a split by a factor that does not divide its loop computes whole tiles",
+    "Choose factors that divide, or give the splits the tail guard_with_if",
+)
+_UPDATES = (
+    "its update stages write there, whatever the size of the output",
+    "Give an output that holds all that they write",
+)
+
+
+def _rounds_up(view: NestView, func: str) -> bool:
+    """Whether a split of the Func computes whole tiles beyond the end of its loop."""
+    stages = zip(
+        view.nest.pipeline.function(func).stages, view.nest.schedule.of(func).stages, strict=True
+    )
+    return any(
+        Tail.ROUND_UP in resolved_tails(stage, order, is_update=index > 0)
+        for index, (stage, order) in enumerate(stages)
+    )
 
 
 @nest_rule(

@@ -1,0 +1,123 @@
+"""The sizes under which a schedule is legal: the conditions its rules leave, made simple.
+
+The rules ask what they need of sizes one by one. Here their conjunction is brought to a form that
+a person can read: sums are ordered, minima and maxima taken apart, quotients cleared, and what
+follows from the rest is left out. The conjunction stays the same set of sizes, so that it is the
+weakest condition under which :func:`spaces.verify` finds the schedule legal. Sizes are taken to be
+int32, and extents at least 1: a call whose outputs are empty computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from spaces.constraints.judge import told_at
+from spaces.constraints.rules.catalogue import rule
+from spaces.constraints.size_forms import AtLeastZero, Condition, Divisible, Forms
+from spaces.constraints.verdict import CheckedSchedule, Requirement
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr
+from spaces.model.pipeline import Pipeline
+from spaces.model.rewrite import variables
+
+
+@frozen
+class Precondition:
+    """A condition on the sizes of a call.
+
+    Attributes:
+        condition: what must hold, over sizes (``out.extent.0``) and scalar parameters.
+        words: the same as a clause.
+        requirement: the rule that asks for it, and about what.
+    """
+
+    condition: Expr
+    words: str
+    requirement: Requirement
+
+    def __str__(self) -> str:
+        return f"{self.condition}: {self.words}"
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Whether it holds where sizes and parameters have these values."""
+        return bool(evaluate(self.condition, values))
+
+    def refusal(self, values: Mapping[str, int]) -> str:
+        """What is wrong with a call at sizes where it does not hold, and what to change."""
+        shown = ", ".join(f"{name} is {values[name]}" for name in variables(self.condition))
+        told = told_at(self.requirement.check, values)
+        return f"{told} Needed is {self.condition}, but {shown}."
+
+    def json(self) -> dict[str, str]:
+        """As a dictionary of JSON's types."""
+        return {
+            "condition": str(self.condition),
+            "words": self.words,
+            "rule": self.requirement.rule,
+            "func": self.requirement.func,
+        }
+
+
+def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
+    """The weakest condition on sizes under which a schedule is legal, as a conjunction.
+
+    They are in the order in which the rules ask for them; none follows from one or two of the
+    others. To ask about a schedule that is illegal only at the estimates of its
+    pipeline, verify it for the pipeline without them: ``attrs.evolve(pipeline, estimates=())``.
+    """
+    forms = Forms(checked.pipeline)
+    asked = [(c, r) for r in checked.requirements for c in forms.parts(r.condition)]
+    exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]
+    simple: dict[Condition, Requirement] = {}
+    for condition, requirement in asked:
+        for part in forms.given(condition, exact):
+            simple.setdefault(part, requirement)
+    return tuple(
+        Precondition(
+            forms.expr(condition),
+            _words(condition, simple[condition], checked.pipeline, forms),
+            simple[condition],
+        )
+        for condition in forms.irredundant(tuple(simple))
+    )
+
+
+def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, forms: Forms) -> str:
+    """The condition as a clause; what is no plain limit is told by its rule."""
+    limit = forms.single(condition) if isinstance(condition, AtLeastZero) else None
+    if limit is not None:
+        size, coefficient, number = limit
+        side = "at least" if coefficient > 0 else "at most"
+        return f"{_subject(size, pipeline)} {side} {number}"
+    whole = isinstance(condition, Divisible) and condition.most == 0
+    alone = forms.alone(condition.dividend) if isinstance(condition, Divisible) and whole else None
+    if isinstance(condition, Divisible) and alone is not None:
+        return f"{_subject(alone, pipeline)} a multiple of {condition.divisor}"
+    about = requirement.check.values
+    if "image" in about and "dimension" in about:
+        image, dimension = about["image"], about["dimension"]
+        return f"image {image} must hold all that is read of it in dimension {dimension}"
+    statement = rule(requirement.rule).statement.rstrip(".")
+    return statement[:1].lower() + statement[1:]
+
+
+def _subject(name: str, pipeline: Pipeline) -> str:
+    """``blur_y must have an extent along x of``, for the size variable of that."""
+    parts = name.split(".")
+    if len(parts) != 3:
+        return f"parameter {name} must be"
+    buffer, part, d = parts
+    what = "begin" if part == "min" else "have an extent"
+    outputs = {f.name: f.args for f in pipeline.functions}
+    along = f"along {outputs[buffer][int(d)]}" if buffer in outputs else f"in dimension {d}"
+    joint = "at" if part == "min" else "of"
+    return f"{buffer} must {what} {along} {joint}"
+
+
+def unmet(
+    preconditions: tuple[Precondition, ...], values: Mapping[str, int]
+) -> Iterator[Precondition]:
+    """Those that do not hold where sizes and parameters have these values."""
+    return (p for p in preconditions if not p.holds(values))

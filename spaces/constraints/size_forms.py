@@ -1,0 +1,286 @@
+"""Normal forms of conditions on sizes: sums that are not negative, and remainders."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model.expr import Const, Expr, Op, Variable, compare, constant
+from spaces.model.pipeline import Pipeline, size_variable
+from spaces.model.polynomial import Monomial, Polynomial
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+Terms: TypeAlias = frozenset[tuple[Monomial, int]]
+
+
+@frozen
+class AtLeastZero:
+    """A sum that must not be negative."""
+
+    terms: Terms
+
+    @property
+    def sum(self) -> Polynomial:
+        """The sum."""
+        return Polynomial(dict(self.terms))
+
+
+@frozen
+class Divisible:
+    """A sum whose remainder by a number must be at most another: 0 for a multiple."""
+
+    dividend: Terms
+    divisor: int
+    most: int
+
+
+@frozen
+class Other:
+    """A condition of no such form."""
+
+    expr: Expr
+
+
+Condition: TypeAlias = AtLeastZero | Divisible | Other
+
+_MOST_SUMMANDS = 2
+"""Conditions that are added up to see whether another follows."""
+
+
+@define
+class Forms:
+    """Brings conditions over the sizes of one pipeline to normal forms.
+
+    A condition that holds for all sizes has no parts.
+    """
+
+    pipeline: Pipeline
+    _simplify: Simplifier = field(init=False, factory=Simplifier)
+
+    def __attrs_post_init__(self) -> None:
+        buffers = [(name, len(self.pipeline.function(name).args)) for name in self.pipeline.outputs]
+        buffers += [(image.name, image.dimensions) for image in self.pipeline.images]
+        for name, dimensions in buffers:
+            for d in range(dimensions):
+                low, high = constant(1, Int32), constant(Int32.max_value, Int32)
+                self._simplify.assume(size_variable(name, "extent", d).name, low, high)
+
+    def parts(self, condition: Expr) -> Iterator[Condition]:
+        """Conditions that together are ``condition``."""
+        if isinstance(condition, Const) and condition.value:
+            return
+        if isinstance(condition, Op) and condition.type.is_bool:
+            if condition.name == "and":
+                for arg in condition.args:
+                    yield from self.parts(arg)
+                return
+            left = condition.args[0]
+            if condition.name in _SIGNS and left.type == Int32:
+                a, b = (self._simplify.polynomial(arg) for arg in condition.args)
+                for sign, offset in _SIGNS[condition.name]:
+                    yield from self._at_least_zero((a - b).scaled(sign) - Polynomial.of(offset))
+                return
+        yield Other(condition)
+
+    def _at_least_zero(self, sum: Polynomial) -> Iterator[Condition]:
+        """``sum >= 0``, with the minima, maxima and quotients in it taken apart."""
+        sum = self._tidy(sum)
+        if self._never_negative(sum):
+            return
+        for atom in sum.atoms:
+            if not isinstance(atom, Op) or atom.name not in ("min", "max", "div"):
+                continue
+            alone = sum.split(atom)
+            factor = None if alone is None else alone[0].constant
+            if alone is None or not factor:
+                continue
+            rest = alone[1]
+            if atom.name == "div":
+                cleared = self._cleared(atom, factor, rest)
+                if cleared is not None:
+                    yield from cleared
+                    return
+                continue
+            cases = [self._tidy(self._polynomial(arg).scaled(factor) + rest) for arg in atom.args]
+            if (atom.name == "min") == (factor > 0):
+                for case in cases:
+                    yield from self._at_least_zero(case)
+                return
+            if any(self._never_negative(case) for case in cases):
+                return
+            possible = [case for case in cases if not self._always_negative(case)]
+            if len(possible) == 1:
+                yield from self._at_least_zero(possible[0])
+                return
+        yield AtLeastZero(frozenset(sum.terms.items()))
+
+    def _cleared(self, quotient: Op, factor: int, rest: Polynomial) -> tuple[Condition, ...] | None:
+        """``factor * (n / c) + rest >= 0`` without the quotient, or None if it has to stay."""
+        c = quotient.args[1]
+        if not isinstance(c, Const) or int(c.value) <= 0:
+            return None
+        divisor, n = int(c.value), self._polynomial(quotient.args[0])
+        if factor == 1:  # n / c >= -rest, that is n >= -rest * c
+            return tuple(self._at_least_zero(n + rest.scaled(divisor)))
+        if factor == -1:  # n / c <= rest, that is n <= rest * c + c - 1
+            return tuple(self._at_least_zero(rest.scaled(divisor) + Polynomial.of(divisor - 1) - n))
+        surplus = (n - rest).constant
+        if factor == -divisor and surplus is not None and 0 <= surplus < divisor:
+            # (rest + surplus) / c * c <= rest: rounding up adds nothing.
+            return (Divisible(frozenset(rest.terms.items()), divisor, divisor - 1 - surplus),)
+        return None
+
+    def _polynomial(self, expr: Expr) -> Polynomial:
+        return self._simplify.polynomial(expr)
+
+    def _tidy(self, sum: Polynomial) -> Polynomial:
+        """The sum with what cancels gone, divided by what divides all its terms."""
+        divisor = 0
+        for monomial, coefficient in sum.terms.items():
+            divisor = _gcd(divisor, coefficient) if monomial else divisor
+        if divisor <= 1:
+            return sum
+        return Polynomial({m: c // divisor for m, c in sum.terms.items() if c // divisor})
+
+    def _never_negative(self, sum: Polynomial) -> bool:
+        return self._simplify.proves_at_most(Polynomial({}), sum)
+
+    def _always_negative(self, sum: Polynomial) -> bool:
+        return self._simplify.proves_at_most(sum, Polynomial.of(-1))
+
+    def given(self, condition: Condition, exact: list[Divisible]) -> Iterator[Condition]:
+        """A condition as it is where some sums are known to be multiples."""
+        if not isinstance(condition, AtLeastZero):
+            yield condition
+            return
+        sum = condition.sum
+        for known in exact:
+            sum = self._divided(sum, known)
+        yield from self._at_least_zero(sum)
+
+    def _divided(self, sum: Polynomial, known: Divisible) -> Polynomial:
+        """The sum, in which a multiple that is rounded up to one is itself."""
+        dividend = Polynomial(dict(known.dividend))
+        for atom in sum.atoms:
+            if isinstance(atom, Op) and atom.name == "div" and isinstance(atom.args[1], Const):
+                surplus = (self._polynomial(atom.args[0]) - dividend).constant
+                alone = sum.split(atom)
+                if atom.args[1].value != known.divisor or surplus is None or alone is None:
+                    continue
+                times, rest = alone[0].constant, alone[1]
+                if 0 <= surplus < known.divisor and times and times % known.divisor == 0:
+                    return dividend.scaled(times // known.divisor) + rest
+        return sum
+
+    def irredundant(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """The conditions without those that follow from others that stay."""
+        kept = list(conditions)
+        for condition in reversed(conditions):
+            others = [other for other in kept if other != condition]
+            if self._follows(condition, others):
+                kept = others
+        return tuple(kept)
+
+    def _follows(self, condition: Condition, others: list[Condition]) -> bool:
+        match condition:
+            case AtLeastZero():
+                sums = _related(condition.sum, [p for o in others for p in self._sums(o)])
+                for count in range(1, _MOST_SUMMANDS + 1):
+                    for chosen in itertools.combinations(sums, count):
+                        rest = condition.sum
+                        for summand in chosen:
+                            rest = rest - summand
+                        if self._never_negative(rest):
+                            return True
+            case Divisible(dividend=dividend, divisor=divisor, most=most):
+                return any(
+                    isinstance(other, Divisible)
+                    and other.dividend == dividend
+                    and other.divisor % divisor == 0
+                    and other.most <= most
+                    for other in others
+                )
+        return False
+
+    def _sums(self, condition: Condition) -> Iterator[Polynomial]:
+        """Sums that are not negative where a condition holds."""
+        if isinstance(condition, AtLeastZero):
+            yield condition.sum
+        elif isinstance(condition, Divisible) and condition.most == 0:
+            dividend = Polynomial(dict(condition.dividend))
+            if self._simplify.proves_positive(dividend):
+                yield dividend - Polynomial.of(condition.divisor)
+
+    def expr(self, condition: Condition) -> Expr:
+        """The condition as an expression, without subtractions where that is possible."""
+        match condition:
+            case AtLeastZero():
+                return self._ordered(condition.sum)
+            case Divisible(dividend=dividend, divisor=divisor, most=most):
+                remainder = Polynomial(dict(dividend)).expr() % divisor
+                comparison = "le" if most else "eq"
+                return compare(comparison, remainder, constant(most, Int32))
+            case Other(expr=expr):
+                return expr
+
+    def _ordered(self, sum: Polynomial) -> Expr:
+        limit = self.single(AtLeastZero(frozenset(sum.terms.items())))
+        if limit is not None:
+            name, coefficient, number = limit
+            comparison = "ge" if coefficient > 0 else "le"
+            return compare(comparison, Variable(Int32, name), constant(number, Int32))
+        left = Polynomial({m: c for m, c in sum.terms.items() if m and c > 0})
+        right = Polynomial({m: -c for m, c in sum.terms.items() if m and c < 0})
+        right = right - Polynomial.of(sum.offset)
+        if not left.terms:
+            return compare(
+                "le", (right + Polynomial.of(sum.offset)).expr(), constant(sum.offset, Int32)
+            )
+        return compare("ge", left.expr(), right.expr())
+
+    def single(self, condition: AtLeastZero) -> tuple[str, int, int] | None:
+        """(name, 1, least) or (name, -1, most) where the condition limits one size; else None."""
+        factors = [(m, c) for m, c in condition.terms if m]
+        if len(factors) != 1 or len(factors[0][0]) != 1:
+            return None
+        ((atom,), coefficient) = factors[0]
+        if not isinstance(atom, Variable) or abs(coefficient) != 1:
+            return None
+        offset = condition.sum.offset
+        return atom.name, coefficient, -offset if coefficient > 0 else offset
+
+    def alone(self, terms: Terms) -> str | None:
+        """The name of the size that a sum consists of, or None."""
+        if len(terms) != 1:
+            return None
+        ((monomial, coefficient),) = terms
+        is_name = coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Variable)
+        return monomial[0].name if is_name and isinstance(monomial[0], Variable) else None
+
+
+_SIGNS = {
+    # name: for each part the sign of `left - right`, and what that must at least be
+    "ge": ((1, 0),),
+    "gt": ((1, 1),),
+    "le": ((-1, 0),),
+    "lt": ((-1, 1),),
+    "eq": ((1, 0), (-1, 0)),
+}
+
+
+def _related(sum: Polynomial, others: list[Polynomial]) -> list[Polynomial]:
+    """The others that mention what ``sum`` mentions, or what such a one mentions."""
+    known = set(sum.atoms)
+    near = [other for other in others if known & set(other.atoms)]
+    known.update(atom for other in near for atom in other.atoms)
+    return [other for other in others if known & set(other.atoms)]
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return abs(a)
