@@ -80,7 +80,8 @@ def _attempts(
             trial = attempt(workshop, mutant, whole_suite)
         finally:
             workshops.put(workshop)
-        console.print(f"{trial.fate:11} {mutant.name} {trial.by} ({trial.seconds:.0f} s)")
+        line = f"{trial.fate:11} {mutant.name} {trial.by} ({trial.seconds:.0f} s)"
+        console.print(line, markup=False, soft_wrap=True)
         return trial
 
     with ThreadPoolExecutor(processes) as pool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from apps.files import write_text
 from tests.mutants.catalogue import AREAS
@@ -21,12 +22,13 @@ _AREA = {mutant.name: area for area, mutants in AREAS.items() for mutant in muta
 def show(trials: Sequence[Trial], console: Console) -> None:
     """Each mutant with its fate, then how many of each area were killed."""
     table = Table("area", "mutant", "fate", "by", "s", title="Planted bugs")
+    # Names of tests hold brackets, which are no markup.
     for trial in trials:
         table.add_row(
             _AREA[trial.mutant.name],
             trial.mutant.name,
             _fate(trial),
-            trial.by.removeprefix("tests/"),
+            Text(trial.by.removeprefix("tests/")),
             f"{trial.seconds:.0f}",
         )
     console.print(table)
