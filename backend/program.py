@@ -32,6 +32,9 @@ class Load(Expr):
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return Load(self.type, self.buffer, children[0])
 
+    def _loads(self) -> bool:
+        return True
+
     def written(self, children: tuple[str, ...]) -> str:
         return f"{self.buffer}[{children[0]}]"
 

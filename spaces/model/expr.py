@@ -52,6 +52,8 @@ class _Interned(type):
             known = _table.setdefault(key, node)
             if known is node:
                 object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
+                object.__setattr__(node, "names", node._free_names())
+                object.__setattr__(node, "loads", node._loads())
             return known
 
 
@@ -148,11 +150,25 @@ class Expr(Arithmetic, metaclass=_Interned):
     type: Type
     digest: int = field(init=False, default=0)
     """A number made of the structure alone, the same in every run: a stable order for sums."""
+    names: frozenset[str] = field(init=False, default=frozenset())
+    """Names of the variables that occur."""
+    loads: bool = field(init=False, default=False)
+    """Whether a value of a Func or an image occurs."""
 
     @staticmethod
     def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
         """What two calls must share to give the same node."""
         return fields
+
+    def _free_names(self) -> frozenset[str]:
+        names: frozenset[str] = frozenset()
+        for child in self.children:
+            if child.names is not names and child.names:
+                names = names | child.names if names else child.names
+        return names
+
+    def _loads(self) -> bool:
+        return any(child.loads for child in self.children)
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
@@ -222,6 +238,9 @@ class Variable(Expr):
 
     name: str = field()
 
+    def _free_names(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
 
 @frozen(eq=False, slots=True, repr=False)
 class Op(Expr):
@@ -274,6 +293,9 @@ class Call(Expr):
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return Call(self.type, self.target, children)
+
+    def _loads(self) -> bool:
+        return True
 
 
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
@@ -352,6 +374,8 @@ def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
 
 def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands in their common type (Halide's ``match_types``)."""
+    if isinstance(a, Expr) and isinstance(b, Expr) and a.type is b.type:
+        return a, b
     left = as_expr(a, getattr(b, "type", None))
     right = as_expr(b, getattr(a, "type", None))
     common = promote(left.type, right.type)

@@ -16,6 +16,7 @@ from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.reads import Window, reads
 from spaces.model.regions import Box, Interval, Ranges, union
 from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
@@ -24,6 +25,7 @@ from spaces.model.traversal import (
     LoopVar,
     Traversal,
     box_of,
+    divided,
     factor_expr,
     loop_ranges,
     resolved_tails,
@@ -127,6 +129,7 @@ class Bounds:
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
+    _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
@@ -250,36 +253,47 @@ class Bounds:
         accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
         for access in accesses:
             widened = tuple(analysis.of(arg) for arg in access)
-            self._check(function.name, function.name, access, widened)
+            for d, (written, interval) in enumerate(zip(access, widened, strict=True)):
+                self._check(function.name, function.name, d, written, interval)
             box = self._union(box, widened)
         return box
 
     def _read_box(
         self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int
     ) -> Box:
-        reads: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
+        found: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
         for reader, index in readers:
-            placement = self.placements[reader]
-            stage = placement.function.stages[index]
-            analysis = Ranges(self.simplify, self._coordinate_ranges(placement, index, depth))
-            for call in stage.calls:
-                if call.target == name:
-                    read = tuple(analysis.of(arg) for arg in call.args)
-                    self._check(name, reader, call.args, read)
-                    for intervals, interval in zip(reads, read, strict=True):
-                        intervals[interval] = None
+            analysis = self._analysis(reader, index, depth)
+            stage = self.placements[reader].function.stages[index]
+            for d, windows in enumerate(reads(stage, name)):
+                for window in windows:
+                    base = analysis.of(window.base)
+                    self._check(name, reader, d, window.written, base)
+                    found[d][self._shifted(base, window)] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
-        return tuple(reduce(self._united, intervals) for intervals in reads)
+        return tuple(reduce(self._united, intervals) for intervals in found)
+
+    def _shifted(self, base: Interval, window: Window) -> Interval:
+        if base.min is None or base.max is None or not (window.low or window.high):
+            return base
+        return Interval(self.simplify(base.min + window.low), self.simplify(base.max + window.high))
 
     @staticmethod
-    def _check(name: str, reader: str, args: tuple[Expr, ...], box: Box) -> None:
-        for d, (arg, interval) in enumerate(zip(args, box, strict=True)):
-            if not interval.is_bounded:
-                raise UnboundedError(
-                    f"{reader} reads {name} at `{arg}` in dimension {d}, which has no limits; "
-                    f"put it into clamp(..., low, high).",
-                    reader,
-                )
+    def _check(name: str, reader: str, d: int, written: Expr, interval: Interval) -> None:
+        if not interval.is_bounded:
+            raise UnboundedError(
+                f"{reader} reads {name} at `{written}` in dimension {d}, which has no limits; "
+                f"put it into clamp(..., low, high).",
+                reader,
+            )
+
+    def _analysis(self, reader: str, index: int, depth: int) -> Ranges:
+        """What a stage's coordinates range over while its loops beyond ``depth`` run in full."""
+        key = (reader, index, depth)
+        if key not in self._analyses:
+            ranges = self._coordinate_ranges(self.placements[reader], index, depth)
+            self._analyses[key] = Ranges(self.simplify, ranges)
+        return self._analyses[key]
 
     def _coordinate_ranges(
         self, placement: Placement, index: int, depth: int
@@ -300,18 +314,12 @@ class Bounds:
         return result
 
     def _traversals(self, function: Function, box: Box) -> tuple[Traversal, ...]:
-        orders = self.schedule.of(function.name).stages
-        return tuple(
-            traverse(
-                function.name,
-                index,
-                stage,
-                orders[index],
-                self._stage_box(function, stage, box),
-                self.simplify,
-            )
-            for index, stage in enumerate(function.stages)
-        )
+        return tuple(self._traversal(function, i, box) for i in range(len(function.stages)))
+
+    def _traversal(self, function: Function, index: int, box: Box) -> Traversal:
+        stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
+        ranges = self._stage_box(function, stage, box)
+        return traverse(function.name, index, stage, order, ranges, self.simplify)
 
     def _stage_box(self, function: Function, stage: Stage, box: Box) -> dict[str, Interval]:
         """The range of each Var and RVar of one stage when its Func computes ``box``."""
@@ -324,12 +332,17 @@ class Bounds:
 
     def _widened(self, function: Function, box: Box) -> Box:
         """``box`` and all that its stages visit beyond it because of tails."""
-        for stage, traversal in zip(function.stages, self._traversals(function, box), strict=True):
+        orders = self.schedule.of(function.name).stages
+        for index, (stage, order) in enumerate(zip(function.stages, orders, strict=True)):
+            wider = divided(order).intersection(stage.pure_vars)
+            if not wider:
+                continue
+            traversal = self._traversal(function, index, box)
             analysis = Ranges(self.simplify, loop_ranges(traversal.loops, self.simplify))
             guarded = {g.dimension for g in traversal.guards}
             visited = []
             for name, interval in zip(function.args, box, strict=True):
-                if name in stage.pure_vars:
+                if name in wider:
                     reached = analysis.of(traversal.guarded[name])
                     # A guard stops at the end of the box; nothing stops before its start.
                     high = interval.max if name in guarded else reached.max

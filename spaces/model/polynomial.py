@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from attrs import frozen
@@ -103,8 +103,9 @@ class Polynomial:
     def expr(self) -> Expr:
         """The polynomial as an int32 expression, positive terms first."""
         result: Expr | None = None
+        terms = self._sorted()
         for negative in (False, True):
-            for monomial, coefficient in self._sorted():
+            for monomial, coefficient in terms:
                 if (coefficient < 0) is not negative:
                     continue
                 term = _product(monomial, abs(coefficient))
@@ -114,9 +115,12 @@ class Polynomial:
                     result = Op(Int32, "sub" if negative else "add", (result, term))
         return constant(0, Int32) if result is None else result
 
-    def _sorted(self) -> Iterator[tuple[Monomial, int]]:
+    def _sorted(self) -> list[tuple[Monomial, int]]:
         """Products before the plain number, each by its atoms."""
-        yield from sorted(self.terms.items(), key=lambda t: (not t[0], [_order(a) for a in t[0]]))
+        terms = list(self.terms.items())
+        if len(terms) > 1:
+            terms.sort(key=lambda t: (not t[0], [_order(a) for a in t[0]]))
+        return terms
 
 
 def _product(monomial: Monomial, coefficient: int) -> Expr:

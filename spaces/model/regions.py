@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from spaces.model import functions as fn
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
+from spaces.model.polynomial import Monomial, Polynomial
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32, Type, UInt32
 
@@ -56,11 +57,24 @@ class Ranges:
     def of(self, expr: Expr) -> Interval:
         """An interval that contains every value of ``expr``; exact on affine expressions."""
         expr = self.simplify(expr)
-        if expr in self._done:
-            return self._done[expr]
+        if self._is_fixed(expr):
+            return Interval.point(expr)
+        known = self._done.get(expr)
+        if known is not None:
+            return known
         for node in walk(expr, known=self._done):
-            self._done[node] = self._simplified(self._node(node))
+            if node is expr or not _is_sum(node):
+                self._done[node] = self._node(node)
         return self._done[expr]
+
+    def _node(self, node: Expr) -> Interval:
+        if isinstance(node, Const):
+            return Interval.point(node)
+        if isinstance(node, Variable):
+            return self.ranges.get(node.name) or Interval.point(node)
+        if _is_sum(node):
+            return self._sum(node)
+        return self._simplified(self._operation(node))
 
     def _simplified(self, interval: Interval) -> Interval:
         if interval.is_point and interval.min is not None:
@@ -70,12 +84,54 @@ class Ranges:
             None if interval.max is None else self.simplify(interval.max),
         )
 
-    def _node(self, node: Expr) -> Interval:
-        if isinstance(node, Const):
-            return Interval.point(node)
-        if isinstance(node, Variable):
-            return self.ranges.get(node.name, Interval.point(node))
-        operands = [self._done[c] for c in node.children]
+    def _sum(self, node: Expr) -> Interval:
+        """Integer arithmetic, term by term of its normal form."""
+        form = self.simplify.polynomial(node)
+        low: Polynomial | None = Polynomial({})
+        high: Polynomial | None = Polynomial({})
+        moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
+        if moving and len(moving) < len(form.terms):
+            low = high = Polynomial({m: c for m, c in form.terms.items() if m not in moving})
+        for monomial, coefficient in moving.items():
+            least, most = self._term(monomial, coefficient)
+            low = None if low is None or least is None else low + least
+            high = None if high is None or most is None else high + most
+        ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
+        return Interval(ends[0], ends[1])
+
+    def _is_fixed(self, expr: Expr) -> bool:
+        """Whether it has one value whatever the ranged variables are."""
+        return not expr.loads and expr.names.isdisjoint(self.ranges)
+
+    def _term(
+        self, monomial: Monomial, coefficient: int
+    ) -> tuple[Polynomial | None, Polynomial | None]:
+        """The ends of one term of a sum."""
+        factors = [self.of(atom) for atom in monomial]
+        moving = [i for i in factors if not i.is_point]
+        fixed = Polynomial.of(coefficient)
+        for factor in factors:
+            if factor.is_point and factor.min is not None:
+                fixed = fixed * self.simplify.polynomial(factor.min)
+        if not moving:
+            return fixed, fixed
+        interval = moving[0]
+        for other in moving[1:]:
+            interval = self._mul(interval, other)
+        low = None if interval.min is None else self.simplify.polynomial(interval.min) * fixed
+        high = None if interval.max is None else self.simplify.polynomial(interval.max) * fixed
+        if self.simplify.proves_at_most(Polynomial({}), fixed):
+            return low, high
+        if self.simplify.proves_at_most(fixed, Polynomial({})):
+            return high, low
+        if low is None or high is None:
+            return None, None
+        ends = (self.simplify.normal(low), self.simplify.normal(high))
+        least, most = self.simplify(fn.min(*ends)), self.simplify(fn.max(*ends))
+        return self.simplify.polynomial(least), self.simplify.polynomial(most)
+
+    def _operation(self, node: Expr) -> Interval:
+        operands = [self.of(c) for c in node.children]
         if not isinstance(node, Call) and all(i.is_point for i in operands):
             points = tuple(i.min for i in operands if i.min is not None)
             return Interval.point(node.with_children(points))
@@ -182,6 +238,11 @@ _RULES: dict[str, Callable[..., Interval]] = {
     "select": Ranges._select,
     "abs": Ranges._abs,
 }
+
+
+def _is_sum(node: Expr) -> bool:
+    """Whether a node is integer arithmetic that a normal form takes apart."""
+    return isinstance(node, Op) and node.type is Int32 and node.name in ("add", "sub", "mul")
 
 
 def union(a: Interval, b: Interval) -> Interval:

@@ -45,17 +45,18 @@ class Simplifier(Limits):
 
     def __call__(self, expr: Expr) -> Expr:
         """An equal expression, in normal form where it is integer arithmetic."""
+        known = self._done.get(expr)
+        if known is not None:
+            return known
         if not expr.children:
             return expr
-        if expr in self._done:
-            return self._done[expr]
         for node in walk(expr, known=self._done):
             self._done[node] = self._node(node)
         return self._done[expr]
 
     def _node(self, node: Expr) -> Expr:
         if node.type == Int32 and isinstance(node, Op):
-            return self.polynomial(node).expr()
+            return self.normal(self.polynomial(node))
         if not node.children:
             return node
         children = tuple(self._done.get(c, c) for c in node.children)
@@ -71,6 +72,12 @@ class Simplifier(Limits):
             if fold is not None and len(children) == 2:
                 return constant(fold(*values), node.type)
         return node.with_children(children)
+
+    def normal(self, form: Polynomial) -> Expr:
+        """A normal form as an expression, which then need not be taken apart again."""
+        result = form.expr()
+        self._polynomials.setdefault(result, form)
+        return self._done.setdefault(result, result)
 
     def polynomial(self, expr: Expr) -> Polynomial:
         """The normal form of an int32 expression."""

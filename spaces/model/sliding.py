@@ -17,9 +17,9 @@ from spaces.model.monotone import never_decreases
 from spaces.model.pipeline import Function
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.rewrite import substitute, variables
-from spaces.model.schedule import FuncSchedule, Fuse, LoopKind
+from spaces.model.schedule import FuncSchedule, LoopKind
 from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar, factor_expr, loop_ranges
+from spaces.model.traversal import LoopVar, divided, factor_expr, loop_ranges
 
 Widen = Callable[[Function, Box], Box]
 
@@ -91,7 +91,7 @@ def _windows(
     """The innermost loops first: each slides the one dimension that moves with it."""
     if not function.is_pure:
         return ()
-    split = _split_dimensions(schedule)
+    split = divided(schedule.stages[0])
     slides: list[Slide] = []
     for loop in reversed(between):
         if loop.kind not in (LoopKind.SERIAL, LoopKind.UNROLLED):
@@ -109,14 +109,6 @@ def _windows(
             break
         slides.append(Slide(dimension, loop))
     return tuple(slides)
-
-
-def _split_dimensions(schedule: FuncSchedule) -> set[str]:
-    """Dimensions whose own splits may visit more than what is asked for."""
-    touched = set()
-    for record in schedule.stages[0].splits:
-        touched |= {record.inner, record.outer} if isinstance(record, Fuse) else {record.old}
-    return touched
 
 
 def _moves(interval: Interval, loop: LoopVar) -> bool:

@@ -112,6 +112,16 @@ def _automatic(record: Split, exact: bool, is_update: bool, cover: Factor | None
     return Tail.SHIFT_INWARDS
 
 
+def divided(order: DomainOrder) -> set[str]:
+    """Names of the Vars and RVars, and of loops made from some, that splits and fuses replace:
+    only along these may a stage visit more than what is asked for.
+    """
+    replaced = set()
+    for record in order.splits:
+        replaced |= {record.inner, record.outer} if isinstance(record, Fuse) else {record.old}
+    return replaced
+
+
 def traverse(
     func: str,
     index: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from attrs import frozen
@@ -10,13 +10,31 @@ from attrs import frozen
 Code = Literal["int", "uint", "float"]
 
 
-@frozen(slots=True, cache_hash=True)
-class Type:
+class _OneEach(type):
+    """Metaclass whose calls return the one type of that code, width and lanes: types are compared
+    and hashed at every expression built, which identity makes cheap.
+    """
+
+    _known: ClassVar[dict[tuple[str, int, int], Type]] = {}
+
+    def __call__(cls, code: Code, bits: int, lanes: int = 1) -> Any:
+        key = (code, bits, lanes)
+        known = _OneEach._known.get(key)
+        if known is None:
+            known = _OneEach._known.setdefault(key, super().__call__(*key))
+        return known
+
+
+@frozen(slots=True, eq=False)
+class Type(metaclass=_OneEach):
     """A scalar (``lanes == 1``) or vector element type; ``uint1`` is Halide's boolean."""
 
     code: Code
     bits: int
     lanes: int = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Type, (self.code, self.bits, self.lanes)
 
     @property
     def is_float(self) -> bool:
@@ -122,6 +140,8 @@ def promote(a: Type, b: Type) -> Type:
     Floats win over integers and the wider float wins; two integers of one signedness give the
     wider; a signed and an unsigned integer give a signed one of the wider width.
     """
+    if a is b and a.lanes == 1:
+        return a
     if a.is_float or b.is_float:
         if a.is_float and b.is_float:
             return a if a.bits >= b.bits else b
