@@ -4,11 +4,14 @@ import functools
 import itertools
 
 import pytest
+import z3
+from attrs import evolve
 
 from spaces import device, verify
 from spaces.constraints.clauses import CLOSED, clauses, readers
 from spaces.constraints.encode import Encoded, encode, explain, models
 from spaces.constraints.universe import Decision, Universe
+from spaces.model.directives import schedule
 from spaces.model.schedule import Schedule
 from tests.constraints import algorithms
 from tests.constraints.universes import UNIVERSES
@@ -124,3 +127,47 @@ def test_readers_are_transitive():
         "b": frozenset({"c"}),
         "a": frozenset({"b", "c"}),
     }
+
+
+class Hesitant:
+    """A solver that gives up on every question but the first few."""
+
+    def __init__(self, solver: z3.Solver, answers: int) -> None:
+        self._solver, self._answers = solver, answers
+
+    def __getattr__(self, name: str):
+        return getattr(self._solver, name)
+
+    def check(self, *assumed):
+        self._answers -= 1
+        return self._solver.check(*assumed) if self._answers >= 0 else z3.unknown
+
+
+def hesitant(name: str, on: str, answers: int) -> Encoded:
+    whole = encoded(name, on)
+    return evolve(whole, solver=Hesitant(whole.solver, answers))
+
+
+def test_what_the_solver_does_not_answer_is_unknown():
+    assert explain(hesitant("updates", "cpu", 0), {}).answer == "unknown"
+    for answers in range(3):
+        some = models(hesitant("updates", "cpu", answers))
+        assert some.end == "unknown"
+        assert set(map(str, some.choices)) < set(
+            map(str, models(encoded("updates", "cpu")).choices)
+        )
+
+
+def test_a_rule_stays_in_an_explanation_unless_it_is_surely_needless():
+    choice = {"out order": "serial", "s compute": "inline", "s update": "split", "f": 0}
+    explanation = explain(hesitant("updates", "cpu", 1), choice)
+    assert explanation.answer == "illegal"
+    assert explanation.rules
+
+
+def test_every_decision_takes_an_option():
+    pipeline = algorithms.blur()
+    broken = schedule(pipeline).split("x", "x", "xi", 0).schedule
+    decision = Decision("order", "by", ("split",))
+    universe = encode(Universe(pipeline, (decision,), lambda _: broken), device("cpu"))
+    assert [str(label) for label in explain(universe, {}).rules] == ["order.factor of by"]
