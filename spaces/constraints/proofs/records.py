@@ -2,6 +2,7 @@
 
 An obligation is one statement about a loop nest for all sizes at once. Its formulas are booleans
 of the expression language over named int32 variables, read as mathematical integers: nothing wraps.
+Extents of buffers (``out.extent.0``) are at least 1.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from attrs import field, frozen
 
 from spaces.model.expr import Expr
 
-Kind: TypeAlias = Literal["bounds", "coverage", "sliding", "folding", "race", "order", "barrier"]
+Kind: TypeAlias = Literal[
+    "bounds", "coverage", "sliding", "folding", "race", "order", "definition", "barrier"
+]
 
 
 @frozen

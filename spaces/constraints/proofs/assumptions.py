@@ -1,0 +1,87 @@
+"""What is known of the sizes of a call before anything of it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from spaces.constraints.proofs.formulas import at_most
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.expr import Const, Expr, Variable, constant
+from spaces.model.loopnest import LoopNest
+from spaces.model.parameters import parameters
+from spaces.model.pipeline import size_variable
+from spaces.model.placement import inward_shifts
+from spaces.model.regions import Box
+from spaces.model.rewrite import variables
+from spaces.model.types import Int32
+
+
+@frozen
+class Assumptions:
+    """Conditions on sizes that a call is refused without.
+
+    Attributes:
+        common: those that say nothing about images.
+        images: for each image those about it.
+    """
+
+    common: tuple[Expr, ...]
+    images: dict[str, tuple[Expr, ...]]
+
+    def about(self, buffer: str) -> tuple[Expr, ...]:
+        """All that bears on an access of ``buffer``."""
+        return (*self.common, *self.images.get(buffer, ()))
+
+
+def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
+    """What may be assumed of sizes: extents and parameters are at least 1, and what the rules
+    require. Of a nest that no rule has seen, it is what its tiles and its regions need: outputs
+    no smaller than the tiles that are shifted into them, and buffers around all that is computed
+    of them or read.
+    """
+    required = _needed(nest) if checked is None else (r.condition for r in checked.requirements)
+    names = {i.name for i in nest.pipeline.images}
+    common = list(_positive(nest))
+    images: dict[str, list[Expr]] = {name: [] for name in names}
+    for condition in required:
+        about = {n.split(".")[0] for n in variables(condition)} & names
+        if isinstance(condition, Const):
+            continue
+        if not about:
+            common.append(condition)
+        for name in about:
+            images[name].append(condition)
+    return Assumptions(tuple(common), {n: tuple(c) for n, c in images.items()})
+
+
+def _positive(nest: LoopNest) -> Iterator[Expr]:
+    one = constant(1, Int32)
+    pipeline = nest.pipeline
+    dimensions = {name: len(pipeline.function(name).args) for name in pipeline.outputs}
+    dimensions |= {i.name: i.dimensions for i in pipeline.images}
+    for buffer, count in dimensions.items():
+        for d in range(count):
+            yield at_most(one, size_variable(buffer, "extent", d))
+    for name in parameters(nest.schedule):
+        yield at_most(one, Variable(Int32, name))
+
+
+def _needed(nest: LoopNest) -> Iterator[Expr]:
+    for name in nest.pipeline.outputs:
+        function = nest.pipeline.function(name)
+        for shift in inward_shifts(function, nest.schedule.of(name)):
+            size = size_variable(name, "extent", function.args.index(shift.dimension))
+            yield at_most(shift.factor, size)
+    for buffer, box in (*nest.outputs.items(), *nest.inputs.items()):
+        yield from _inside(nest, buffer, box)
+
+
+def _inside(nest: LoopNest, buffer: str, box: Box) -> Iterator[Expr]:
+    for d, interval in enumerate(box):
+        low = size_variable(buffer, "min", d)
+        high = low + size_variable(buffer, "extent", d) - 1
+        for a, b in ((low, interval.min), (interval.max, high)):
+            if a is not None and b is not None and not nest.simplify.at_most(a, b):
+                yield at_most(a, b)

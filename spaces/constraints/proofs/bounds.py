@@ -1,0 +1,65 @@
+"""Bounds: every access lies inside what is allocated of its buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.proofs.formulas import all_of, within
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Access, Site, Subject
+from spaces.model.expr import Expr, constant
+from spaces.model.pipeline import size_variable
+from spaces.model.types import Int32
+
+
+def bounds(subject: Subject) -> Iterator[Obligation]:
+    """One obligation for each access of each computation."""
+    for site in subject.sites:
+        for access in (site.write, *site.reads):
+            yield _inside(subject, site, access)
+
+
+def _inside(subject: Subject, site: Site, access: Access) -> Obligation:
+    verb = "writes" if access.is_write else "reads"
+    where = "the buffer" if subject.allocation(access.buffer) is None else "what is allocated"
+    return obligation(
+        subject,
+        "bounds",
+        site,
+        f"{site.name} {verb} {access.written} inside {where} of {access.buffer}.",
+        subject.runs(site, access.buffer),
+        all_of(
+            condition
+            for arg, ends in zip(access.args, extent_of(subject, access.buffer), strict=True)
+            if ends is not None
+            for condition in within(arg, *ends)
+        ),
+        access.buffer,
+        access.args,
+    )
+
+
+def extent_of(subject: Subject, buffer: str) -> tuple[tuple[Expr, Expr] | None, ...]:
+    """The first and last coordinate that there is storage for in each dimension of a buffer; None
+    in a folded dimension, which has a place for every coordinate.
+    """
+    formula = subject.opaque.formula
+    allocation = subject.allocation(buffer)
+    if allocation is not None:
+        sizes = zip(allocation.mins, allocation.extents, allocation.folds, strict=True)
+        return tuple(
+            None if fold is not None else (formula(low), formula(low) + formula(extent) - 1)
+            for low, extent, fold in sizes
+        )
+    pipeline = subject.nest.pipeline
+    if buffer in subject.images:
+        count = pipeline.image(buffer).dimensions
+    else:
+        count = len(pipeline.function(buffer).args)
+    one = constant(1, Int32)
+    ends = []
+    for d in range(count):
+        low = size_variable(buffer, "min", d)
+        ends.append((low, low + size_variable(buffer, "extent", d) - one))
+    return tuple(ends)

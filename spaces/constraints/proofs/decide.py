@@ -1,0 +1,162 @@
+"""Deciding one obligation: by intervals where that suffices, else by the solver in limited time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+
+import z3
+from attrs import define, field
+
+from spaces.constraints.proofs.formulas import conjuncts
+from spaces.constraints.proofs.intervals import Intervals
+from spaces.constraints.proofs.records import (
+    Counterexample,
+    Obligation,
+    Outcome,
+    Proven,
+    Refuted,
+    Unknown,
+)
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr
+from spaces.model.rewrite import variables
+from spaces.model.smt import Term, condition
+
+TIMEOUT_MS = 2000
+"""How long the solver may take for one question."""
+
+SMALL_SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
+"""Limits of sizes that are tried, one after the other, so that counterexamples are small."""
+
+
+def decide(obligation: Obligation, *, timeout_ms: int = TIMEOUT_MS) -> Outcome:
+    """Whether the goal of an obligation follows from its hypotheses.
+
+    ``Refuted`` says that the formula fails, also where the obligation is not ``exact``.
+    """
+    return Decider(timeout_ms).decide(obligation)
+
+
+@define
+class Decider:
+    """Decides obligations, remembering what is known under the hypotheses they share.
+
+    Attributes:
+        timeout_ms: how long the solver may take for one question.
+        solver_seconds: what it has taken so far.
+    """
+
+    timeout_ms: int = TIMEOUT_MS
+    solver_seconds: float = 0.0
+    _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
+
+    def decide(self, obligation: Obligation) -> Outcome:
+        """Whether the goal follows from the hypotheses."""
+        if self._by_intervals(obligation):
+            return Proven("intervals")
+        start = time.perf_counter()
+        outcome = self._solve(obligation)
+        self.solver_seconds += time.perf_counter() - start
+        return outcome
+
+    def _by_intervals(self, obligation: Obligation) -> bool:
+        known = self._intervals.get(obligation.hypotheses)
+        if known is None:
+            known = self._intervals[obligation.hypotheses] = Intervals(obligation.hypotheses)
+        return known.prove(obligation.goal)
+
+    def _solve(self, obligation: Obligation) -> Outcome:
+        solver, values = question(obligation)
+        solver.set("timeout", self.timeout_ms)
+        answer = solver.check()
+        if answer == z3.unsat:
+            return Proven("solver")
+        if answer == z3.unknown:
+            reason = f"The solver gave up within {self.timeout_ms} ms."
+            return Unknown(reason, _hardest(obligation))
+        if obligation.opaque:
+            texts = ", ".join(dict.fromkeys(str(e) for _, e in obligation.opaque))
+            return Unknown("It depends on a value that is known when the pipeline runs.", texts)
+        model = self._small_model(solver, obligation, values)
+        if not _fails(obligation, model):
+            return Unknown("The solver's counterexample does not stand up to arithmetic.")
+        return Refuted(counterexample(obligation, model))
+
+    def _small_model(
+        self, solver: Term, obligation: Obligation, values: Mapping[str, Term]
+    ) -> dict[str, int]:
+        """A model with sizes as small as one of :data:`SMALL_SIZES`, where there is one."""
+        best = _numbers(solver.model(), values)
+        sizes = [n for n in obligation.sizes if n in values]
+        if sizes:
+            solver.set("timeout", max(1, self.timeout_ms // 4))
+        for most in SMALL_SIZES if sizes else ():
+            solver.push()
+            for name in sizes:
+                term = values[name]
+                solver.add(term == 0 if ".min." in name else z3.And(-most <= term, term <= most))
+            found = solver.check() == z3.sat
+            if found:
+                best = _numbers(solver.model(), values)
+            solver.pop()
+            if found:
+                break
+        return best
+
+
+def question(obligation: Obligation) -> tuple[Term, dict[str, Term]]:
+    """A solver that asks for a counterexample, and the terms of all variables by name."""
+    formulas = (*obligation.hypotheses, obligation.goal)
+    names = variables(*formulas, *obligation.coordinate)
+    values = {name: z3.Int(name) for name in names}
+    solver = z3.Solver()
+    for name, term in values.items():
+        if ".extent." in name:
+            solver.add(term >= 1)
+    for hypothesis in obligation.hypotheses:
+        solver.add(condition(hypothesis, values))
+    solver.add(z3.Not(condition(obligation.goal, values)))
+    return solver, values
+
+
+def counterexample(obligation: Obligation, model: Mapping[str, int]) -> Counterexample:
+    """What a model of the variables says about the loop nest."""
+    return Counterexample(
+        sizes={n: model[n] for n in obligation.sizes if n in model},
+        iteration={n: model[n] for n in obligation.iteration if n in model},
+        other={original: model[copy] for copy, original in obligation.other if copy in model},
+        buffer=obligation.buffer,
+        coordinate=tuple(evaluate(c, model) for c in obligation.coordinate),
+    )
+
+
+def _numbers(model: Term, values: Mapping[str, Term]) -> dict[str, int]:
+    return {
+        name: model.eval(term, model_completion=True).as_long() for name, term in values.items()
+    }
+
+
+def _fails(obligation: Obligation, model: Mapping[str, int]) -> bool:
+    """Whether a model satisfies the hypotheses and not the goal, by our own arithmetic."""
+    given = all(evaluate(h, model) for h in obligation.hypotheses)
+    return given and not evaluate(obligation.goal, model)
+
+
+def _hardest(obligation: Obligation) -> str:
+    """The first condition in which unknowns are multiplied or divided by one another."""
+    return next((str(c) for c in _nonlinear(obligation)), "")
+
+
+def _nonlinear(obligation: Obligation) -> Iterator[Expr]:
+    for formula in (obligation.goal, *obligation.hypotheses):
+        for part in conjuncts(formula):
+            stack = [part]
+            while stack:
+                node = stack.pop()
+                stack.extend(node.children)
+                name = getattr(node, "name", "")
+                left_right = [variables(c) for c in node.children]
+                both = len(left_right) == 2 and all(left_right)
+                if (name == "mul" and both) or (name in ("div", "mod") and left_right[1]):
+                    yield node

@@ -1,0 +1,106 @@
+"""Formulas made of other formulas: conjunctions, ranges, and copies for a second iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
+from spaces.model.expr import Const, Expr, Op, Variable, constant
+from spaces.model.rewrite import substitute
+from spaces.model.types import Bool, Int32
+
+TRUE: Expr = constant(True, Bool)
+FALSE: Expr = constant(False, Bool)
+
+
+def all_of(conditions: Iterable[Expr]) -> Expr:
+    """Their conjunction, without those that are literally true."""
+    return reduce(_both, (c for c in conditions if c is not TRUE), TRUE)
+
+
+def any_of(conditions: Iterable[Expr]) -> Expr:
+    """Their disjunction, without those that are literally false."""
+    return reduce(_either, (c for c in conditions if c is not FALSE), FALSE)
+
+
+def _both(a: Expr, b: Expr) -> Expr:
+    return b if a is TRUE else Op(Bool, "and", (a, b))
+
+
+def _either(a: Expr, b: Expr) -> Expr:
+    return b if a is FALSE else Op(Bool, "or", (a, b))
+
+
+def negation(condition: Expr) -> Expr:
+    """That a condition does not hold."""
+    if isinstance(condition, Const):
+        return FALSE if condition.value else TRUE
+    return Op(Bool, "not", (condition,))
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions of which ``condition`` is the conjunction, in order."""
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Op) and node.name == "and":
+            stack.extend(reversed(node.args))
+        else:
+            yield node
+
+
+def within(value: Expr, low: Expr, high: Expr) -> tuple[Expr, Expr]:
+    """``low <= value <= high``."""
+    return at_most(low, value), at_most(value, high)
+
+
+def at_most(a: Expr, b: Expr) -> Expr:
+    """``a <= b``."""
+    return Op(Bool, "le", (a, b))
+
+
+def less(a: Expr, b: Expr) -> Expr:
+    """``a < b``."""
+    return Op(Bool, "lt", (a, b))
+
+
+def equal(a: Expr, b: Expr) -> Expr:
+    """``a == b``; literally true for the same expression."""
+    return TRUE if a is b else Op(Bool, "eq", (a, b))
+
+
+def different(a: Expr, b: Expr) -> Expr:
+    """``a != b``."""
+    return Op(Bool, "ne", (a, b))
+
+
+def precedes(first: tuple[Expr, ...], second: tuple[Expr, ...], or_equal: bool = False) -> Expr:
+    """Lexicographic order of two iterations, the outermost loop first."""
+    result = TRUE if or_equal else FALSE
+    for a, b in zip(reversed(first), reversed(second), strict=True):
+        result = any_of(
+            (less(a, b), all_of((equal(a, b), result)) if result is not FALSE else FALSE)
+        )
+    return result
+
+
+def primed(name: str) -> str:
+    """The name of a variable's copy in a second iteration."""
+    return f"{name}'"
+
+
+class Second:
+    """A copy of some variables: what a second iteration has in their place."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self._values: dict[str, Expr] = {n: Variable(Int32, primed(n)) for n in self.names}
+
+    def __call__(self, expr: Expr) -> Expr:
+        """``expr`` in the second iteration."""
+        return substitute(expr, self._values)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """(copy, original) of each variable."""
+        return tuple((primed(n), n) for n in self.names)

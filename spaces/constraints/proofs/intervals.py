@@ -1,0 +1,248 @@
+"""Cheap arguments: what follows from ranges by the arithmetic of polynomials, without a solver.
+
+``p >= 0`` is shown by a lower limit of the polynomial ``p``, if need be after taking away a
+hypothesis ``q >= 0``, or in both cases of a minimum, a maximum or a selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from spaces.constraints.proofs.formulas import conjuncts
+from spaces.model import functions as fn
+from spaces.model.expr import Const, Expr, Op, Variable
+from spaces.model.polynomial import Polynomial
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Bool, Int32
+
+_Limits: TypeAlias = dict[str, tuple[Expr | None, Expr | None]]
+
+MAX_CASES = 4
+"""How many minima, maxima and selections are taken apart, one inside the cases of another."""
+
+_ONE = Polynomial.of(1)
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+
+
+class Intervals:
+    """What follows from some hypotheses."""
+
+    def __init__(self, hypotheses: Iterable[Expr]) -> None:
+        self.given = tuple(c for h in hypotheses for c in conjuncts(h))
+        self._known = frozenset(self.given)
+        self._simplify = Simplifier()
+        self._facts: list[Polynomial] = []
+        self._congruent: list[tuple[Polynomial, Polynomial]] = []
+        self._unequal: tuple[Expr, Expr] | None = None
+        ranges: _Limits = {}
+        for condition in [c for c in self.given if not self._range(c, ranges)]:
+            self._note(condition)
+
+    def _range(self, condition: Expr, ranges: _Limits) -> bool:
+        """Whether a condition is a limit of one variable, which is then put into ``ranges``."""
+        if not isinstance(condition, Op) or condition.name not in _MIRRORED:
+            return False
+        name, (a, b) = condition.name, self._isolated(condition)
+        for variable, other, order in ((a, b, name), (b, a, _MIRRORED[name])):
+            if isinstance(variable, Variable) and _is_earlier(other, variable, ranges):
+                low, high = ranges.get(variable.name, (None, None))
+                if order in ("ge", "gt"):
+                    bound = other + 1 if order == "gt" else other
+                    low = self._simplify(bound if low is None else fn.max(low, bound))
+                else:
+                    bound = other - 1 if order == "lt" else other
+                    high = self._simplify(bound if high is None else fn.min(high, bound))
+                ranges[variable.name] = (low, high)
+                self._simplify.assume(variable.name, low, high)
+                return True
+        return False
+
+    def _isolated(self, condition: Op) -> tuple[Expr, Expr]:
+        """The sides of a comparison, with a variable alone on one where only numbers are left."""
+        a, b = condition.args
+        if isinstance(a, Variable) or isinstance(b, Variable) or a.type != Int32:
+            return a, b
+        difference = self._polynomial(a) - self._polynomial(b)
+        for variable in difference.atoms if len(difference.terms) <= 2 else ():
+            number = Polynomial.of(variable) - difference
+            if isinstance(variable, Variable) and number.constant is not None:
+                return variable, number.expr()
+            number = Polynomial.of(variable) + difference
+            if isinstance(variable, Variable) and number.constant is not None:
+                return number.expr(), variable
+        return a, b
+
+    def _note(self, condition: Expr) -> None:
+        if not isinstance(condition, Op):
+            return
+        sides = [a for a in condition.args if a.type == Int32]
+        if len(sides) != 2:
+            return
+        a, b = sides
+        if condition.name in _MIRRORED:
+            self._facts.append(self._difference(condition.name, a, b))
+        elif condition.name == "eq":
+            self._facts += [self._difference("le", a, b), self._difference("ge", a, b)]
+            if _is_modulo(a) and _is_modulo(b) and a.children[1] is b.children[1]:
+                apart = self._polynomial(a.children[0]) - self._polynomial(b.children[0])
+                self._congruent.append((apart, self._polynomial(a.children[1])))
+        elif condition.name == "ne" and self._unequal is None:
+            self._unequal = (a, b)
+
+    def _polynomial(self, expr: Expr) -> Polynomial:
+        return self._simplify.polynomial(expr)
+
+    def _difference(self, name: str, a: Expr, b: Expr) -> Polynomial:
+        """What is at least 0 where ``a name b`` holds."""
+        p, q = self._polynomial(a), self._polynomial(b)
+        above = p - q if name in ("ge", "gt") else q - p
+        return above - _ONE if name in ("lt", "gt") else above
+
+    def prove(self, goal: Expr) -> bool:
+        """Whether ``goal`` is shown to follow."""
+        if self._shows(goal):
+            return True
+        if self._unequal is None:
+            return False
+        a, b = self._unequal
+        return (
+            all(
+                Intervals(
+                    (Op(Bool, name, (a, b)), *(h for h in self.given if h is not _ne(a, b)))
+                )._shows(goal)
+                for name in ("lt", "gt")
+            )
+            and _ne(a, b) in self._known
+        )
+
+    def _shows(self, goal: Expr) -> bool:
+        if isinstance(goal, Const):
+            return bool(goal.value)
+        if goal in self._known:
+            return True
+        if not isinstance(goal, Op):
+            return False
+        if goal.name == "and":
+            return all(self._shows(c) for c in conjuncts(goal))
+        if goal.name == "or":
+            return any(self._shows(a) for a in goal.args)
+        if goal.name == "not":
+            return self._excludes(goal.args[0])
+        if goal.args[0].type != Int32:
+            return False
+        return self._compares(goal.name, *goal.args)
+
+    def _excludes(self, condition: Expr) -> bool:
+        if isinstance(condition, Const):
+            return not condition.value
+        if not isinstance(condition, Op):
+            return False
+        if condition.name == "and":
+            return any(self._excludes(c) for c in conjuncts(condition))
+        if condition.name == "or":
+            return all(self._excludes(a) for a in condition.args)
+        if condition.name == "not":
+            return self._shows(condition.args[0])
+        if condition.args[0].type != Int32:
+            return False
+        return self._compares(_OPPOSITE[condition.name], *condition.args)
+
+    def _compares(self, name: str, a: Expr, b: Expr) -> bool:
+        if name == "eq":
+            return self._equal(self._polynomial(a) - self._polynomial(b))
+        if name == "ne":
+            return any(self._at_least_zero(self._difference(n, a, b)) for n in ("lt", "gt"))
+        return self._at_least_zero(self._difference(name, a, b))
+
+    def _equal(self, apart: Polynomial) -> bool:
+        """Whether a difference is 0: as it stands, or because it is a multiple of a number that
+        is larger.
+        """
+        if self._at_least_zero(apart) and self._at_least_zero(apart.scaled(-1)):
+            return True
+        for multiple, modulus in self._congruent:
+            if multiple.terms == apart.terms or multiple.terms == apart.scaled(-1).terms:
+                room = modulus - _ONE
+                if self._at_least_zero(room - apart) and self._at_least_zero(room + apart):
+                    return True
+        return False
+
+    def _at_least_zero(self, p: Polynomial, cases: int = MAX_CASES) -> bool:
+        if self._positive_limit(p):
+            return True
+        if any(self._positive_limit(p - fact) for fact in self._facts):
+            return True
+        if cases == 0:
+            return False
+        for needs_all, alternatives in self._cases(p):
+            holds = (self._at_least_zero(q, cases - 1) for q in alternatives)
+            if all(holds) if needs_all else any(holds):
+                return True
+        return False
+
+    def _positive_limit(self, p: Polynomial) -> bool:
+        low = self._simplify.lower(p)
+        return low is not None and low >= 0
+
+    def _cases(self, p: Polynomial) -> Iterator[tuple[bool, list[Polynomial]]]:
+        """Polynomials in place of ``p``: whether all of them must hold, or one suffices."""
+        for atom in p.atoms:
+            if not isinstance(atom, Op) or atom.name not in ("min", "max", "select", "div"):
+                continue
+            parts = p.split(atom)
+            coefficient = None if parts is None else parts[0].constant
+            if parts is None or coefficient is None:
+                continue
+            if atom.name == "div":
+                yield from self._quotients(p, atom, coefficient)
+                continue
+            values = [self._polynomial(a) for a in atom.args[-2:]]
+            in_place = [v.scaled(coefficient) + parts[1] for v in values]
+            yield atom.name == "select" or (atom.name == "min") == (coefficient > 0), in_place
+
+    def _quotients(
+        self, p: Polynomial, atom: Op, coefficient: int
+    ) -> Iterator[tuple[bool, list[Polynomial]]]:
+        """``a / c - b / c + k >= 0`` because ``a + k * c >= b``."""
+        for other in p.atoms:
+            is_pair = isinstance(other, Op) and other.name == "div" and other is not atom
+            if coefficient <= 0 or not is_pair or other.children[1] is not atom.args[1]:
+                continue
+            divisor = self._polynomial(atom.args[1])
+            rest = p - (Polynomial.of(atom) - Polynomial.of(other)).scaled(coefficient)
+            if rest.constant is None or not self._positive_limit(divisor - _ONE):
+                continue
+            shift = divisor.scaled(rest.constant // coefficient)
+            above = self._polynomial(atom.args[0]) + shift
+            yield True, [above - self._polynomial(other.children[0])]
+
+
+def _is_earlier(other: Expr, variable: Variable, ranges: _Limits) -> bool:
+    """Whether a limit mentions only what is known before the variable: no circles."""
+    mentioned = {n.name for n in _variables(other)}
+    if variable.name in mentioned:
+        return False
+    if variable.name not in ranges:
+        return True
+    names = list(ranges)
+    position = names.index(variable.name)
+    return all(n not in ranges or names.index(n) < position for n in mentioned)
+
+
+def _variables(expr: Expr) -> Iterator[Variable]:
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Variable):
+            yield node
+        stack.extend(node.children)
+
+
+def _is_modulo(expr: Expr) -> bool:
+    return isinstance(expr, Op) and expr.name == "mod"
+
+
+def _ne(a: Expr, b: Expr) -> Expr:
+    return Op(Bool, "ne", (a, b))

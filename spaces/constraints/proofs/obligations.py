@@ -1,0 +1,54 @@
+"""Making obligations: their variables sorted by what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spaces.constraints.proofs.records import Kind, Obligation
+from spaces.constraints.proofs.sites import Access, Site, Subject
+from spaces.model.expr import Expr
+from spaces.model.rewrite import variables
+
+
+def obligation(
+    subject: Subject,
+    kind: Kind,
+    site: Site | tuple[str, int],
+    statement: str,
+    hypotheses: Iterable[Expr],
+    goal: Expr,
+    buffer: str,
+    coordinate: tuple[Expr, ...],
+    exact: bool = True,
+    free: frozenset[str] = frozenset(),
+) -> Obligation:
+    """An obligation about one stage; variables that are neither loops, copies of loops, values
+    nor ``free`` (coordinates) are sizes.
+    """
+    given = tuple(hypotheses)
+    names = variables(*given, goal, *coordinate)
+    given = (*given, *subject.limits(*names))
+    loops, values = subject.loop_names, subject.opaque.meaning
+    bare = {name: name.removesuffix("'") for name in names}
+    func, stage = site if isinstance(site, tuple) else (site.compute.func, site.compute.stage)
+    known = {*loops, *values, *free}
+    return Obligation(
+        kind=kind,
+        func=func,
+        stage=stage,
+        statement=statement,
+        hypotheses=given,
+        goal=goal,
+        buffer=buffer,
+        coordinate=coordinate,
+        sizes=tuple(n for n in names if bare[n] not in known),
+        iteration=tuple(n for n in names if n in loops),
+        other=tuple((n, bare[n]) for n in names if n not in loops and bare[n] in loops),
+        opaque=tuple((n, values[bare[n]]) for n in names if bare[n] in values),
+        exact=exact,
+    )
+
+
+def place_of(access: Access) -> str:
+    """``blur_x(x, y)``, over loop variables."""
+    return f"{access.buffer}({', '.join(map(str, access.args))})"

@@ -1,0 +1,74 @@
+"""Index expressions as formulas: what has no meaning over integers becomes a variable.
+
+A value read from memory, a float and arithmetic that wraps are such; of a value of a narrow
+integer type the limits of the type stay known.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from spaces.constraints.proofs.formulas import at_most, different
+from spaces.model.expr import (
+    ARITHMETIC,
+    COMPARISONS,
+    LOGIC,
+    Cast,
+    Const,
+    Expr,
+    Op,
+    Variable,
+    constant,
+)
+from spaces.model.types import Bool, Int32
+
+
+@define
+class Opaque:
+    """A table of the expressions that have become variables, and what is known of these."""
+
+    meaning: dict[str, Expr] = field(factory=dict)
+    limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
+    _done: dict[Expr, Expr] = field(factory=dict)
+
+    def formula(self, expr: Expr) -> Expr:
+        """``expr``, an int32 or boolean expression, as a formula."""
+        if expr not in self._done:
+            self._done[expr] = self._formula(expr)
+        return self._done[expr]
+
+    def _formula(self, node: Expr) -> Expr:
+        if isinstance(node, Const) and node.type in (Int32, Bool):
+            return node
+        if isinstance(node, Variable) and node.type == Int32:
+            return node
+        if isinstance(node, Op) and self._is_plain(node):
+            return node.with_children(tuple(self.formula(a) for a in node.args))
+        if isinstance(node, Cast) and node.type == Int32:
+            inner = node.value
+            if isinstance(inner, Op) and inner.name == "abs" and inner.args[0].type == Int32:
+                return Op(Int32, "abs", (self.formula(inner.args[0]),))
+            if inner.type.is_bool:
+                one, zero = constant(1, Int32), constant(0, Int32)
+                return Op(Int32, "select", (self.formula(inner), one, zero))
+        return self._variable(node)
+
+    @staticmethod
+    def _is_plain(node: Op) -> bool:
+        if node.name in LOGIC:
+            return True
+        if node.name in COMPARISONS:
+            return all(a.type == Int32 for a in node.args)
+        return node.type == Int32 and node.name in (*ARITHMETIC, "select")
+
+    def _variable(self, node: Expr) -> Expr:
+        name = f"value.{len(self.meaning)}"
+        self.meaning[name] = node
+        variable = Variable(Int32, name)
+        if node.type.is_bool:
+            return different(variable, constant(0, Int32))
+        source = node.value.type if isinstance(node, Cast) else node.type
+        if not source.is_float and source.bits <= 16:
+            low, high = constant(source.min_value, Int32), constant(source.max_value, Int32)
+            self.limits[name] = (at_most(low, variable), at_most(variable, high))
+        return variable

@@ -1,0 +1,185 @@
+"""Where each computation of a loop nest stands, and what it reads and writes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from attrs import define, field, frozen
+
+from spaces.constraints.proofs.assumptions import Assumptions
+from spaces.constraints.proofs.formulas import Second, within
+from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.rules.phrases import stage_name
+from spaces.model.expr import Call, Expr, constant, walk
+from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Int32
+
+
+@frozen
+class Step:
+    """One node of a path through the tree: child ``index`` of the one before."""
+
+    index: int
+    node: Node
+
+
+Path = tuple[Step, ...]
+
+
+@frozen
+class Access:
+    """``site`` reads or writes ``buffer`` at ``args``, as formulas."""
+
+    site: Site
+    buffer: str
+    args: tuple[Expr, ...]
+    is_write: bool
+    written: str
+    """The place as the algorithm writes it, for statements."""
+
+
+@frozen(eq=False, slots=False)
+class Site:
+    """One computation and the nodes around it, outermost first; itself the last.
+
+    ``opaque`` turns index expressions into formulas.
+    """
+
+    path: Path
+    opaque: Opaque
+
+    @property
+    def compute(self) -> Compute:
+        """What is computed."""
+        node = self.path[-1].node
+        assert isinstance(node, Compute)
+        return node
+
+    @property
+    def name(self) -> str:
+        """The stage, as a schedule names it."""
+        return stage_name(self.compute.func, self.compute.stage)
+
+    @cached_property
+    def loops(self) -> tuple[LoopVar, ...]:
+        """All loops around it, outermost first."""
+        return loops_of(self.path)
+
+    @cached_property
+    def guards(self) -> tuple[Expr, ...]:
+        """The conditions under which it runs."""
+        return tuple(self.opaque.formula(g.condition) for g in self.compute.guards)
+
+    @cached_property
+    def write(self) -> Access:
+        """What it writes."""
+        args = tuple(self.opaque.formula(a) for a in self.compute.args)
+        return Access(self, self.compute.func, args, True, f"{self.compute.func}")
+
+    @cached_property
+    def reads(self) -> tuple[Access, ...]:
+        """What it reads, each place once: in its value, its coordinates and its loops' bounds."""
+        compute = self.compute
+        own = [p.node for p in self.path if isinstance(p.node, Loop)]
+        bounds = [e for n in own if n.var.func == compute.func for e in (n.var.min, n.var.extent)]
+        guards = [g.condition for g in compute.guards]
+        calls = [
+            n for n in walk(compute.value, *compute.args, *bounds, *guards) if isinstance(n, Call)
+        ]
+        return tuple(
+            Access(self, c.target, tuple(self.opaque.formula(a) for a in c.args), False, str(c))
+            for c in calls
+        )
+
+
+def loops_of(path: Path) -> tuple[LoopVar, ...]:
+    """The loops along a path, outermost first."""
+    return tuple(step.node.var for step in path if isinstance(step.node, Loop))
+
+
+def all_paths(nodes: tuple[Node, ...], above: Path = ()) -> Iterator[Path]:
+    """The path to every node of a tree, parents before children."""
+    for index, node in enumerate(nodes):
+        path = (*above, Step(index, node))
+        yield path
+        if not isinstance(node, Compute):
+            yield from all_paths(node.body, path)
+
+
+@define(slots=False)
+class Subject:
+    """A loop nest as the obligations read it: its computations, allocations and productions by
+    Func, and what is known of sizes.
+    """
+
+    nest: LoopNest
+    known: Assumptions
+    opaque: Opaque = field(factory=Opaque)
+    sites: tuple[Site, ...] = field(init=False)
+    allocations: dict[str, Path] = field(init=False, factory=dict)
+    productions: dict[str, Path] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        sites = []
+        for path in all_paths(self.nest.body):
+            node = path[-1].node
+            if isinstance(node, Compute):
+                sites.append(Site(path, self.opaque))
+            elif isinstance(node, Allocate):
+                self.allocations[node.func] = path
+            elif isinstance(node, Produce):
+                self.productions[node.func] = path
+        self.sites = tuple(sites)
+
+    @cached_property
+    def images(self) -> frozenset[str]:
+        """Names of the images."""
+        return frozenset(i.name for i in self.nest.pipeline.images)
+
+    @cached_property
+    def loop_names(self) -> frozenset[str]:
+        """The variables of all loops."""
+        paths = all_paths(self.nest.body)
+        return frozenset(p[-1].node.var.var.name for p in paths if isinstance(p[-1].node, Loop))
+
+    def of(self, func: str) -> tuple[Site, ...]:
+        """The computations of one Func, stage by stage."""
+        return tuple(s for s in self.sites if s.compute.func == func)
+
+    def allocation(self, func: str) -> Allocate | None:
+        """What is allocated for a Func; None for images and outputs."""
+        node = self.allocations[func][-1].node if func in self.allocations else None
+        return node if isinstance(node, Allocate) else None
+
+    def between(self, func: str) -> tuple[LoopVar, ...]:
+        """The loops around the production of a Func that are inside its storage."""
+        path = self.productions[func]
+        outer = len(loops_of(self.allocations[func])) if func in self.allocations else 0
+        return loops_of(path)[outer:]
+
+    def ranges(self, loops: tuple[LoopVar, ...]) -> tuple[Expr, ...]:
+        """That each loop variable lies in its range, outermost first."""
+        return tuple(c for loop in loops for c in self.range(loop))
+
+    def range(self, loop: LoopVar) -> tuple[Expr, ...]:
+        """That the variable of one loop lies in its range."""
+        low, extent = self.opaque.formula(loop.min), self.opaque.formula(loop.extent)
+        last = low + extent - 1
+        if low is constant(0, Int32):
+            last = extent - 1
+        return within(loop.var, low, last)
+
+    def runs(self, site: Site, buffer: str = "") -> tuple[Expr, ...]:
+        """What holds when a computation runs and accesses ``buffer``."""
+        return (*self.known.about(buffer), *self.ranges(site.loops), *site.guards)
+
+    def limits(self, *names: str) -> tuple[Expr, ...]:
+        """What is known of those variables that are opaque, or copies of such."""
+        found: list[Expr] = []
+        for name in names:
+            bare = name.removesuffix("'")
+            limits = self.opaque.limits.get(bare, ())
+            found += limits if name == bare else map(Second([bare]), limits)
+        return tuple(found)
