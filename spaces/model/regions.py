@@ -193,7 +193,10 @@ class Ranges:
         return UNBOUNDED
 
     def _mod(self, a: Interval, b: Interval) -> Interval:
-        if b.max is None or b.max.type.is_float or not self._is_positive(b.max):
+        if b.min is None or b.max is None or b.max.type.is_float:
+            return UNBOUNDED
+        # A remainder may be as large as the magnitude of a negative divisor, less one.
+        if not (self._is_nonnegative(b.min) and self._is_positive(b.max)):
             return UNBOUNDED
         if a.min is not None and a.max is not None and b.is_point:
             first, last = self.simplify(a.min / b.max), self.simplify(a.max / b.max)

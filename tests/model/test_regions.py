@@ -12,7 +12,7 @@ from spaces.model.expr import Call, Cast, Expr, Variable, cast, constant
 from spaces.model.regions import Interval, Ranges
 from spaces.model.simplify import Simplifier
 from spaces.model.smt import condition, term
-from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.types import Float32, Int32, Int64, UInt8
 
 X, Y, W = Variable(Int32, "x"), Variable(Int32, "y"), Variable(Int32, "w")
 
@@ -90,6 +90,58 @@ def test_other_coordinates_lie_inside_their_bounds(expr: Expr, box: tuple[int, .
     least, most = exact(expr, box)
     assert low <= least
     assert most <= high
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from([X, Y, W]) | st.integers(-4, 4).map(lambda n: constant(n, Int32)),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a + b, inner, inner),
+        st.builds(lambda a, b: a - b, inner, inner),
+        st.builds(lambda a, b: a * b, inner, inner),
+        st.builds(lambda a, b: a / b, inner, inner),
+        st.builds(lambda a, b: a % b, inner, inner),
+        st.builds(fn.min, inner, inner),
+        st.builds(fn.max, inner, inner),
+        st.builds(lambda a, b, c: fn.select(a < b, b, c), inner, inner, inner),
+        st.builds(lambda a: cast(Int32, fn.abs(a)), inner),
+        st.builds(lambda a: cast(Int32, cast(UInt8, a)), inner),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=600)
+@given(EXPRESSIONS, BOX)
+def test_every_value_in_the_box_lies_inside_the_bounds(expr: Expr, box: tuple[int, ...]) -> None:
+    x0, xn, y0, yn, w = box
+    ranges = {
+        "x": Interval(constant(x0, Int32), constant(x0 + xn, Int32)),
+        "y": Interval(constant(y0, Int32), constant(y0 + yn, Int32)),
+    }
+    found = Ranges(Simplifier(), ranges).of(expr)
+    low = None if found.min is None else evaluate(found.min, {"w": w})
+    high = None if found.max is None else evaluate(found.max, {"w": w})
+    for x in range(x0, x0 + xn + 1):
+        for y in range(y0, y0 + yn + 1):
+            value = evaluate(expr, {"x": x, "y": y, "w": w})
+            assert low is None or low <= value
+            assert high is None or value <= high
+
+
+def test_clamps_limit_one_side_of_an_unlimited_value() -> None:
+    anything = Call(Int32, "image", (X, Y))
+    analysis = Ranges(Simplifier(), {})
+    raised, lowered = analysis.of(fn.max(anything, 3)), analysis.of(fn.min(anything, 3))
+    assert (str(raised.min), raised.max) == ("3", None)
+    assert (lowered.min, str(lowered.max)) == (None, "3")
+
+
+def test_casts_to_types_that_do_not_hold_all_values_wrap() -> None:
+    ranges = {"x": Interval(constant(200, Int32), constant(300, Int32))}
+    narrow = Ranges(Simplifier(), ranges).of(cast(UInt8, X))
+    assert (str(narrow.min), str(narrow.max)) == ("0", "255")
+    large = fn.select(X < 250, constant(2**31 + 7, Int64), constant(0, Int64))
+    assert not Ranges(Simplifier(), ranges).of(cast(Int32, large)).is_bounded
 
 
 def test_the_example_of_the_toy_paper() -> None:
