@@ -1,0 +1,87 @@
+"""Values of expressions, one at a time: Python integers, and NumPy scalars for floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from backend.program import Load
+from backend.reference.arithmetic import OPERATORS, convert
+from spaces.model.algebra import INTEGERS
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.types import Type
+
+Lookup: TypeAlias = Callable[[str], Any]
+"""The value of a variable."""
+
+Access: TypeAlias = Callable[[str, tuple[int, ...], Type], Any]
+"""The value of a buffer, Func or image at a coordinate."""
+
+_Step: TypeAlias = tuple[Callable[[Lookup, Access, list[Any]], Any], tuple[int, ...]]
+
+
+class Formula:
+    """An expression prepared to be evaluated many times; what it shares is computed once."""
+
+    def __init__(self, root: Expr) -> None:
+        nodes = tuple(walk(root))
+        places = {node: number for number, node in enumerate(nodes)}
+        self.cost = len(nodes)
+        """Nodes: a measure of the work of one evaluation."""
+        self._steps: list[_Step] = [
+            (_evaluator(node), tuple(places[child] for child in node.children)) for node in nodes
+        ]
+
+    def value(self, lookup: Lookup, access: Access) -> Any:
+        """The value where ``lookup`` gives variables and ``access`` what is read."""
+        done: list[Any] = []
+        for step, operands in self._steps:
+            done.append(step(lookup, access, [done[i] for i in operands]))
+        return done[-1]
+
+
+def stored(type: Type, value: Any) -> Any:
+    """A value of a NumPy array as values are here: an int, or a NumPy scalar for floats."""
+    return type.dtype.type(value) if type.is_float else int(value)
+
+
+def _evaluator(node: Expr) -> Callable[[Lookup, Access, list[Any]], Any]:
+    match node:
+        case Const(type=type, value=value):
+            literal = stored(type, value)
+            return lambda lookup, access, operands: literal
+        case Variable(name=name):
+            return lambda lookup, access, operands: lookup(name)
+        case Call(target=name, type=type):
+            return lambda lookup, access, operands: access(name, tuple(operands), type)
+        case Load(buffer=name, type=type):
+            return lambda lookup, access, operands: access(name, tuple(operands), type)
+        case Cast(type=type, value=value):
+            made = _conversion(value.type, type)
+            return lambda lookup, access, operands: made(operands[0])
+        case Op(name="select"):
+            return lambda lookup, access, operands: operands[1] if operands[0] else operands[2]
+        case Op(type=type, name=name, args=args):
+            apply = _operator(type, name, args[0].type.is_float)
+            return lambda lookup, access, operands: apply(*operands)
+    raise TypeError(f"`{node}` has no value outside of vectors.")
+
+
+def _operator(type: Type, name: str, on_floats: bool) -> Callable[..., Any]:
+    if not on_floats:
+        whole = INTEGERS.operators[name]
+        return lambda *operands: type.wrap(int(whole(*operands)))
+    apply = OPERATORS[name]
+    if type.is_float:
+        return lambda *operands: type.dtype.type(apply(*operands))
+    return lambda *operands: int(apply(*operands))
+
+
+def _conversion(source: Type, target: Type) -> Callable[[Any], Any]:
+    if target.is_float:
+        return lambda value: target.dtype.type(value)
+    if source.is_float:
+        return lambda value: int(convert(target, np.asarray(value)))
+    return target.wrap

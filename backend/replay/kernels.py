@@ -1,0 +1,149 @@
+"""The steps of a GPU program: the host's in order, the blocks of a launch concurrently, and the
+threads of a block from barrier to barrier.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from attrs import define
+
+from backend.gpu_program import (
+    BLOCK,
+    THREAD,
+    DeviceFunction,
+    GlobalArray,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+    Sequence,
+)
+from backend.program import Barrier
+from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
+from backend.replay.memory import Finding, Storage
+from backend.replay.orders import Steps, scheduled
+from backend.replay.report import Mistake
+
+
+def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
+    """The steps of the host and of all that it launches."""
+    match node:
+        case Sequence(body=body):
+            for part in body:
+                yield from host_steps(machine, part, frame)
+        case HostLoop(var=var, body=inside):
+            low, extent = machine.value(node.min, frame), machine.value(node.extent, frame)
+            for i in range(low, low + extent):
+                frame.loops[var.name] = i
+                yield from host_steps(machine, inside, frame)
+        case HostIf(condition=condition, body=inside):
+            if machine.value(condition, frame):
+                yield from host_steps(machine, inside, frame)
+        case GlobalArray(buffer=name, type=type, body=inside):
+            elements = machine.value(node.elements, frame)
+            frame.buffers[name] = Storage(name, type, ((0, elements),), (None,))
+            yield from host_steps(machine, inside, frame)
+            del frame.buffers[name]
+        case Launch(kernel=kernel):
+            yield from _launch(machine, kernel, frame)
+        case HostPart(body=statement):
+            yield from machine.run(statement, frame)
+
+
+def _launch(machine: Machine, kernel: DeviceFunction, frame: Frame) -> Steps:
+    x, y, z = (machine.value(extent, frame) for extent in kernel.grid)
+    threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
+    if x * y * z * threads > MOST_WORK:
+        raise TooMuchWorkError
+    blocks = [
+        (dict(zip((v.name for v in BLOCK), place[::-1], strict=True)), f"block {place[::-1]}")
+        for place in itertools.product(range(z), range(y), range(x))
+    ]
+
+    def block(task: Frame) -> Steps:
+        return _Block(machine, kernel, task).steps()
+
+    yield from machine.concurrently(blocks, block, frame)
+
+
+@define
+class _Thread:
+    """One thread of a block.
+
+    Attributes:
+        waits: the barrier it has come to, or None where it has not come to one.
+        is_done: whether it has come to its end.
+    """
+
+    frame: Frame
+    steps: Steps
+    waits: Barrier | None = None
+    is_done: bool = False
+
+    def to_barrier(self) -> Steps:
+        """The steps until the next barrier, or the end."""
+        self.waits = None
+        for step in self.steps:
+            if step is not None:
+                self.waits = step
+                return
+            yield None
+        self.is_done = True
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Which barrier it waits at, and in which round of the loops around."""
+        own = {v.name for v in THREAD}
+        rounds = {name: i for name, i in self.frame.loops.items() if name not in own}
+        return id(self.waits), rounds
+
+
+@define
+class _Block:
+    """The threads of one block and what they share."""
+
+    machine: Machine
+    kernel: DeviceFunction
+    frame: Frame
+
+    def steps(self) -> Steps:
+        for array in self.kernel.shared:
+            storage = Storage(array.buffer, array.type, ((0, array.elements),), (None,))
+            self.frame.buffers[array.buffer] = storage
+        threads = self._threads()
+        while threads:
+            self._begin_interval(threads)
+            yield from scheduled([t.to_barrier() for t in threads], self.machine.order)
+            self._check(threads)
+            threads = [t for t in threads if not t.is_done]
+
+    def _threads(self) -> list[_Thread]:
+        x, y, z = self.kernel.block
+        threads = []
+        for place in itertools.product(range(z), range(y), range(x)):
+            names = dict(zip((v.name for v in THREAD), place[::-1], strict=True))
+            frame = self.frame.task(0, names, f"thread {place[::-1]}")
+            threads.append(_Thread(frame, self.machine.run(self.kernel.body, frame)))
+        return threads
+
+    def _begin_interval(self, threads: list[_Thread]) -> None:
+        """What follows a barrier is concurrent with nothing before it."""
+        interval = self.machine.next_loop()
+        for thread in threads:
+            *outer, (_, words) = thread.frame.path
+            thread.frame.path = (*outer, (interval, words))
+
+    def _check(self, threads: list[_Thread]) -> None:
+        """All threads must have come to one barrier, or all to the end."""
+        waiting = [t for t in threads if not t.is_done]
+        if not waiting:
+            return
+        parted = next((t for t in threads if t.is_done or t.place != waiting[0].place), None)
+        if parted is None:
+            return
+        where = "ends without it" if parted.is_done else "waits at another one"
+        detail = f"{parted.frame.path[-1][1]} {where}"
+        finding = Finding(Mistake.DIVERGED, detail)
+        self.machine.report("barrier", self.kernel.name, (), finding, waiting[0].frame)

@@ -1,0 +1,192 @@
+"""Runs the statements of a loop program one by one, and tells of accesses that are wrong.
+
+Concurrent iterations are tasks of their own, each with its loop variables and what it allocates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store
+from backend.replay.formulas import Formula
+from backend.replay.memory import Finding, Path, Picture, Storage
+from backend.replay.orders import Order, Steps, in_turns, scheduled
+from backend.replay.report import Access, Coordinate, Fault
+from spaces.model.expr import Expr
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Type
+
+MOST_WORK = 4_000_000
+"""Nodes of expressions that are evaluated in one order: some seconds."""
+
+_ALIKE = 2
+"""Faults of one kind, at one buffer, that are told."""
+
+_IN_ORDER = (LoopKind.SERIAL, LoopKind.UNROLLED)
+
+
+class TooMuchWorkError(Exception):
+    """A run would take too long."""
+
+
+@define
+class Frame:
+    """What a task sees: its loop variables, the buffers, and the concurrent iterations it is in."""
+
+    loops: dict[str, int]
+    buffers: dict[str, Picture | Storage]
+    path: Path = ()
+
+    def task(self, loop: int, variables: Mapping[str, int], iteration: str) -> Frame:
+        """The view of one iteration of a concurrent loop."""
+        path = (*self.path, (loop, iteration))
+        return Frame({**self.loops, **variables}, dict(self.buffers), path)
+
+
+@define
+class Machine:
+    """One run.
+
+    Attributes:
+        constants: sizes, strides and parameters.
+        order: how concurrent iterations take turns.
+        faults: what went wrong so far.
+    """
+
+    constants: Mapping[str, Any]
+    order: Order
+    faults: list[Fault] = field(factory=list)
+    _formulas: dict[Expr, Formula] = field(factory=dict)
+    _work: int = 0
+    _loops: int = 0
+
+    def run(self, statement: Statement, frame: Frame) -> Steps:
+        """The steps of a statement."""
+        match statement:
+            case Block(body=body):
+                for inner in body:
+                    yield from self.run(inner, frame)
+            case For():
+                yield from self._loop(statement, frame)
+            case If(condition=condition, otherwise=otherwise):
+                if self.value(condition, frame):
+                    yield from self.run(statement.body, frame)
+                elif otherwise is not None:
+                    yield from self.run(otherwise, frame)
+            case Allocate(buffer=name):
+                hidden = frame.buffers.get(name)
+                frame.buffers[name] = self.storage(statement, frame)
+                yield from self.run(statement.body, frame)
+                del frame.buffers[name]
+                if hidden is not None:
+                    frame.buffers[name] = hidden
+            case Provide(func=name, args=args, value=value):
+                yield from self._write(name, args, value, frame)
+            case Store(buffer=name, index=index, value=value):
+                yield from self._write(name, (index,), value, frame)
+            case Barrier():
+                yield statement
+            case _:
+                raise TypeError(f"{type(statement).__name__} is not a statement of a replay.")
+
+    def value(self, expr: Expr, frame: Frame) -> Any:
+        """The value of an expression, with its reads checked.
+
+        Raises:
+            TooMuchWorkError: the run has taken long enough.
+        """
+        formula = self._formulas.get(expr)
+        if formula is None:
+            formula = self._formulas[expr] = Formula(expr)
+        self._work += formula.cost
+        if self._work > MOST_WORK:
+            raise TooMuchWorkError
+
+        def lookup(name: str) -> Any:
+            return frame.loops[name] if name in frame.loops else self.constants[name]
+
+        def access(name: str, at: Coordinate, type: Type) -> Any:
+            value, finding = frame.buffers[name].read(at, frame.path)
+            if finding is not None:
+                self.report("read", name, at, finding, frame, value)
+            return value
+
+        return formula.value(lookup, access)
+
+    def concurrently(
+        self,
+        tasks: Iterable[tuple[Mapping[str, int], str]],
+        body: Callable[[Frame], Steps],
+        frame: Frame,
+    ) -> Steps:
+        """The steps of ``body`` in concurrent iterations, each given by its variables and in
+        words.
+        """
+        loop = self.next_loop()
+        frames = [frame.task(loop, variables, words) for variables, words in tasks]
+        yield from scheduled([body(each) for each in frames], self.order)
+
+    def next_loop(self) -> int:
+        """A number for one execution of a concurrent loop."""
+        self._loops += 1
+        return self._loops
+
+    def storage(self, node: Allocate, frame: Frame) -> Storage:
+        """The memory that an allocation stands for."""
+        if not node.extents:  # flat, or of a Func without dimensions
+            elements = self.value(node.elements, frame)
+            return Storage(node.buffer, node.type, ((0, elements),), (None,))
+        mins = [self.value(e, frame) for e in node.mins]
+        extents = [self.value(e, frame) for e in node.extents]
+        folds = [None if e is None else self.value(e, frame) for e in node.folds]
+        return Storage(node.buffer, node.type, tuple(zip(mins, extents, strict=True)), folds)
+
+    def report(
+        self,
+        access: Access,
+        buffer: str,
+        at: Coordinate,
+        finding: Finding,
+        frame: Frame,
+        obtained: Any = None,
+    ) -> None:
+        """Note what is wrong, unless enough like it is known."""
+        kind = (finding.mistake, access, buffer)
+        if sum((f.mistake, f.access, f.buffer) == kind for f in self.faults) < _ALIKE:
+            iteration = dict(frame.loops)
+            self.faults.append(
+                Fault(finding.mistake, access, buffer, at, iteration, finding.detail, obtained)
+            )
+
+    def _loop(self, loop: For, frame: Frame) -> Steps:
+        name = loop.var.name
+        low, extent = self.value(loop.min, frame), self.value(loop.extent, frame)
+        iterations = range(low, low + extent)
+        if loop.kind in _IN_ORDER:
+            for i in iterations:
+                frame.loops[name] = i
+                yield from self.run(loop.body, frame)
+            frame.loops.pop(name, None)
+            return
+        if extent > MOST_WORK:
+            raise TooMuchWorkError
+        if loop.kind is LoopKind.VECTORIZED:
+            lanes = [
+                Frame({**frame.loops, name: i}, dict(frame.buffers), frame.path) for i in iterations
+            ]
+            yield from in_turns([self.run(loop.body, lane) for lane in lanes])
+            return
+        tasks = [({name: i}, f"{name} = {i}") for i in iterations]
+        yield from self.concurrently(tasks, lambda task: self.run(loop.body, task), frame)
+
+    def _write(self, name: str, args: tuple[Expr, ...], value: Expr, frame: Frame) -> Steps:
+        at = tuple(self.value(a, frame) for a in args)
+        new = self.value(value, frame)
+        yield None
+        finding = frame.buffers[name].write(at, new, frame.path)
+        if finding is not None:
+            self.report("write", name, at, finding, frame, new)
+        yield None

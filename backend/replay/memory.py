@@ -1,0 +1,169 @@
+"""Buffers that know who wrote what: a place remembers its coordinate, its writer, its readers."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from attrs import define, field, frozen
+
+from backend.arguments import Array, Range
+from backend.replay.formulas import stored
+from backend.replay.report import Coordinate, Mistake
+from spaces.model.types import Type
+
+Path: TypeAlias = tuple[tuple[int, str], ...]
+"""The concurrent iterations that a task is in, outermost first: the number of the loop's execution,
+and which iteration it is, in words. What a barrier separates is in different executions."""
+
+
+def concurrent(a: Path, b: Path) -> bool:
+    """Whether nothing orders what happens in ``a`` and in ``b``."""
+    for (loop, iteration), (other_loop, other_iteration) in zip(a, b, strict=False):
+        if loop != other_loop:
+            return False
+        if iteration != other_iteration:
+            return True
+    return False
+
+
+@frozen
+class Finding:
+    """What is wrong with an access."""
+
+    mistake: Mistake
+    detail: str
+
+
+@define
+class _Cell:
+    owner: Coordinate
+    value: Any
+    writer: Path
+    readers: dict[Path, None] = field(factory=dict)
+
+
+@define
+class Picture:
+    """An image of the caller, which nobody writes. ``ranges`` are (min, extent) by dimension."""
+
+    name: str
+    type: Type
+    ranges: Sequence[Range]
+    array: Array
+
+    def write(self, at: Coordinate, value: Any, path: Path) -> Finding | None:
+        """An image is never written."""
+        return Finding(Mistake.OUTSIDE, "it is an image, which is read only")
+
+    def read(self, at: Coordinate, path: Path) -> tuple[Any, Finding | None]:
+        """The value at a coordinate; outside of the image, a value that nobody can expect."""
+        outside = _outside(at, self.ranges)
+        if outside is not None:
+            return rubbish(self.name, at, self.type), Finding(Mistake.OUTSIDE, outside)
+        place = tuple(x - low for x, (low, _) in zip(at, self.ranges, strict=True))
+        return stored(self.type, self.array[tuple(reversed(place))]), None
+
+
+@define
+class Storage:
+    """Memory that a program writes.
+
+    ``ranges`` are (min, extent) by dimension, innermost first; a dimension with a fold counts
+    modulo it.
+    """
+
+    name: str
+    type: Type
+    ranges: Sequence[Range]
+    folds: Sequence[int | None]
+    cells: dict[Coordinate, _Cell] = field(factory=dict)
+
+    def read(self, at: Coordinate, path: Path) -> tuple[Any, Finding | None]:
+        """The value there, and what is wrong with reading it."""
+        place, outside = self._place(at)
+        if outside is not None:
+            return rubbish(self.name, at, self.type), Finding(Mistake.OUTSIDE, outside)
+        cell = self.cells.get(place)
+        if cell is None:
+            detail = "nothing was computed there before"
+            return rubbish(self.name, at, self.type), Finding(Mistake.UNWRITTEN, detail)
+        finding = None
+        if concurrent(cell.writer, path):
+            detail = f"an iteration that may run at the same time writes it ({_told(cell.writer)})"
+            finding = Finding(Mistake.RACE, detail)
+        elif cell.owner != at:
+            owner = ", ".join(map(str, cell.owner))
+            detail = f"its place holds {self.name}({owner}), written into it since"
+            finding = Finding(Mistake.OVERWRITTEN, detail)
+        cell.readers[path] = None
+        return cell.value, finding
+
+    def write(self, at: Coordinate, value: Any, path: Path) -> Finding | None:
+        """Store a value; what is wrong with that. Outside of the allocation it is lost."""
+        place, outside = self._place(at)
+        if outside is not None:
+            return Finding(Mistake.OUTSIDE, outside)
+        before = self.cells.get(place)
+        self.cells[place] = _Cell(at, value, path)
+        if before is None or same(before.value, value):
+            return None
+        if concurrent(before.writer, path):
+            detail = (
+                f"an iteration that may run at the same time writes {before.value} to its place "
+                f"({_told(before.writer)})"
+            )
+            return Finding(Mistake.RACE, detail)
+        for reader in before.readers:
+            if concurrent(reader, path):
+                detail = (
+                    "an iteration that may run at the same time reads the value before "
+                    f"({_told(reader)})"
+                )
+                return Finding(Mistake.RACE, detail)
+        return None
+
+    def _place(self, at: Coordinate) -> tuple[Coordinate, str | None]:
+        """Where a coordinate lies; or why it lies nowhere."""
+        at = at or (0,)
+        folded = tuple(
+            x if fold is None else x % fold if fold > 0 else 0
+            for x, fold in zip(at, self.folds, strict=True)
+        )
+        ranges = [
+            (0, max(fold, 0)) if fold is not None else plain
+            for plain, fold in zip(self.ranges, self.folds, strict=True)
+        ]
+        return folded, _outside(folded, ranges)
+
+
+def _outside(at: Coordinate, ranges: Sequence[Range]) -> str | None:
+    for d, (x, (low, extent)) in enumerate(zip(at, ranges, strict=True)):
+        if not low <= x < low + extent:
+            limits = f"{low} .. {low + extent - 1}" if extent > 0 else "nothing"
+            return f"dimension {d} holds {limits}"
+    return None
+
+
+def _told(path: Path) -> str:
+    return ", ".join(iteration for _, iteration in path)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values have the same bits for the purposes of a program: NaN equals NaN."""
+    return bool(a == b) or (a != a and b != b)
+
+
+def rubbish(name: str, at: Coordinate, type: Type) -> Any:
+    """What memory holds that nobody wrote: the same in every run, and nothing sensible."""
+    number = zlib.crc32(f"{name}{at}".encode())
+    if type.is_float:
+        return type.dtype.type(1e6 + number % 1_000_003)
+    return type.wrap(number)
+
+
+def count(ranges: Sequence[Range]) -> int:
+    """The elements of a buffer."""
+    return math.prod(max(0, extent) for _, extent in ranges)

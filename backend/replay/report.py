@@ -1,0 +1,131 @@
+"""What a replay tells: accesses that went wrong, and outputs that are not the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+Number: TypeAlias = int | float
+"""An element of a buffer; a boolean is 0 or 1."""
+
+Access: TypeAlias = Literal["read", "write", "barrier"]
+"""What a statement does at a place: a barrier is waited at."""
+
+Coordinate: TypeAlias = tuple[int, ...]
+"""Innermost first; in the flat memory of a kernel, the one index."""
+
+
+class Mistake(StrEnum):
+    """How an access can be wrong."""
+
+    OUTSIDE = "outside of its allocation"
+    UNWRITTEN = "never computed"
+    OVERWRITTEN = "overwritten"
+    RACE = "race"
+    DIVERGED = "divergent barrier"
+
+
+@frozen
+class Fault:
+    """An access that a correct program does not make.
+
+    Attributes:
+        mistake: what is wrong with it.
+        access: what it does.
+        buffer: the Func or image that is accessed; the kernel, for a barrier.
+        coordinate: where, innermost first; in a kernel the one flat index.
+        iteration: the loop variables, by name, outermost first.
+        detail: a clause on what was found there instead.
+        obtained: the value read or written.
+        expected: the value that the reference has there, or None where it is not known.
+        order: the order in which concurrent iterations ran; empty where there are none.
+    """
+
+    mistake: Mistake
+    access: Access
+    buffer: str
+    coordinate: Coordinate
+    iteration: Mapping[str, int]
+    detail: str
+    obtained: Number | None = None
+    expected: Number | None = None
+    order: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.buffer}({', '.join(map(str, self.coordinate))})"
+        if self.mistake is Mistake.DIVERGED:
+            place = f"a barrier of {self.buffer}"
+        verb = {"read": "is read", "write": "is written", "barrier": "is reached"}[self.access]
+        where = ", ".join(f"{name} = {value}" for name, value in self.iteration.items())
+        text = f"{place} {verb}" + (f" at {where}" if where else "") + f", but {self.detail}"
+        if self.access == "read" and self.obtained is not None:
+            text += f": {self.obtained} is obtained"
+            text += "" if self.expected is None else f", {self.expected} expected"
+        return f"{text}{_in_order(self.order)}."
+
+
+def _in_order(order: str) -> str:
+    return f" ({order})" if order else ""
+
+
+@frozen
+class WrongValue:
+    """An output that differs from the reference, first seen at ``coordinate``.
+
+    Attributes:
+        wrong: how many of its ``elements`` differ.
+        obtained: the value there, or None where nothing was written.
+    """
+
+    output: str
+    coordinate: Coordinate
+    obtained: Number | None
+    expected: Number
+    wrong: int
+    elements: int
+    order: str
+
+    def __str__(self) -> str:
+        found = "is never written" if self.obtained is None else f"is {self.obtained}"
+        return (
+            f"{self.output}({', '.join(map(str, self.coordinate))}) {found}, where the reference "
+            f"has {self.expected}; {self.wrong} of {self.elements} values of {self.output} are "
+            f"wrong{_in_order(self.order)}."
+        )
+
+
+@frozen
+class Replay:
+    """What became of a program that ran unchecked.
+
+    Attributes:
+        sizes: the sizes and parameters it ran with.
+        orders: the orders in which its concurrent loops ran to the end.
+        faults: accesses that went wrong; of those alike, the first.
+        wrong: outputs that differ from the reference, the first time each.
+        limit: why it stopped early, as a sentence; empty if it did not.
+    """
+
+    sizes: Mapping[str, int]
+    orders: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    wrong: tuple[WrongValue, ...]
+    limit: str = ""
+
+    @property
+    def shows_a_mistake(self) -> bool:
+        """Whether an access went wrong or an output is not the reference's."""
+        return bool(self.faults or self.wrong)
+
+    def __str__(self) -> str:
+        said = [*map(str, self.faults), *map(str, self.wrong)]
+        if self.limit:
+            said.append(self.limit)
+        elif not said:
+            said = ["Every access is right, and the outputs are those of the reference."]
+        elif not self.wrong:
+            said.append("The outputs are those of the reference all the same.")
+        return "\n".join(said)

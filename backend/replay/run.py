@@ -1,0 +1,197 @@
+"""Replays: a loop nest, or the kernels made of one, at the sizes of a counterexample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+from attrs import evolve
+
+from backend.arguments import ArgumentError, Array, Range
+from backend.gpu_program import GpuProgram
+from backend.lowering.start import start
+from backend.lowering.statements import walk_statements
+from backend.program import For
+from backend.reference import ImageBoundsError, evaluate
+from backend.replay.formulas import stored
+from backend.replay.inputs import Inputs, TooLargeError, inputs_for
+from backend.replay.kernels import host_steps
+from backend.replay.machine import Frame, Machine, TooMuchWorkError
+from backend.replay.memory import Picture, Storage, count, same
+from backend.replay.orders import Order, Steps
+from backend.replay.report import Access, Coordinate, Fault, Mistake, Number, Replay, WrongValue
+from spaces.model.expr import MATH, Op, walk
+from spaces.model.loopnest import LoopNest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import LoopKind
+
+_Program: TypeAlias = Callable[[Machine, Frame], Steps]
+
+_CONCURRENT = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+_CLOSE = 1e-5
+"""Relative difference of floats that functions like ``exp`` may cause."""
+
+
+class _Layout(Enum):
+    """How a program addresses what its caller passes."""
+
+    COORDINATES = "by coordinate"
+    FLAT = "by the distance from the first element"
+
+    def ranges(self, ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+        """The addresses of a buffer with these ranges."""
+        flat = self is _Layout.FLAT or not ranges
+        return ((0, count(ranges)),) if flat else ranges
+
+
+def replay(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
+    """Run what a schedule means, legal or not, unchecked and value by value.
+
+    Args:
+        nest: the loop nest of the schedule.
+        sizes: sizes and parameters by name, as a counterexample lists them; those left out are
+            chosen small.
+    """
+    program = start(nest)
+    concurrent = any(
+        isinstance(s, For) and s.kind in _CONCURRENT for s in walk_statements(program.body)
+    )
+    orders = tuple(Order) if concurrent else (Order.ASCENDING,)
+    return _replayed(
+        nest, sizes, orders, _Layout.COORDINATES, lambda m, frame: m.run(program.body, frame)
+    )
+
+
+def replay_kernels(nest: LoopNest, program: GpuProgram, sizes: Mapping[str, int]) -> Replay:
+    """Run a GPU program, with whatever barriers it has, unchecked and value by value.
+
+    Args:
+        nest: the loop nest that the program is made of.
+        program: its kernels and their host.
+        sizes: as for :func:`replay`.
+    """
+    return _replayed(
+        nest, sizes, tuple(Order), _Layout.FLAT, lambda m, frame: host_steps(m, program.body, frame)
+    )
+
+
+def _replayed(
+    nest: LoopNest,
+    sizes: Mapping[str, int],
+    orders: tuple[Order, ...],
+    layout: _Layout,
+    program: _Program,
+) -> Replay:
+    pipeline = nest.pipeline
+    try:
+        inputs = inputs_for(nest, sizes)
+        expected = evaluate(pipeline, inputs.images, inputs.scalars, inputs.ranges)
+    except (TooLargeError, ImageBoundsError) as error:
+        return Replay(dict(sizes), (), (), (), f"It was not run: {error}")
+    faults: dict[tuple[Mistake, Access, str], Fault] = {}
+    wrong: dict[str, WrongValue] = {}
+    done: list[str] = []
+    limit = ""
+    for order in orders:
+        label = str(order) if len(orders) > 1 else ""
+        machine = Machine(inputs.constants, order)
+        memory = _memory(pipeline, inputs, layout)
+        try:
+            _run(program(machine, Frame({}, memory)))
+        except TooMuchWorkError:
+            limit = "The run was stopped early: the sizes ask for too much work."
+        else:
+            done.append(label)
+            for name in pipeline.outputs:
+                values = _written(memory[name], inputs.ranges[name], layout)
+                found = _compared(pipeline, name, inputs.ranges[name], values, expected[name])
+                if found is not None:
+                    wrong.setdefault(name, evolve(found, order=label))
+        for fault in machine.faults:
+            key = (fault.mistake, fault.access, fault.buffer)
+            faults.setdefault(key, evolve(fault, order=label))
+    told = tuple(_with_expected(pipeline, inputs, fault) for fault in faults.values())
+    return Replay(inputs.sizes, tuple(done), told, tuple(wrong.values()), limit)
+
+
+def _run(steps: Steps) -> None:
+    with np.errstate(all="ignore"):
+        for _ in steps:
+            pass
+
+
+def _memory(pipeline: Pipeline, inputs: Inputs, layout: _Layout) -> dict[str, Picture | Storage]:
+    """Images and outputs as the program finds them."""
+    made: dict[str, Picture | Storage] = {}
+    for image in pipeline.images:
+        ranges = layout.ranges(inputs.ranges[image.name])
+        array = inputs.images[image.name].reshape([extent for _, extent in reversed(ranges)])
+        made[image.name] = Picture(image.name, image.type, ranges, array)
+    for name in pipeline.outputs:
+        ranges = layout.ranges(inputs.ranges[name])
+        made[name] = Storage(name, pipeline.function(name).type, ranges, (None,) * len(ranges))
+    return made
+
+
+def _written(
+    memory: Picture | Storage, ranges: tuple[Range, ...], layout: _Layout
+) -> dict[Coordinate, Number]:
+    """The values of an output by coordinate."""
+    cells = memory.cells.items() if isinstance(memory, Storage) else ()
+    if layout is _Layout.COORDINATES:
+        return {at[: len(ranges)]: cell.value for at, cell in cells}
+    values = {}
+    for (index,), cell in cells:
+        at = []
+        for low, extent in ranges:
+            at.append(low + index % extent)
+            index //= extent
+        values[tuple(at)] = cell.value
+    return values
+
+
+def _compared(
+    pipeline: Pipeline,
+    name: str,
+    ranges: tuple[Range, ...],
+    values: Mapping[Coordinate, Number],
+    expected: Array,
+) -> WrongValue | None:
+    """How an output differs from the reference, if it does."""
+    close = _CLOSE if _uses_functions(pipeline) else 0.0
+    type = pipeline.function(name).type
+    wrong: list[tuple[Coordinate, Number | None, Number]] = []
+    for index in np.ndindex(expected.shape):
+        at = tuple(low + i for (low, _), i in zip(ranges, reversed(index), strict=True))
+        found, right = values.get(at), stored(type, expected[index])
+        if found is None or not (same(found, right) or abs(found - right) <= close * abs(right)):
+            wrong.append((at, found, right))
+    if not wrong:
+        return None
+    at, found, right = wrong[0]
+    return WrongValue(name, at, found, right, len(wrong), expected.size, "")
+
+
+def _uses_functions(pipeline: Pipeline) -> bool:
+    """Whether something like ``exp`` is computed, of which the last bits may differ."""
+    values = (stage.value for function in pipeline.functions for stage in function.stages)
+    return any(isinstance(node, Op) and node.name in MATH for node in walk(*values))
+
+
+def _with_expected(pipeline: Pipeline, inputs: Inputs, fault: Fault) -> Fault:
+    """The fault with the value that the reference has where a pure Func is read."""
+    function = next((f for f in pipeline.functions if f.name == fault.buffer), None)
+    known = function is not None and function.is_pure and fault.access == "read"
+    if function is None or not known or len(fault.coordinate) != len(function.args):
+        return fault
+    alone = evolve(pipeline, outputs=(function.name,), estimates=())
+    place = {function.name: [(x, 1) for x in fault.coordinate]}
+    images = {image.name: inputs.ranges[image.name] for image in pipeline.images}
+    try:
+        value = evaluate(alone, inputs.images, inputs.scalars, {**images, **place})
+    except ArgumentError:
+        return fault
+    return evolve(fault, expected=stored(function.type, value[function.name].reshape(-1)[0]))

@@ -1,0 +1,241 @@
+"""Broken schedules run unchecked: what went wrong is told, and what is right stays right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.start import start
+from backend.replay import Replay, machine, replay, replay_kernels
+from backend.replay.inputs import inputs_for
+from backend.replay.report import Mistake
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate
+from spaces.model.directives import Directives, schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, RDom, Var
+from spaces.model.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Fold
+from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
+from tests.backend.cpu_schedules import cpu_schedules
+from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+from tests.constraints import algorithms
+from tests.model.nest_interpreter import NestError, run_nest
+from tests.strategies import schedules, stencil_pipelines
+
+BLUR, TOTAL, HORNER = algorithms.blur(), algorithms.total(), algorithms.horner()
+D = schedule(BLUR)
+BX = D.func("bx")
+SUM = schedule(TOTAL).func("s").compute_root().update(0)
+POWERS = schedule(HORNER).func("s").compute_root().update(0)
+SMALL = {"by.extent.0": 6, "by.extent.1": 5}
+
+
+def played(directives: Directives, algorithm: Pipeline = BLUR, **sizes: int) -> Replay:
+    return replay(loop_nest(algorithm, directives.schedule), sizes or SMALL)
+
+
+SLIDING = BX.store_root().compute_at("by", "y")
+IN_PARALLEL = D.parallel("y").func("bx").store_root().compute_at("by", "y")
+
+WRONG_ACCESSES = [
+    (BLUR, SLIDING.fold_storage("y", 2), Mistake.OVERWRITTEN, "read", "bx"),
+    (BLUR, IN_PARALLEL, Mistake.RACE, "read", "bx"),
+    (BLUR, IN_PARALLEL.fold_storage("y", 3), Mistake.RACE, "write", "bx"),
+    (BLUR, D.split("x", "x", "xi", 4, "round_up"), Mistake.OUTSIDE, "write", "by"),
+    (BLUR, D.split("x", "x", "xi", 8, "shift_inwards"), Mistake.OUTSIDE, "write", "by"),
+    (TOTAL, SUM.parallel("r.y"), Mistake.RACE, "read", "s"),
+    (TOTAL, SUM.gpu_blocks("y").gpu_threads("r.x"), Mistake.RACE, "write", "s"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "directives", "mistake", "access", "buffer"), WRONG_ACCESSES)
+def test_a_wrong_access_is_shown(
+    algorithm: Pipeline, directives: Directives, mistake: Mistake, access: str, buffer: str
+) -> None:
+    found = played(directives, algorithm)
+    assert (mistake, access, buffer) in {(f.mistake, f.access, f.buffer) for f in found.faults}
+
+
+WRONG_VALUES = [
+    (BLUR, SLIDING.fold_storage("y", 2)),
+    (BLUR, IN_PARALLEL.fold_storage("y", 3)),
+    (TOTAL, SUM.parallel("r.y")),
+    (TOTAL, SUM.reorder("r.y", "r.x").vectorize("r.y")),
+    (HORNER, POWERS.reorder("r.y", "r.x")),
+    (HORNER, POWERS.parallel("r.y")),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "directives"), WRONG_VALUES)
+def test_a_wrong_value_is_shown(algorithm: Pipeline, directives: Directives) -> None:
+    (wrong,) = played(directives, algorithm).wrong
+    assert wrong.output == algorithm.outputs[0]
+    assert wrong.obtained != wrong.expected
+
+
+def test_what_is_read_beyond_an_image_is_shown() -> None:
+    directives = BX.compute_root().split("x", "x", "xi", 4, "round_up")
+    image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
+    found = played(directives, BLUR, **SMALL, **image)
+    fault = next(f for f in found.faults if f.buffer == "input")
+    assert (fault.mistake, fault.access, fault.coordinate) == (Mistake.OUTSIDE, "read", (8, 0))
+    assert not found.wrong
+
+
+def tampered(nest: LoopNest, change: dict[str, tuple[int, int]]) -> LoopNest:
+    """The nest with the first coordinates and the sizes of some allocations moved, along y."""
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Compute):
+            return node
+        node = evolve(node, body=tuple(visit(inner) for inner in node.body))
+        if isinstance(node, Allocate) and node.func in change:
+            shift, growth = change[node.func]
+            mins = (*node.mins[:-1], node.mins[-1] + shift)
+            return evolve(node, mins=mins, extents=(*node.extents[:-1], node.extents[-1] + growth))
+        return node
+
+    return evolve(nest, body=tuple(visit(node) for node in nest.body))
+
+
+def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> None:
+    nest = tampered(loop_nest(BLUR, BX.compute_root().schedule), {"bx": (0, -1)})
+    image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
+    found = replay(nest, {**SMALL, **image})
+    assert {f.access for f in found.faults if f.mistake is Mistake.OUTSIDE} == {"read", "write"}
+    read = next(f for f in found.faults if f.access == "read")
+    assert read.coordinate == (0, 6)
+    assert read.iteration == {"by.s0.y": 4, "by.s0.x": 0}
+    assert read.expected is not None
+    assert read.obtained != read.expected
+    assert found.wrong[0].coordinate == (0, 4)
+    assert (found.wrong[0].wrong, found.wrong[0].elements) == (6, 30)
+
+
+def test_an_allocation_that_begins_elsewhere_is_shown() -> None:
+    nest = tampered(loop_nest(BLUR, BX.compute_at("by", "y").schedule), {"bx": (1, 0)})
+    assert any(
+        f.mistake is Mistake.OUTSIDE and f.buffer == "bx" for f in replay(nest, SMALL).faults
+    )
+
+
+def test_values_expected_are_those_of_the_algorithm() -> None:
+    x = Var("x")
+    squares, last = Func("squares"), Func("last")
+    squares[x] = x * x
+    last[x] = squares[x] + squares[x + 3]
+    p = pipeline(last)
+    sliding = schedule(p).func("squares").store_root().compute_at("last", "x")
+    found = replay(loop_nest(p, sliding.fold_storage("x", 2).schedule), {"last.extent.0": 6})
+    fault = found.faults[0]
+    assert fault.expected == fault.coordinate[0] ** 2
+    wrong = found.wrong[0]
+    assert wrong.expected == wrong.coordinate[0] ** 2 + (wrong.coordinate[0] + 3) ** 2
+
+
+def test_a_lost_update_is_shown_where_all_add_to_one_place() -> None:
+    x = Var("x")
+    r = RDom([(0, 4)], "r")
+    count = Func("count")
+    count[x] = 0
+    count[x] += r.x + 1
+    p = pipeline(count)
+    found = replay(
+        loop_nest(p, schedule(p).update(0).parallel("r.x").schedule), {"count.extent.0": 1}
+    )
+    wrong = found.wrong[0]
+    assert wrong.expected == 1 + 2 + 3 + 4
+    assert wrong.obtained == 4  # in turns, all add to the first value, and the last one stays
+
+
+def test_a_report_says_what_happened_in_words() -> None:
+    said = str(played(SLIDING.fold_storage("y", 2)))
+    assert "bx(0, 0) is read at by.s0.y = 0, by.s0.x = 0, but its place holds bx(0, 2)" in said
+    assert "values of by are wrong" in said
+    right = str(played(SLIDING))
+    assert right == "Every access is right, and the outputs are those of the reference."
+
+
+def test_too_much_work_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = played(D, BLUR, **{"by.extent.0": 3000, "by.extent.1": 3000})
+    assert "too large to run value by value" in found.limit
+    assert found.limit in str(found)
+    monkeypatch.setattr(machine, "MOST_WORK", 100)
+    long = played(D)
+    assert "too much work" in long.limit
+    assert not long.orders
+    assert not long.shows_a_mistake
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+@given(st.data())
+def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
+    algorithm = data.draw(st.one_of(typed_pipelines(), edge_pipelines(), update_pipelines()))
+    checked = verify(algorithm, data.draw(cpu_schedules(algorithm)), device("cpu"))
+    assume(checked.legal)
+    assert isinstance(checked, CheckedSchedule)
+    found = replay(checked.nest, data.draw(sizes_of(algorithm)))
+    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
+    assert not found.shows_a_mistake, str(found)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+@given(st.data())
+def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
+    algorithm = data.draw(stencil_chains())
+    checked = verify(algorithm, data.draw(gpu_schedules(algorithm)), device("sm_80"))
+    assume(checked.legal)
+    assert isinstance(checked, CheckedSchedule)
+    sizes = data.draw(sizes_of(algorithm))
+    found = replay(checked.nest, sizes)
+    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
+    assert not found.shows_a_mistake, str(found)
+    lowered = replay_kernels(checked.nest, lower_gpu(checked.nest), sizes)
+    assert not lowered.shows_a_mistake, str(lowered)
+
+
+@st.composite
+def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
+    """Sizes of the output, some of them not from 0."""
+    output = algorithm.outputs[0]
+    sizes = {}
+    for d in range(len(algorithm.function(output).args)):
+        sizes[f"{output}.extent.{d}"] = draw(st.integers(4, 9))
+        sizes[f"{output}.min.{d}"] = draw(st.integers(-2, 2))
+    return sizes
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataObject) -> None:
+    """An interpreter that shares nothing with the replay stops at the first wrong access."""
+    algorithm = data.draw(stencil_pipelines())
+    plain = data.draw(schedules(algorithm))
+    for func in plain.funcs:
+        if func.name not in algorithm.outputs and data.draw(st.booleans()):
+            fold = Fold(data.draw(st.sampled_from("xy")), data.draw(st.integers(1, 5)))
+            plain = plain.replace(evolve(func, folds=(fold,)))
+    nest = loop_nest(algorithm, plain)
+    found = replay(nest, data.draw(sizes_of(algorithm)))
+    try:
+        run_nest(nest, found.sizes, lambda name, at: at[0] * 31 + at[1])
+    except NestError:
+        assert any(f.buffer != "input" for f in found.faults)
+    else:
+        assert not any(f.buffer != "input" for f in found.faults), str(found)
+        assert not found.wrong
+
+
+def test_images_are_filled_with_values_that_differ() -> None:
+    for algorithm in (algorithms.blur(), algorithms.float_total(), algorithms.offset()):
+        nest = loop_nest(algorithm, schedule(algorithm).schedule)
+        values = inputs_for(nest, {}).images["input"]
+        assert len(np.unique(values)) == values.size
