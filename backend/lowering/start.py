@@ -24,7 +24,7 @@ from spaces.model.pipeline import Pipeline, size_variable
 from spaces.model.regions import Interval
 from spaces.model.schedule import Split, Tail
 from spaces.model.simplify import Simplifier
-from spaces.model.traversal import factor_expr, resolved_tails
+from spaces.model.splits import factor_expr, resolved_tails
 from spaces.model.types import Int32
 
 

@@ -18,10 +18,11 @@ from spaces.cost.features import (
 from spaces.cost.totals import ONE, Totals, product, times
 from spaces.model.expr import Expr
 from spaces.model.loopnest import Loop, loop_nest, walk_nest
-from spaces.model.pipeline import Pipeline, Stage
+from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds, Placement
 from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Memory, Schedule
+from spaces.model.schedule import LoopKind, Memory, Schedule
+from spaces.model.splits import loop_dimensions
 from spaces.model.traversal import LoopVar, loop_ranges
 
 
@@ -61,19 +62,6 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
         )
         for kernel in kernels(nest.bounds)
     )
-
-
-def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
-    """The Vars and RVars that each final loop of ``order`` walks along."""
-    walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
-    for record in order.splits:
-        if isinstance(record, Fuse):
-            inner, outer = walks.pop(record.inner), walks.pop(record.outer)
-            walks[record.fused] = tuple(dict.fromkeys(inner + outer))
-        else:
-            old = walks.pop(record.old)
-            walks[record.outer] = walks[record.inner] = old
-    return walks
 
 
 @define

@@ -21,17 +21,10 @@ from spaces.model.regions import Box, Interval, Ranges, union
 from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
-from spaces.model.traversal import (
-    LoopVar,
-    Traversal,
-    box_of,
-    divided,
-    factor_expr,
-    loop_ranges,
-    resolved_tails,
-    traverse,
-)
+from spaces.model.splits import divide, factor_expr, loop_dimensions, resolved_tails
+from spaces.model.traversal import LoopVar, Traversal, box_of, loop_ranges, traverse
 from spaces.model.types import Int32, Type
+from spaces.model.visits import visits
 
 
 class UnboundedError(ValueError):
@@ -291,23 +284,33 @@ class Bounds:
         """What a stage's coordinates range over while its loops beyond ``depth`` run in full."""
         key = (reader, index, depth)
         if key not in self._analyses:
-            ranges = self._coordinate_ranges(self.placements[reader], index, depth)
-            self._analyses[key] = Ranges(self.simplify, ranges)
+            self._analyses[key] = Ranges(
+                self.simplify, self._coordinate_ranges(reader, index, depth)
+            )
         return self._analyses[key]
 
-    def _coordinate_ranges(
-        self, placement: Placement, index: int, depth: int
-    ) -> dict[str, Interval]:
+    def _coordinate_ranges(self, reader: str, index: int, depth: int) -> dict[str, Interval]:
         """Ranges of a stage's Vars and RVars while its loops beyond ``depth`` run in full."""
-        traversal = placement.stages[index]
-        loops = (*placement.path, *traversal.loops)[depth:]
-        analysis = Ranges(self.simplify, loop_ranges(loops, self.simplify))
+        placement = self.placements[reader]
+        traversal, order = placement.stages[index], self.schedule.of(reader).stages[index]
         stage = placement.function.stages[index]
+        walked = loop_dimensions(stage, order)
+        fixed = traversal.loops[: max(depth - len(placement.path), 0)]
+        partly = {name for loop in fixed for name in walked[loop.loop]}
+        loops = [
+            *placement.path[depth:],
+            *(i for i in traversal.loops[len(fixed) :] if partly.intersection(walked[i.loop])),
+        ]
+        analysis = Ranges(self.simplify, loop_ranges(tuple(loops), self.simplify))
         limits = self._stage_box(placement.function, stage, placement.storage.target)
-        guarded = {g.dimension for g in traversal.guards}
-        result = {}
-        for name, coordinate in traversal.guarded.items():
-            interval = analysis.of(coordinate)
+        result = {
+            name: Interval(_low(i, analysis), _high(i, analysis))
+            for name, i in self._visits(placement.function, index, limits).items()
+            if name not in partly
+        }
+        guarded = {g.dimension for g in traversal.guards} if partly else set()
+        for name in partly:
+            interval = analysis.of(traversal.guarded[name])
             if name in guarded:
                 interval = _clipped(interval, limits[name], analysis)
             result[name] = interval
@@ -330,32 +333,24 @@ class Bounds:
             ranges[rvar.name] = Interval(self.simplify(rvar.min), last)
         return ranges
 
+    def _visits(
+        self, function: Function, index: int, box: dict[str, Interval]
+    ) -> dict[str, Interval]:
+        """What the loops of a stage visit when it computes ``box``."""
+        stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
+        if not order.splits:
+            return box
+        division = divide(stage, order, index > 0, box, self.simplify)
+        return visits(division, box, self.simplify)
+
     def _widened(self, function: Function, box: Box) -> Box:
         """``box`` and all that its stages visit beyond it because of tails."""
-        orders = self.schedule.of(function.name).stages
-        for index, (stage, order) in enumerate(zip(function.stages, orders, strict=True)):
-            wider = divided(order).intersection(stage.pure_vars)
-            if not wider:
-                continue
-            traversal = self._traversal(function, index, box)
-            analysis = Ranges(self.simplify, loop_ranges(traversal.loops, self.simplify))
-            guarded = {g.dimension for g in traversal.guards}
-            visited = []
-            for name, interval in zip(function.args, box, strict=True):
-                if name in wider:
-                    reached = analysis.of(traversal.guarded[name])
-                    # A guard stops at the end of the box; nothing stops before its start.
-                    high = interval.max if name in guarded else reached.max
-                    interval = Interval(reached.min, high)
-                visited.append(interval)
-            box = self._union(box, tuple(visited))
-        for name, interval in zip(function.args, box, strict=True):
-            if not interval.is_bounded:
-                raise UnboundedError(
-                    f"No limits are found for what the loops of {function.name} visit along "
-                    f"{name}; split or fuse fewer loops.",
-                    function.name,
-                )
+        for index, stage in enumerate(function.stages):
+            pure = {n: i for n, i in box_of(function.args, box).items() if n in stage.pure_vars}
+            visited = self._visits(function, index, self._stage_box(function, stage, box))
+            if any(visited[name] is not i for name, i in pure.items()):
+                reached = [visited.get(name, i) for name, i in zip(function.args, box, strict=True)]
+                box = self._union(box, tuple(reached))
         return box
 
     def _united(self, a: Interval, b: Interval) -> Interval:
@@ -380,3 +375,11 @@ def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval
     if high is None:
         return interval
     return Interval(interval.min, analysis.simplify(fn.min(interval.max, high)))
+
+
+def _low(interval: Interval, analysis: Ranges) -> Expr | None:
+    return None if interval.min is None else analysis.of(interval.min).min
+
+
+def _high(interval: Interval, analysis: Ranges) -> Expr | None:
+    return None if interval.max is None else analysis.of(interval.max).max

@@ -19,7 +19,8 @@ from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.rewrite import substitute, variables
 from spaces.model.schedule import FuncSchedule, LoopKind
 from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar, divided, factor_expr, loop_ranges
+from spaces.model.splits import divided, factor_expr
+from spaces.model.traversal import LoopVar, loop_ranges
 
 Widen = Callable[[Function, Box], Box]
 

@@ -67,6 +67,11 @@ def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
     )
 
 
+def format_call(call: DirectiveCall) -> str:
+    """One directive as text: ``split(x, x, xi, 8)``."""
+    return _Speller(frozenset()).call(call).removeprefix(".")
+
+
 def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
     """The schedule that a text describes, for instance one pasted from Halide C++.
 

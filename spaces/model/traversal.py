@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from functools import cached_property
+
+from attrs import field, frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expr import Const, Expr, Op, Variable
 from spaces.model.pipeline import Stage
 from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import DomainOrder, Factor, Fuse, LoopKind, Split, Tail
+from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Split, Tail
 from spaces.model.simplify import Simplifier
+from spaces.model.splits import Step, divide
 from spaces.model.types import Bool, Int32
 
 
@@ -39,87 +42,40 @@ class Guard:
 class Traversal:
     """The loops of one stage, outermost first, and what they visit.
 
-    ``coordinates`` gives each pure Var and RVar of the stage as an expression of the loop
-    variables; ``guards`` are the conditions of splits that do not divide. ``guarded`` are the
-    coordinates where the guards hold, written so that their limits can be seen.
+    ``steps`` are the splits and fuses that made the loops.
     """
 
     loops: tuple[LoopVar, ...]
-    coordinates: dict[str, Expr]
-    guards: tuple[Guard, ...]
-    guarded: dict[str, Expr]
+    steps: tuple[Step, ...]
+    simplify: Simplifier = field(eq=False, repr=False)
 
+    @cached_property
+    def _undone(self) -> tuple[dict[str, Expr], tuple[Guard, ...]]:
+        values: dict[str, Expr] = {loop.loop: loop.var for loop in self.loops}
+        found = [_undo(step, values, self.simplify) for step in reversed(self.steps)]
+        coordinates = {name: self.simplify(value) for name, value in values.items()}
+        return coordinates, tuple(guard for guard in found if guard is not None)
 
-@frozen
-class _Step:
-    """A split or fuse with the ranges its loops had when it was applied.
+    @property
+    def coordinates(self) -> dict[str, Expr]:
+        """Each pure Var and RVar of the stage as an expression of the loop variables."""
+        return self._undone[0]
 
-    ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is.
-    """
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The conditions of splits that do not divide."""
+        return self._undone[1]
 
-    record: Split | Fuse
-    dimension: str
-    first: tuple[Expr, Expr]
-    second: tuple[Expr, Expr]
-    tail: Tail
-
-
-def factor_expr(factor: Factor) -> Expr:
-    """A split factor as an expression; a parameter's name stands for its value."""
-    return Variable(Int32, factor) if isinstance(factor, str) else constant(factor, Int32)
-
-
-def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
-    """The tail of each split and fuse of ``order``, with ``AUTO`` decided as Halide does.
-
-    Splits of RVars (or of loops made from them) guard; in update stages other splits round up;
-    in a pure stage splits shift inwards, unless an earlier such split of at least the same factor
-    already covers the loop.
-    """
-    exact = {r.name for r in stage.rvars}
-    covered: dict[str, Factor] = {}
-    tails = []
-    for record in order.splits:
-        if isinstance(record, Fuse):
-            if exact & {record.inner, record.outer}:
-                exact.add(record.fused)
-            tails.append(Tail.AUTO)
-            continue
-        tail = record.tail
-        cover = covered.pop(record.old, None)
-        if record.old in exact:
-            exact |= {record.outer, record.inner}
-        if tail is Tail.AUTO:
-            tail = _automatic(record, record.old in exact, is_update, cover)
-        tails.append(tail)
-        if tail is Tail.SHIFT_INWARDS:
-            covered[record.outer] = record.factor
-        elif cover is not None:
-            covered[record.outer] = covered[record.inner] = cover
-    return tuple(tails)
-
-
-def _automatic(record: Split, exact: bool, is_update: bool, cover: Factor | None) -> Tail:
-    if exact:
-        return Tail.GUARD_WITH_IF
-    if is_update:
-        return Tail.ROUND_UP
-    known = isinstance(cover, int) and isinstance(record.factor, int)
-    if cover is not None and (
-        cover == record.factor or (known and int(cover) >= int(record.factor))
-    ):
-        return Tail.ROUND_UP
-    return Tail.SHIFT_INWARDS
-
-
-def divided(order: DomainOrder) -> set[str]:
-    """Names of the Vars and RVars, and of loops made from some, that splits and fuses replace:
-    only along these may a stage visit more than what is asked for.
-    """
-    replaced = set()
-    for record in order.splits:
-        replaced |= {record.inner, record.outer} if isinstance(record, Fuse) else {record.old}
-    return replaced
+    @cached_property
+    def guarded(self) -> dict[str, Expr]:
+        """The coordinates where the guards hold, written so that their limits can be seen."""
+        values: dict[str, Expr] = {loop.loop: loop.var for loop in self.loops}
+        for step in reversed(self.steps):
+            if _undo(step, values, self.simplify) is not None and isinstance(step.record, Split):
+                low, extent = step.first
+                old = step.record.old
+                values[old] = self.simplify(fn.min(values[old], low + extent - 1))
+        return {name: self.simplify(value) for name, value in values.items()}
 
 
 def traverse(
@@ -133,71 +89,18 @@ def traverse(
     """The loops of stage ``index`` of ``func`` over ``box`` (a range for each of its Vars and
     RVars). The domain order must be well formed.
     """
-    ranges = {
-        name: (i.min, simplify(i.max - i.min + 1))
-        for name, i in box.items()
-        if i.min is not None and i.max is not None
-    }
-    whole = set(ranges)
-    steps = []
-    tails = resolved_tails(stage, order, is_update=index > 0)
-    for record, tail in zip(order.splits, tails, strict=True):
-        if isinstance(record, Split):
-            dimension = record.old if record.old in whole else ""
-            steps.append(_split(record, dimension, tail, ranges, simplify))
-            whole.discard(record.old)
-        else:
-            steps.append(_fuse(record, ranges, simplify))
-            whole -= {record.inner, record.outer}
+    division = divide(stage, order, index > 0, box, simplify)
     loops = []
     for loop in order.loops:
-        low, extent = ranges[loop.name]
+        low, extent = division.ranges[loop.name]
         var = Variable(Int32, f"{func}.s{index}.{loop.name}")
         last = simplify(low + extent - 1)
         simplify.assume(var.name, low, last)
         loops.append(LoopVar(var, func, index, loop.name, loop.kind, low, last, extent))
-    values: dict[str, Expr] = {loop.loop: loop.var for loop in loops}
-    guarded = dict(values)
-    guards: list[Guard] = []
-    for step in reversed(steps):
-        guard = _undo(step, values, simplify)
-        if guard is not None:
-            guards.append(guard)
-        _undo(step, guarded, simplify)
-        if guard is not None and isinstance(step.record, Split):
-            low, extent = step.first
-            old = step.record.old
-            guarded[old] = simplify(fn.min(guarded[old], low + extent - 1))
-    coordinates = {name: simplify(value) for name, value in values.items()}
-    limited = {name: simplify(value) for name, value in guarded.items()}
-    return Traversal(tuple(loops), coordinates, tuple(guards), limited)
+    return Traversal(tuple(loops), division.steps, simplify)
 
 
-def _split(
-    record: Split,
-    dimension: str,
-    tail: Tail,
-    ranges: dict[str, tuple[Expr, Expr]],
-    simplify: Simplifier,
-) -> _Step:
-    low, extent = ranges.pop(record.old)
-    factor = factor_expr(record.factor)
-    zero = constant(0, Int32)
-    # A factor that divides the extent needs no tail, whatever was asked for.
-    if simplify(extent % factor) is zero:
-        tail = Tail.AUTO
-    ranges[record.outer] = (zero, simplify((extent + factor - 1) / factor))
-    ranges[record.inner] = (zero, factor)
-    return _Step(record, dimension, (low, extent), (zero, factor), tail)
-
-
-def _fuse(record: Fuse, ranges: dict[str, tuple[Expr, Expr]], simplify: Simplifier) -> _Step:
-    inner, outer = ranges.pop(record.inner), ranges.pop(record.outer)
-    ranges[record.fused] = (constant(0, Int32), simplify(inner[1] * outer[1]))
-    return _Step(record, "", inner, outer, Tail.AUTO)
-
-
-def _undo(step: _Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | None:
+def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | None:
     """Express the loops that a step replaced by those that replaced them; the guard it needs."""
     record = step.record
     if isinstance(record, Fuse):

@@ -16,7 +16,7 @@ from spaces.model.pipeline import size_variable
 from spaces.model.placement import UnboundedError, inward_shifts
 from spaces.model.regions import Box
 from spaces.model.schedule import Tail
-from spaces.model.traversal import resolved_tails
+from spaces.model.splits import resolved_tails
 from spaces.model.types import Int32
 
 _ZERO = constant(0, Int32)

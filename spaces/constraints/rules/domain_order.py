@@ -11,7 +11,7 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.model.expr import Expr, constant
 from spaces.model.schedule import LoopKind, Split, Tail
-from spaces.model.traversal import factor_expr
+from spaces.model.splits import factor_expr
 from spaces.model.types import Bool, Int32
 
 

@@ -10,7 +10,7 @@ from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
 from spaces.model.schedule import LoopKind, Memory
-from spaces.model.traversal import factor_expr
+from spaces.model.splits import factor_expr
 
 _PRIVATE = (Memory.STACK, Memory.REGISTER)
 

@@ -1,0 +1,156 @@
+"""The splits and fuses of a domain order over a box: which loops remain, and how long each is."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.pipeline import Stage
+from spaces.model.regions import Interval
+from spaces.model.schedule import DomainOrder, Factor, Fuse, Split, Tail
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+
+@frozen
+class Step:
+    """A split or fuse with the ranges, (min, extent), its loops had when it was applied: of a split
+    the loop it takes and the two it gives, of a fuse the inner and the outer one it takes.
+
+    ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is.
+    """
+
+    record: Split | Fuse
+    dimension: str
+    first: tuple[Expr, Expr]
+    second: tuple[Expr, Expr]
+    tail: Tail
+
+
+@frozen
+class Division:
+    """The steps of a domain order, in order, and the ranges of the loops that remain."""
+
+    steps: tuple[Step, ...]
+    ranges: dict[str, tuple[Expr, Expr]]
+
+
+def factor_expr(factor: Factor) -> Expr:
+    """A split factor as an expression; a parameter's name stands for its value."""
+    return Variable(Int32, factor) if isinstance(factor, str) else constant(factor, Int32)
+
+
+def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
+    """The tail of each split and fuse of ``order``, with ``AUTO`` decided as Halide does.
+
+    Splits of RVars (or of loops made from them) guard; in update stages other splits round up;
+    in a pure stage splits shift inwards, unless an earlier such split of at least the same factor
+    already covers the loop.
+    """
+    exact = {r.name for r in stage.rvars}
+    covered: dict[str, Factor] = {}
+    tails = []
+    for record in order.splits:
+        if isinstance(record, Fuse):
+            if exact & {record.inner, record.outer}:
+                exact.add(record.fused)
+            tails.append(Tail.AUTO)
+            continue
+        tail = record.tail
+        cover = covered.pop(record.old, None)
+        if record.old in exact:
+            exact |= {record.outer, record.inner}
+        if tail is Tail.AUTO:
+            tail = _automatic(record, record.old in exact, is_update, cover)
+        tails.append(tail)
+        if tail is Tail.SHIFT_INWARDS:
+            covered[record.outer] = record.factor
+        elif cover is not None:
+            covered[record.outer] = covered[record.inner] = cover
+    return tuple(tails)
+
+
+def _automatic(record: Split, exact: bool, is_update: bool, cover: Factor | None) -> Tail:
+    if exact:
+        return Tail.GUARD_WITH_IF
+    if is_update:
+        return Tail.ROUND_UP
+    known = isinstance(cover, int) and isinstance(record.factor, int)
+    if cover is not None and (
+        cover == record.factor or (known and int(cover) >= int(record.factor))
+    ):
+        return Tail.ROUND_UP
+    return Tail.SHIFT_INWARDS
+
+
+def divided(order: DomainOrder) -> set[str]:
+    """Names of the Vars and RVars, and of loops made from some, that splits and fuses replace:
+    only along these may a stage visit more than what is asked for.
+    """
+    replaced = set()
+    for record in order.splits:
+        replaced |= {record.inner, record.outer} if isinstance(record, Fuse) else {record.old}
+    return replaced
+
+
+def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
+    """The Vars and RVars that each final loop of ``order`` walks along."""
+    walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
+    for record in order.splits:
+        if isinstance(record, Fuse):
+            inner, outer = walks.pop(record.inner), walks.pop(record.outer)
+            walks[record.fused] = tuple(dict.fromkeys(inner + outer))
+        else:
+            old = walks.pop(record.old)
+            walks[record.outer] = walks[record.inner] = old
+    return walks
+
+
+def divide(
+    stage: Stage,
+    order: DomainOrder,
+    is_update: bool,
+    box: dict[str, Interval],
+    simplify: Simplifier,
+) -> Division:
+    """What becomes of ``box``, a range for each Var and RVar of a stage."""
+    ranges = {
+        name: (i.min, simplify(i.max - i.min + 1))
+        for name, i in box.items()
+        if i.min is not None and i.max is not None
+    }
+    whole = set(ranges)
+    steps = []
+    for record, tail in zip(order.splits, resolved_tails(stage, order, is_update), strict=True):
+        if isinstance(record, Split):
+            dimension = record.old if record.old in whole else ""
+            steps.append(_split(record, dimension, tail, ranges, simplify))
+            whole.discard(record.old)
+        else:
+            steps.append(_fuse(record, ranges, simplify))
+            whole -= {record.inner, record.outer}
+    return Division(tuple(steps), ranges)
+
+
+def _split(
+    record: Split,
+    dimension: str,
+    tail: Tail,
+    ranges: dict[str, tuple[Expr, Expr]],
+    simplify: Simplifier,
+) -> Step:
+    low, extent = ranges.pop(record.old)
+    factor = factor_expr(record.factor)
+    zero = constant(0, Int32)
+    # A factor that divides the extent needs no tail, whatever was asked for.
+    if simplify(extent % factor) is zero:
+        tail = Tail.AUTO
+    ranges[record.outer] = (zero, simplify((extent + factor - 1) / factor))
+    ranges[record.inner] = (zero, factor)
+    return Step(record, dimension, (low, extent), (zero, factor), tail)
+
+
+def _fuse(record: Fuse, ranges: dict[str, tuple[Expr, Expr]], simplify: Simplifier) -> Step:
+    inner, outer = ranges.pop(record.inner), ranges.pop(record.outer)
+    ranges[record.fused] = (constant(0, Int32), simplify(inner[1] * outer[1]))
+    return Step(record, "", inner, outer, Tail.AUTO)
