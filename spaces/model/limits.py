@@ -90,6 +90,10 @@ class Limits(ABC):
         direct = self._termwise(p)
         if direct is not None or depth == 0:
             return direct
+        paired = self._without_quotients(p)
+        low = None if paired is None else self.lower(paired, depth - 1)
+        if low is not None:
+            return low
         tried = 0
         for atom in sorted(p.atoms, key=self._replacement_order):
             bounds = self._replaced(p, atom)
@@ -102,6 +106,26 @@ class Limits(ABC):
             if tried == 2:
                 break
         return None
+
+    def _without_quotients(self, p: Polynomial) -> Polynomial | None:
+        """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:
+        neighbors in an image of half the size, as ``x / 2`` and ``(x + 1) / 2``, are ordered by it.
+        """
+        signed: dict[int, Op] = {}
+        for monomial, coefficient in p.terms.items():
+            for atom in monomial:
+                if isinstance(atom, Op) and atom.name == "div":
+                    if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
+                        return None
+                    signed[coefficient] = atom
+        if len(signed) != 2 or signed[1].args[1] is not signed[-1].args[1]:
+            return None
+        a, b = (self.polynomial(signed[sign].args[0]) for sign in (1, -1))
+        divisor, low = self.polynomial(signed[1].args[1]).constant, self.lower(a - b, 1)
+        if divisor is None or divisor < 1 or low is None:
+            return None
+        rest = p - Polynomial.of(signed[1]) + Polynomial.of(signed[-1])
+        return rest + Polynomial.of(low // divisor)
 
     def _replacement_order(self, atom: Expr) -> tuple[int, int]:
         """Compound atoms first, then variables whose limits may mention earlier ones."""

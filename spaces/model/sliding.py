@@ -12,7 +12,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Expr
+from spaces.model.expr import Expr, constant
 from spaces.model.monotone import never_decreases
 from spaces.model.pipeline import Function
 from spaces.model.regions import Box, Interval, Ranges
@@ -21,6 +21,7 @@ from spaces.model.schedule import FuncSchedule, LoopKind
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import divided, factor_expr
 from spaces.model.traversal import LoopVar, loop_ranges
+from spaces.model.types import Int32
 
 Widen = Callable[[Function, Box], Box]
 
@@ -151,10 +152,20 @@ def _least_folds(
             for outer in loops
             for inner in between[between.index(outer) + 1 :]
         )
-        widest = None if revisited else whole.of(_extent(window)).max
-        varies = widest is None or any(n in whole.ranges for n in variables(widest))
-        least.append(extent if widest is None or varies else widest)
+        widest = None if revisited else _widest(window, whole)
+        least.append(extent if widest is None else widest)
     return tuple(least)
+
+
+def _widest(window: Interval, whole: Ranges) -> Expr | None:
+    """The most values that a window holds in any iteration; None where that is not known."""
+    extent = _extent(window)
+    most = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
+    if most is not None:
+        return constant(-most, Int32)
+    widest = whole.of(extent).max
+    varies = widest is None or any(n in whole.ranges for n in variables(widest))
+    return None if varies else widest
 
 
 def _folds(

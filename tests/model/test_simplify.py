@@ -129,3 +129,11 @@ def test_quotients_just_below_a_multiple() -> None:
     simplify = Simplifier()
     assert simplify((B * E - 1) / E) is simplify(B - 1)
     assert simplify((B * E - 1) % E) is simplify(E - 1)
+
+
+def test_neighbors_at_half_the_resolution_are_ordered() -> None:
+    simplify = Simplifier()
+    assert simplify(fn.min(A / 2, (A + 1) / 2)) is simplify(A / 2)
+    assert simplify(fn.max((A + 1) / 2, A / 2 + 1)) is simplify(A / 2 + 1)
+    assert simplify.lower(simplify.polynomial((A + 5) / 3 - A / 3)) == 1
+    assert simplify.lower(simplify.polynomial(A / 3 - (A + 5) / 3)) == -2

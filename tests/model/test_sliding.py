@@ -96,6 +96,19 @@ def test_a_window_that_slides_along_two_loops_keeps_rows_until_they_are_read_aga
     assert computed == WIDTH * HEIGHT + (WIDTH + 2) * (HEIGHT + 2)
 
 
+def test_a_window_at_half_the_resolution_keeps_two_rows() -> None:
+    image = ImageParam(Int32, 2, "input")
+    half, out = Func("half"), Func("out")
+    half[X, Y] = image[X, Y * 2] + image[X, Y * 2 + 1]
+    out[X, Y] = half[X, Y / 2] + half[X, (Y + 1) / 2]
+    chosen = schedule(pipeline(out)).func("half").store_root().compute_at("out", "y").schedule
+    nest = loop_nest(pipeline(out), chosen)
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert str(allocation.folds[1]) == "2"
+    _, computed = run_nest(nest, SIZES, lambda name, at: at[0] * at[1])
+    assert computed == WIDTH * HEIGHT + WIDTH * (HEIGHT // 2 + 1)
+
+
 def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
     chosen = (
         schedule(blur()).split("y", "y", "yi", 8).parallel("y").vectorize("x", 8)
