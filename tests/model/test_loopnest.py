@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, Var
-from spaces.model.loopnest import loop_nest
+from spaces.model.func import Func, RDom, Var
+from spaces.model.loopnest import Allocate, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from tests.model.nest_interpreter import ideal, run_nest
@@ -82,3 +83,60 @@ def test_guarded_splits_of_fused_loops_stay_in_the_box() -> None:
     box = loop_nest(algorithm, fused.schedule).outputs["out"]
     ends = [evaluate(end, sizes) for i in box for end in (i.min, i.max) if end is not None]
     assert ends == [-2, 4, 5, 7]
+
+
+def counting(name: str, at: tuple[int, ...]) -> int:
+    raise AssertionError(f"nothing reads {name}")
+
+
+@pytest.mark.parametrize(("extent", "factor"), [(5, 2), (4, 8), (8, 4), (7, 7), (1, 3), (6, 1)])
+def test_a_split_reduction_visits_each_point_once(extent: int, factor: int) -> None:
+    f, x, r = Func("f"), Var("x"), RDom([(3, extent)], "r")
+    f[x] = x
+    f[x] += r.x * 100
+    algorithm = freeze(f)
+    chosen = schedule(algorithm).update(0).split("r.x", "ro", "ri", factor).schedule
+    outputs, computed = run_nest(
+        loop_nest(algorithm, chosen), {"f.min.0": -1, "f.extent.0": 3}, counting
+    )
+    total = 100 * sum(range(3, 3 + extent))
+    assert outputs["f"] == {(x,): x + total for x in (-1, 0, 1)}
+    assert computed == 3 + 3 * extent
+
+
+@pytest.mark.parametrize("factors", [(4, 2), (3, 5), (8, 8)])
+def test_guards_of_two_splits_hold_at_once(factors: tuple[int, int]) -> None:
+    f, out, x, y = Func("f"), Func("out"), Var("x"), Var("y")
+    f[x, y] = x * 10 + y
+    out[x, y] = f[x, y] + f[x + 1, y]
+    algorithm = freeze(out)
+    result = schedule(algorithm)
+    for name, dx, dy in (("out", *factors), ("f", *factors)):
+        result = result.func(name).split("x", "x", "xi", dx, "guard_with_if")
+        result = result.split("y", "y", "yi", dy, "guard_with_if")
+    sizes = sizes_of(algorithm, (7, 3), (2, -4))
+    nest = loop_nest(algorithm, result.func("f").compute_root().schedule)
+    outputs, computed = run_nest(nest, sizes, counting)
+    assert outputs["out"] == {
+        (x, y): 20 * x + 10 + 2 * y for x in range(2, 9) for y in range(-4, -1)
+    }
+    assert computed == 7 * 3 + 8 * 3
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert [evaluate(e, sizes) for e in allocation.extents] == [8, 3]
+
+
+def test_updates_of_whole_tiles_are_done_once() -> None:
+    """Shifting the last tile inwards would update what it shares with the one before twice."""
+    f, x = Func("f"), Var("x")
+    f[x] = 1
+    f[x] = f[x] * 2
+    algorithm = freeze(f)
+    chosen = schedule(algorithm).update(0).split("x", "x", "xi", 4).schedule
+    outputs, computed = run_nest(
+        loop_nest(algorithm, chosen), {"f.min.0": 0, "f.extent.0": 8}, counting
+    )
+    assert outputs["f"] == {(x,): 2 for x in range(8)}
+    assert computed == 16
+    box = loop_nest(algorithm, chosen).outputs["f"][0]
+    assert box.max is not None
+    assert evaluate(box.max, {"f.min.0": 0, "f.extent.0": 6}) == 7
