@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from spaces.model.expr import Const, Expr, Op, Variable, constant
-from spaces.model.rewrite import substitute
+from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Int32
 
 TRUE: Expr = constant(True, Bool)
@@ -89,18 +89,21 @@ def primed(name: str) -> str:
     return f"{name}'"
 
 
-class Second:
-    """A copy of some variables: what a second iteration has in their place."""
+OPAQUE = "?"
+"""How the names of variables begin that stand for what a formula cannot say."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = tuple(dict.fromkeys(names))
-        self._values: dict[str, Expr] = {n: Variable(Int32, primed(n)) for n in self.names}
+
+class Second:
+    """A second iteration: copies of some loop variables, and of all values that are opaque."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = frozenset(names)
 
     def __call__(self, expr: Expr) -> Expr:
         """``expr`` in the second iteration."""
-        return substitute(expr, self._values)
+        return rewrite(expr, self._copied)
 
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """(copy, original) of each variable."""
-        return tuple((primed(n), n) for n in self.names)
+    def _copied(self, node: Expr) -> Expr:
+        if isinstance(node, Variable) and (node.name in self.names or node.name[0] == OPAQUE):
+            return Variable(Int32, primed(node.name))
+        return node

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from spaces.constraints.proofs.formulas import at_most, different
+from spaces.constraints.proofs.formulas import OPAQUE, at_most, different
 from spaces.model.expr import (
     ARITHMETIC,
     COMPARISONS,
@@ -62,7 +62,7 @@ class Opaque:
         return node.type == Int32 and node.name in (*ARITHMETIC, "select")
 
     def _variable(self, node: Expr) -> Expr:
-        name = f"value.{len(self.meaning)}"
+        name = f"{OPAQUE}{len(self.meaning)}"
         self.meaning[name] = node
         variable = Variable(Int32, name)
         if node.type.is_bool:

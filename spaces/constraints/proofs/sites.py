@@ -99,6 +99,21 @@ def loops_of(path: Path) -> tuple[LoopVar, ...]:
     return tuple(step.node.var for step in path if isinstance(step.node, Loop))
 
 
+def common_depth(a: Path, b: Path) -> int:
+    """How many nodes two paths share."""
+    depth = 0
+    for first, second in zip(a, b, strict=False):
+        if first.index != second.index:
+            break
+        depth += 1
+    return depth
+
+
+def encloses(outer: Path, inner: Path) -> bool:
+    """Whether a node is another one or stands around it."""
+    return common_depth(outer, inner) == len(outer)
+
+
 def all_paths(nodes: tuple[Node, ...], above: Path = ()) -> Iterator[Path]:
     """The path to every node of a tree, parents before children."""
     for index, node in enumerate(nodes):
@@ -156,8 +171,8 @@ class Subject:
     def between(self, func: str) -> tuple[LoopVar, ...]:
         """The loops around the production of a Func that are inside its storage."""
         path = self.productions[func]
-        outer = len(loops_of(self.allocations[func])) if func in self.allocations else 0
-        return loops_of(path)[outer:]
+        storage = self.allocations.get(func, ())
+        return loops_of(path[len(storage) :]) if encloses(storage, path) else ()
 
     def ranges(self, loops: tuple[LoopVar, ...]) -> tuple[Expr, ...]:
         """That each loop variable lies in its range, outermost first."""

@@ -1,0 +1,170 @@
+"""Coverage: every value is computed before it is read.
+
+In three parts. Each stage visits every point that it is there for, which is shown by naming the
+iteration that does. What is read lies in the box that is required of the Func in the same
+iteration of the loops around it. And what is required is what is computed, or was required of
+an earlier iteration of a sliding window (:mod:`spaces.constraints.proofs.sliding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.proofs.formulas import FALSE, all_of, equal, within
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Access, Site, Subject, common_depth, encloses, loops_of
+from spaces.constraints.proofs.witness import Span, witness
+from spaces.constraints.rules.phrases import stage_name
+from spaces.model.expr import Expr, Variable
+from spaces.model.loopnest import Loop
+from spaces.model.regions import Box
+from spaces.model.rewrite import substitute
+from spaces.model.types import Int32
+
+
+def coverage(subject: Subject) -> Iterator[Obligation]:
+    """One obligation for each stage, and one for each read of a Func."""
+    for func, path in subject.productions.items():
+        sites = {s.compute.stage: s for s in subject.of(func) if s.path[: len(path)] == path}
+        for index in range(len(subject.nest.placements[func].stages)):
+            if index in sites:
+                yield _visits(subject, sites[index])
+            else:
+                yield _missing(subject, func, index)
+    for site in subject.sites:
+        for read in site.reads:
+            if read.buffer not in subject.images:
+                yield _covered(subject, site, read)
+
+
+def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:
+    """A variable for each Var or RVar of a Func: ``blur_x(y)``, which is no loop."""
+    return {name: Variable(Int32, f"{func}({name})") for name in names}
+
+
+def free_names(point: dict[str, Expr]) -> frozenset[str]:
+    """The names of the variables of a point."""
+    return frozenset(v.name for v in point.values() if isinstance(v, Variable))
+
+
+def in_box(subject: Subject, point: tuple[Expr, ...], box: Box) -> tuple[Expr, ...]:
+    """That a point lies in a box of formulas."""
+    formula = subject.opaque.formula
+    return tuple(
+        condition
+        for value, interval in zip(point, box, strict=True)
+        if interval.min is not None and interval.max is not None
+        for condition in within(value, formula(interval.min), formula(interval.max))
+    )
+
+
+def spans_of(subject: Subject, func: str, stage: int) -> dict[str, Span]:
+    """For each Var and RVar of a stage its first value and how many it takes in one visit."""
+    placement = subject.nest.placements[func]
+    formula = subject.opaque.formula
+    definition = placement.function.stages[stage]
+    target = dict(zip(placement.function.args, placement.storage.target, strict=True))
+    spans = {}
+    for name in definition.pure_vars:
+        low, high = target[name].min, target[name].max
+        if low is not None and high is not None:
+            spans[name] = (formula(low), formula(high) - formula(low) + 1)
+    for rvar in definition.rvars:
+        spans[rvar.name] = (formula(rvar.min), formula(rvar.extent))
+    return spans
+
+
+def _visits(subject: Subject, site: Site) -> Obligation:
+    """Every point of a stage is visited, by the iteration that :func:`witness` names."""
+    compute = site.compute
+    func, index = compute.func, compute.stage
+    placement = subject.nest.placements[func]
+    definition = placement.function.stages[index]
+    outer = loops_of(subject.productions[func])
+    own = site.loops[len(outer) :]
+    point = point_of(func, definition.dimensions)
+    spans = spans_of(subject, func, index)
+    hypotheses = [*subject.known.common, *subject.ranges(outer)]
+    for name, value in point.items():
+        low, extent = spans[name]
+        hypotheses += within(value, low, low + extent - 1)
+    order = subject.nest.schedule.of(func).stages[index]
+    found = witness(definition, order, index > 0, spans, point)
+    values = {loop.var.name: found[loop.loop] for loop in own if loop.loop in found}
+    runs = [substitute(c, values) for loop in own for c in subject.range(loop)]
+    runs += [substitute(g, values) for g in site.guards]
+    visited = placement.stages[index].coordinates
+    formula = subject.opaque.formula
+    reached = {n: substitute(formula(visited[n]), values) for n in definition.dimensions}
+    written = [substitute(a, values) for a in site.write.args]
+    expected = [formula(substitute(a, point)) for a in definition.args]
+    same = [equal(reached[n], point[n]) for n in definition.dimensions]
+    same += [equal(a, b) for a, b in zip(written, expected, strict=True)]
+    where = " and ".join(definition.dimensions)
+    return obligation(
+        subject,
+        "coverage",
+        site,
+        f"{site.name} is computed at every {where} that is asked of it."
+        if where
+        else f"{site.name} is computed.",
+        hypotheses,
+        all_of([*runs, *same]),
+        func,
+        tuple(expected),
+        exact=False,
+        free=free_names(point),
+    )
+
+
+def _missing(subject: Subject, func: str, stage: int) -> Obligation:
+    name = stage_name(func, stage)
+    return obligation(
+        subject,
+        "coverage",
+        (func, stage),
+        f"{name} is computed where {func} is.",
+        subject.known.common,
+        FALSE,
+        func,
+        (),
+        exact=False,
+    )
+
+
+def _covered(subject: Subject, site: Site, read: Access) -> Obligation:
+    """What is read lies in what is required of the Func there, and the Func comes before."""
+    func = read.buffer
+    placement = subject.nest.placements[func]
+    statement = f"{site.name} reads {read.written} where {func} was computed before."
+    before = _comes_before(subject, func, site)
+    inside = all_of(in_box(subject, read.args, placement.required))
+    return obligation(
+        subject,
+        "coverage",
+        site,
+        statement,
+        subject.runs(site),
+        inside if before else FALSE,
+        func,
+        read.args,
+        exact=False,
+    )
+
+
+def _comes_before(subject: Subject, func: str, site: Site) -> bool:
+    """Whether the production of a Func is over, in the same iteration of the loops around it and in
+    the same storage, when a computation runs; or the computation is one of its own updates.
+    """
+    production = subject.productions.get(func, ())
+    storage = subject.allocations.get(func, ())
+    is_stored = bool(storage) or func in subject.nest.pipeline.outputs
+    kept = encloses(storage, production) and encloses(storage, site.path)
+    if not (production and is_stored and kept):
+        return False
+    shared = common_depth(production, site.path)
+    if shared == len(production):
+        return site.compute.func == func
+    inside = any(isinstance(step.node, Loop) for step in production[shared:])
+    return not inside and production[shared].index < site.path[shared].index

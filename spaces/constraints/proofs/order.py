@@ -1,0 +1,101 @@
+"""Order: updates happen once, and in the order of the definition where that matters.
+
+An update that reads what it writes must be applied once at each point of its domain. Iterations
+that touch the same element, of an update whose operator is not associative and commutative, must
+run in the order in which the definition goes through the reduction domain. Iterations that run at
+once are the matter of races.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.hazards import is_commutative
+from spaces.constraints.proofs.definition import coordinates
+from spaces.constraints.proofs.formulas import (
+    Second,
+    all_of,
+    any_of,
+    equal,
+    negation,
+    precedes,
+)
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Site, Subject, loops_of
+from spaces.model.expr import Expr
+
+
+def order(subject: Subject) -> Iterator[Obligation]:
+    """For each update at most two obligations."""
+    for site in subject.sites:
+        func, index = site.compute.func, site.compute.stage
+        if index == 0:
+            continue
+        function = subject.nest.placements[func].function
+        stage = function.stages[index]
+        reads_itself = any(r.buffer == func for r in site.reads)
+        if reads_itself:
+            yield _once(subject, site)
+        if stage.rvars and not is_commutative(function, stage):
+            yield _in_order(subject, site)
+
+
+def _two(subject: Subject, site: Site) -> tuple[Second, tuple[Expr, ...], tuple[Expr, ...]]:
+    """A second iteration of a stage's own loops, what holds of both, and its loop variables."""
+    outer = loops_of(subject.productions[site.compute.func])
+    own = site.loops[len(outer) :]
+    second = Second(loop.var.name for loop in own)
+    both = (
+        *subject.runs(site),
+        *map(second, subject.ranges(own)),
+        *map(second, site.guards),
+    )
+    return second, both, tuple(loop.var for loop in own)
+
+
+def _once(subject: Subject, site: Site) -> Obligation:
+    second, both, own = _two(subject, site)
+    formula = subject.opaque.formula
+    point = [formula(c) for c in coordinates(subject, site).values()]
+    return obligation(
+        subject,
+        "order",
+        site,
+        f"{site.name} is applied once at each point of its domain.",
+        (*both, precedes(own, tuple(map(second, own)))),
+        negation(all_of(equal(c, second(c)) for c in point)),
+        site.compute.func,
+        site.write.args,
+    )
+
+
+def _in_order(subject: Subject, site: Site) -> Obligation:
+    """Of two iterations that touch the same element, the earlier is at the earlier point."""
+    second, both, own = _two(subject, site)
+    func = site.compute.func
+    stage = subject.nest.placements[func].function.stages[site.compute.stage]
+    at = coordinates(subject, site)
+    formula = subject.opaque.formula
+    point = tuple(formula(at[r.name]) for r in reversed(stage.rvars))
+    written = site.write.args
+    clashes = [_meet(written, tuple(map(second, written)))]
+    for read in site.reads:
+        if read.buffer == func:
+            clashes.append(_meet(written, tuple(map(second, read.args))))
+            clashes.append(_meet(read.args, tuple(map(second, written))))
+    return obligation(
+        subject,
+        "order",
+        site,
+        f"{site.name} goes through {', '.join(r.name for r in stage.rvars)} in the order of its "
+        "definition where that matters.",
+        (*both, precedes(own, tuple(map(second, own))), any_of(dict.fromkeys(clashes))),
+        precedes(point, tuple(map(second, point)), or_equal=True),
+        func,
+        written,
+    )
+
+
+def _meet(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Expr:
+    return all_of(equal(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,127 @@
+"""All obligations of a loop nest, decided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from attrs import define, field
+
+from spaces.constraints.proofs.assumptions import assumptions
+from spaces.constraints.proofs.bounds import bounds
+from spaces.constraints.proofs.coverage import coverage
+from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
+from spaces.constraints.proofs.definition import definition
+from spaces.constraints.proofs.folding import folding
+from spaces.constraints.proofs.order import order
+from spaces.constraints.proofs.races import races
+from spaces.constraints.proofs.records import (
+    Counterexample,
+    Obligation,
+    Outcome,
+    Proof,
+    ProofReport,
+    Refuted,
+    Unknown,
+)
+from spaces.constraints.proofs.sites import Subject
+from spaces.constraints.proofs.sliding import sliding
+from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.loopnest import LoopNest
+
+SECONDS = 60.0
+"""How long all proofs about one nest may take."""
+
+KINDS: tuple[Callable[[Subject], Iterator[Obligation]], ...] = (
+    definition,
+    bounds,
+    coverage,
+    sliding,
+    folding,
+    order,
+    races,
+)
+
+
+def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
+    """What must hold of a loop nest for every size, kind by kind.
+
+    A nest that has not been verified may be asked about too. The sizes of calls are then those at
+    which outputs are no smaller than the tiles shifted into them, and buffers hold what bounds
+    inference says is computed or read of them; else those that the rules allow.
+    """
+    subject = _subject(proposed)
+    return tuple(o for kind in KINDS for o in kind(subject))
+
+
+def prove(
+    proposed: LoopNest | CheckedSchedule,
+    *,
+    timeout_ms: int = TIMEOUT_MS,
+    seconds: float = SECONDS,
+) -> ProofReport:
+    """Prove or refute every obligation of a loop nest.
+
+    Args:
+        proposed: a loop nest, legal or not, or what ``verify`` has found legal.
+        timeout_ms: how long the solver may take for one obligation.
+        seconds: how long all may take; what is left then is ``unknown``.
+    """
+    start = time.perf_counter()
+    subject = _subject(proposed)
+    session = _Session(subject, Decider(timeout_ms), start + seconds)
+    proofs = tuple(session.proof(o) for kind in KINDS for o in kind(subject))
+    return ProofReport(proofs, time.perf_counter() - start)
+
+
+def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
+    checked = None if isinstance(proposed, LoopNest) else proposed
+    nest = proposed if isinstance(proposed, LoopNest) else proposed.nest
+    return Subject(nest, assumptions(nest, checked))
+
+
+@define
+class _Session:
+    """Decides obligations about one nest until the time is up."""
+
+    subject: Subject
+    decider: Decider
+    deadline: float
+    _traces: dict[tuple[tuple[str, int], ...], dict[str, Fault] | str] = field(factory=dict)
+
+    def proof(self, obligation: Obligation) -> Proof:
+        """One obligation, decided."""
+        start, before = time.perf_counter(), self.decider.solver_seconds
+        if start > self.deadline:
+            return Proof(obligation, Unknown("The time for all proofs was up."), 0.0)
+        outcome = self.decider.decide(obligation)
+        if isinstance(outcome, Refuted) and not obligation.exact:
+            outcome = self._confirmed(outcome)
+        seconds = time.perf_counter() - start
+        return Proof(obligation, outcome, seconds, self.decider.solver_seconds - before)
+
+    def _confirmed(self, suspected: Refuted) -> Outcome:
+        """The refutation of a condition that is only sufficient, where the nest shows a fault."""
+        sizes, buffer = suspected.counterexample.sizes, suspected.counterexample.buffer
+        faults = self._faults(sizes)
+        if isinstance(faults, str):
+            return Unknown(f"A condition that suffices does not hold. {faults}", buffer)
+        if buffer not in faults:
+            text = ", ".join(f"{n} = {v}" for n, v in sizes.items())
+            return Unknown(
+                f"A condition that suffices does not hold for {text}, where the nest itself shows "
+                "no fault.",
+                buffer,
+            )
+        fault = faults[buffer]
+        return Refuted(Counterexample(sizes, fault.iteration, {}, buffer, fault.coordinate))
+
+    def _faults(self, sizes: dict[str, int]) -> dict[str, Fault] | str:
+        key = tuple(sorted(sizes.items()))
+        if key not in self._traces:
+            try:
+                self._traces[key] = trace(self.subject, sizes)
+            except NotFollowedError as error:
+                self._traces[key] = str(error)
+        return self._traces[key]

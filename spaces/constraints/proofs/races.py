@@ -1,0 +1,134 @@
+"""Races: iterations that run at once neither write the same place, nor does one read what another
+writes.
+
+Of a loop whose iterations run at once two different ones are taken, and all loops inside it twice.
+Storage allocated inside the loop is private to an iteration. What different threads of a block do
+one after the other to shared memory is ordered by barriers and is no matter of one loop.
+
+Lanes of a vectorized loop go through the loops inside it in step, and every lane has read before
+any lane writes. An access by one lane and a later write by another are therefore wrong only where
+this order is another than that of the loops.
+
+A Func without updates has one value at a coordinate, so that iterations which overlap (tiles that
+are shifted inwards) write the same value to the same place; of it different coordinates must have
+different places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.proofs.folding import same_place
+from spaces.constraints.proofs.formulas import (
+    TRUE,
+    Second,
+    all_of,
+    any_of,
+    different,
+    equal,
+    less,
+    negation,
+    precedes,
+)
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Access, Path, Site, Subject, all_paths, encloses
+from spaces.model.expr import Expr
+from spaces.model.loopnest import Loop
+from spaces.model.schedule import LoopKind
+from spaces.model.traversal import LoopVar
+
+AT_ONCE = (
+    LoopKind.PARALLEL,
+    LoopKind.VECTORIZED,
+    LoopKind.GPU_BLOCK,
+    LoopKind.GPU_THREAD,
+)
+"""The kinds of loops whose iterations run at once."""
+
+
+def races(subject: Subject) -> Iterator[Obligation]:
+    """For each loop whose iterations run at once: one obligation for each write inside it together
+    with each access to the same storage.
+    """
+    for path in all_paths(subject.nest.body):
+        node = path[-1].node
+        if isinstance(node, Loop) and node.var.kind in AT_ONCE:
+            inside = [s for s in subject.sites if encloses(path, s.path)]
+            for site in inside:
+                if not encloses(path, subject.allocations.get(site.compute.func, ())):
+                    yield from _of_write(subject, path, site, inside)
+
+
+def _of_write(subject: Subject, path: Path, site: Site, inside: list[Site]) -> Iterator[Obligation]:
+    write = site.write
+    for other in inside:
+        if other.compute.func == write.buffer and other.compute.stage >= site.compute.stage:
+            yield _apart(subject, path, write, other.write)
+        for read in other.reads:
+            if read.buffer == write.buffer:
+                yield _apart(subject, path, write, read)
+
+
+def _apart(subject: Subject, path: Path, write: Access, access: Access) -> Obligation:
+    """Two different iterations of the loop that ``path`` leads to: the first writes, the second
+    writes or reads.
+    """
+    loop = path[-1].node
+    assert isinstance(loop, Loop)
+    depth = sum(isinstance(step.node, Loop) for step in path) - 1
+    second = Second(x.var.name for x in access.site.loops[depth:])
+    place = tuple(map(second, access.args))
+    same = all_of(same_place(subject, write.buffer, write.args, place))
+    pure = subject.nest.placements[write.buffer].function.is_pure
+    alike = all_of(equal(a, b) for a, b in zip(write.args, place, strict=True))
+    goal = (
+        negation(same) if not pure else TRUE if alike is same else any_of((negation(same), alike))
+    )
+    return obligation(
+        subject,
+        "race",
+        write.site,
+        _statement(loop.var, write, access, pure),
+        (
+            *subject.known.common,
+            *subject.ranges(write.site.loops),
+            *write.site.guards,
+            *map(second, subject.ranges(access.site.loops[depth:])),
+            *map(second, access.site.guards),
+            _order(loop.var, depth, write, access, second),
+        ),
+        goal,
+        write.buffer,
+        write.args,
+    )
+
+
+def _order(loop: LoopVar, depth: int, write: Access, access: Access, second: Second) -> Expr:
+    """Which pairs of iterations may clash: those of any two threads; of lanes those that the loops
+    would run in another order.
+    """
+    first, other = loop.var, second(loop.var)
+    same_site = write.site is access.site
+    if loop.kind is not LoopKind.VECTORIZED or not same_site:
+        return less(first, other) if write is access else different(first, other)
+    inner = [x.var for x in write.site.loops[depth + 1 :] if x.kind not in AT_ONCE]
+    steps, others = tuple(inner), tuple(map(second, inner))
+    later = all_of((less(first, other), precedes(others, steps, or_equal=True)))
+    if access.is_write:
+        return later
+    return any_of((later, all_of((less(other, first), precedes(steps, others)))))
+
+
+def _statement(loop: LoopVar, write: Access, access: Access, pure: bool) -> str:
+    does = "writes" if access.is_write else "reads"
+    if pure:
+        return (
+            f"Iterations of {loop.func}.{loop.loop} ({loop.kind}): where {write.site.name} writes "
+            f"{write.buffer} and {access.site.name} {does} the same place, it is the same "
+            f"coordinate, whose value is the same, for {write.buffer} has no updates."
+        )
+    return (
+        f"Iterations of {loop.func}.{loop.loop} ({loop.kind}): {access.site.name} {does} no place "
+        f"of {write.buffer} that {write.site.name} writes in another one."
+    )

@@ -1,0 +1,85 @@
+"""Sliding windows: what is required and not computed in an iteration was required before.
+
+By induction over the iterations of the loops between the storage of a Func and its computation,
+all that is required of it is there once it has been computed: at the first iterations all of it is
+computed, and later what is left out was required in the iteration before, of one of these loops.
+Only loops whose iterations run one after the other have an iteration before. That the values are
+still in their places is an obligation about folding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.proofs.coverage import free_names, in_box, point_of
+from spaces.constraints.proofs.formulas import Second, all_of, any_of, at_most
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Subject, loops_of
+from spaces.model.expr import Expr
+from spaces.model.rewrite import substitute
+from spaces.model.schedule import LoopKind
+from spaces.model.traversal import LoopVar
+
+IN_TURN = (LoopKind.SERIAL, LoopKind.UNROLLED)
+"""The kinds of loops whose iterations run one after the other."""
+
+
+def sliding(subject: Subject) -> Iterator[Obligation]:
+    """One obligation for each Func that computes less than what is required of it."""
+    for func in subject.productions:
+        storage = subject.nest.placements[func].storage
+        if storage.target != subject.nest.placements[func].required:
+            yield _kept(subject, func)
+
+
+def _kept(subject: Subject, func: str) -> Obligation:
+    placement = subject.nest.placements[func]
+    point = point_of(func, placement.function.args)
+    values = tuple(point.values())
+    required = in_box(subject, values, placement.required)
+    computed = all_of(in_box(subject, values, placement.storage.target))
+    earlier = [
+        all_of((exists, *(moved(c, before) for c in required)))
+        for exists, before in steps_back(subject, func)
+    ]
+    loops = ", ".join(loop.loop for loop in subject.between(func)) or "no loop"
+    return obligation(
+        subject,
+        "sliding",
+        (func, 0),
+        f"What {func} does not compute again was required before, along {loops}.",
+        (*subject.known.common, *subject.ranges(loops_of(subject.productions[func])), *required),
+        any_of((computed, *earlier)),
+        func,
+        values,
+        exact=False,
+        free=free_names(point),
+    )
+
+
+def steps_back(subject: Subject, func: str) -> Iterator[tuple[Expr, dict[str, Expr]]]:
+    """For each loop in turn between the storage and the computation of a Func, outermost first:
+    the condition that it has an iteration before, and the loop variables there.
+    """
+    between = subject.between(func)
+    for index, loop in enumerate(between):
+        if loop.kind in IN_TURN:
+            before: dict[str, Expr] = {loop.var.name: loop.var - 1}
+            yield all_of(_exists(subject, loop, between[index + 1 :], before)), before
+
+
+def _exists(
+    subject: Subject, loop: LoopVar, inner: tuple[LoopVar, ...], before: dict[str, Expr]
+) -> Iterator[Expr]:
+    yield at_most(subject.opaque.formula(loop.min), before[loop.var.name])
+    for other in inner:
+        for condition in subject.range(other):
+            there = moved(condition, before)
+            if there is not condition:
+                yield there
+
+
+def moved(condition: Expr, values: dict[str, Expr]) -> Expr:
+    """A condition in another iteration; what it reads may be something else there."""
+    return Second()(substitute(condition, values))
