@@ -12,6 +12,7 @@ from attrs import define, field
 
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.polynomial import Monomial, Polynomial, multiples
+from spaces.model.samples import Sample, least, middle, most
 
 
 @define
@@ -22,6 +23,10 @@ class Limits(ABC):
     _lowers: dict[tuple[frozenset[tuple[Monomial, int]], int], int | None] = field(
         init=False, factory=dict
     )
+    _samples: tuple[Sample, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._samples = tuple(Sample(self._ranges, pick) for pick in (least, most, middle))
 
     @abstractmethod
     def polynomial(self, expr: Expr) -> Polynomial:
@@ -32,6 +37,8 @@ class Limits(ABC):
         if self._ranges.get(name) != (low, high):
             self._ranges[name] = (low, high)
             self._lowers.clear()
+            for sample in self._samples:
+                sample.forget()
 
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
         """The limits of a variable that were assumed."""
@@ -39,14 +46,19 @@ class Limits(ABC):
 
     def proves_positive(self, p: Polynomial) -> bool:
         """Whether ``p >= 1`` follows from the known ranges."""
-        low = self.lower(p)
-        return low is not None and low >= 1
+        return self.proves_at_most(Polynomial.of(1), p)
+
+    def _is_refuted(self, p: Polynomial) -> bool:
+        """Whether ``p >= 0`` is false of some assignment that the known ranges allow."""
+        return any((sample.of(p) or 0) < 0 for sample in self._samples)
 
     def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
         """Whether ``p <= q`` follows from the known ranges."""
         difference = q - p
         if difference.constant is not None:
             return difference.constant >= 0
+        if self._is_refuted(difference):
+            return False
         if self._operandwise(difference):
             return True
         low = self.lower(difference)

@@ -15,15 +15,16 @@ from spaces.model.limits import Limits
 from spaces.model.polynomial import Polynomial, multiples
 from spaces.model.types import Bool, Int32
 
-_COMPARISONS: dict[str, tuple[int, Callable[[int], bool]]] = {
-    # name: (what `left - right` must be at least for the comparison to hold; its test on a number)
-    "lt": (1, lambda d: d < 0),
-    "le": (0, lambda d: d <= 0),
-    "gt": (1, lambda d: d > 0),
-    "ge": (0, lambda d: d >= 0),
-    "eq": (0, lambda d: d == 0),
-    "ne": (0, lambda d: d != 0),
+_ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
+    # What must be how much smaller than what for the comparison to hold (or, of "eq", to fail).
+    "lt": lambda a, b: (a, b, 1),
+    "le": lambda a, b: (a, b, 0),
+    "gt": lambda a, b: (b, a, 1),
+    "ge": lambda a, b: (b, a, 0),
+    "eq": lambda a, b: (a, b, 1),
+    "ne": lambda a, b: (a, b, 1),
 }
+_ZERO = Polynomial({})
 
 
 _FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
@@ -119,8 +120,7 @@ class Simplifier(Limits):
         """``a / b`` where ``a`` is proven to lie in ``0 .. b - 1`` or just below, ``-b .. -1``."""
         for whole in (0, -1):
             rest = a - b.scaled(whole)
-            lows = (self.lower(rest), self.lower(b - rest - Polynomial.of(1)))
-            if all(low is not None and low >= 0 for low in lows):
+            if self.proves_at_most(_ZERO, rest) and self.proves_positive(b - rest):
                 return whole
         return None
 
@@ -172,7 +172,7 @@ class Simplifier(Limits):
         return common + Polynomial.of(Op(Int32, "select", (condition, *rest)))
 
     def _condition(self, node: Op, children: tuple[Expr, ...]) -> Expr:
-        if node.name in _COMPARISONS and node.args[0].type == Int32:
+        if node.name in _ORDERED and node.args[0].type == Int32:
             return self._comparison(node.name, children)
         values = [bool(c.value) if isinstance(c, Const) else None for c in children]
         if node.name == "not" and values[0] is not None:
@@ -189,20 +189,16 @@ class Simplifier(Limits):
 
     def _comparison(self, name: str, children: tuple[Expr, ...]) -> Expr:
         a, b = self.polynomial(children[0]), self.polynomial(children[1])
-        difference = a - b
-        margin, test = _COMPARISONS[name]
-        if difference.constant is not None:
-            return constant(test(difference.constant), Bool)
-        above, below = self.lower(difference), self.lower(difference.scaled(-1))
-        least = above if name in ("gt", "ge") else below
-        most = below if name in ("gt", "ge") else above
-        if name in ("lt", "le", "gt", "ge"):
-            if least is not None and least >= margin:
-                return constant(True, Bool)
-            if most is not None and most >= 1 - margin:
-                return constant(False, Bool)
-        elif (above is not None and above > 0) or (below is not None and below > 0):
-            return constant(name == "ne", Bool)
+        smaller, larger, margin = _ORDERED[name](a, b)
+        if self.proves_at_most(smaller + Polynomial.of(margin), larger):
+            return constant(name != "eq", Bool)
+        if name in ("eq", "ne"):
+            if self.proves_positive(smaller - larger):
+                return constant(name == "ne", Bool)
+            if (smaller - larger).constant == 0:
+                return constant(name == "eq", Bool)
+        elif self.proves_at_most(larger + Polynomial.of(1 - margin), smaller):
+            return constant(False, Bool)
         return Op(Bool, name, children)
 
 

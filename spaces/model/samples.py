@@ -1,0 +1,99 @@
+"""One assignment of numbers to all variables that their known limits allow.
+
+Where a claim is false of it no proof can be found, and none need be looked for: looking in vain is
+what costs time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import define, field
+
+from spaces.model.algebra import INTEGERS
+from spaces.model.expr import Const, Expr, Op, Variable
+from spaces.model.polynomial import Polynomial
+from spaces.model.types import Int32
+
+_Ranges = Mapping[str, tuple[Expr | None, Expr | None]]
+
+
+@define
+class Sample:
+    """An assignment, found as it is asked for.
+
+    Attributes:
+        ranges: the limits of variables, which its owner may add to.
+        pick: of ``(least, most)``, either of which may be missing, a number between them.
+    """
+
+    ranges: _Ranges
+    pick: Callable[[int | None, int | None], int]
+    _values: dict[Expr, int | None] = field(init=False, factory=dict)
+
+    def forget(self) -> None:
+        """Limits have changed."""
+        self._values.clear()
+
+    def of(self, form: Polynomial) -> int | None:
+        """The value of a normal form; None where this assignment breaks a limit."""
+        total = 0
+        for monomial, coefficient in form.terms.items():
+            for atom in monomial:
+                value = self._value(atom)
+                if value is None:
+                    return None
+                coefficient *= value
+            total += coefficient
+        return total
+
+    def _value(self, expr: Expr) -> int | None:
+        if isinstance(expr, Const):
+            return int(expr.value)
+        if expr not in self._values:
+            self._values[expr] = None  # what a limit that refers to itself sees
+            self._values[expr] = self._found(expr)
+        return self._values[expr]
+
+    def _found(self, expr: Expr) -> int | None:
+        if isinstance(expr, Variable):
+            return self._variable(expr.name)
+        known = isinstance(expr, Op) and all(a.type is Int32 or a.type.is_bool for a in expr.args)
+        if known and isinstance(expr, Op) and expr.name in INTEGERS.operators:
+            operands = [self._value(a) for a in expr.args]
+            if any(o is None for o in operands):
+                return None
+            return int(INTEGERS.operators[expr.name](*operands))
+        # Of any other value nothing is known but its type.
+        return self.pick(expr.type.min_value, expr.type.max_value)
+
+    def _variable(self, name: str) -> int | None:
+        low, high = self.ranges.get(name, (None, None))
+        ends = [None if end is None else self._value(end) for end in (low, high)]
+        least, most = ends
+        if (low is not None and least is None) or (high is not None and most is None):
+            return None
+        if ".extent." in name:
+            least = 1 if least is None else max(least, 1)
+        if least is not None and most is not None and least > most:
+            return None
+        return self.pick(least, most)
+
+
+def least(low: int | None, high: int | None) -> int:
+    """The least number between two limits."""
+    if low is not None:
+        return low
+    return 0 if high is None else min(high, 0)
+
+
+def most(low: int | None, high: int | None) -> int:
+    """The largest number between two limits; a large one where there is none."""
+    if high is not None:
+        return high
+    return 1009 if low is None else low + 1009
+
+
+def middle(low: int | None, high: int | None) -> int:
+    """A number between two limits, well away from both."""
+    return (least(low, high) + most(low, high)) // 2
