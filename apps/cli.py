@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from apps import (
     commands_compile,
+    commands_rules,
     commands_run,
     commands_show,
     commands_space,
@@ -11,7 +12,14 @@ from apps import (
 )
 from apps.commands import program
 
-COMMANDS = (commands_show, commands_verify, commands_space, commands_compile, commands_run)
+COMMANDS = (
+    commands_show,
+    commands_rules,
+    commands_verify,
+    commands_space,
+    commands_compile,
+    commands_run,
+)
 """Modules whose commands belong to the program; importing them adds the commands."""
 
 

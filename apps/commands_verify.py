@@ -30,4 +30,6 @@ def verify(
         line(refusal(verdict, target))
     else:
         line(f"The schedule is legal for {target.name}.")
+        if verdict.advice:
+            line("\n".join(["What has no effect in it:", *(f"  {a}" for a in verdict.advice)]))
     raise typer.Exit(0 if verdict.legal else 1)

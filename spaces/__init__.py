@@ -5,6 +5,7 @@ import what you need by name, or the package, never everything.
 """
 
 from spaces.constraints.devices import Device, device, device_names
+from spaces.constraints.findings import Advice, Violation
 from spaces.constraints.lattice import legal_mask
 from spaces.constraints.preconditions import Precondition, size_preconditions
 from spaces.constraints.universe import Decision, Universe
@@ -13,7 +14,6 @@ from spaces.constraints.verdict import (
     Illegal,
     Requirement,
     Verdict,
-    Violation,
 )
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch, BatchError
@@ -185,6 +185,7 @@ __all__ = [
     "CheckedSchedule",
     "Illegal",
     "Violation",
+    "Advice",
     "Requirement",
     "Device",
     "device",

@@ -15,8 +15,8 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.constraints.devices import Device
+from spaces.constraints.findings import Asked
 from spaces.constraints.judge import (
-    Asked,
     ask_calls,
     ask_matching,
     ask_nest,

@@ -7,27 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from attrs import frozen
 
 from spaces.constraints.devices import Device
+from spaces.constraints.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.bounds import unbounded, unbounded_check
 from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RULES, OWN_RULES
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import Check, Rule, Value
-from spaces.constraints.verdict import Quantity, Requirement, Violation, told
-from spaces.model.algebra import INTEGERS, read_all
-from spaces.model.expr import Const, Expr
-from spaces.model.parameters import parameters
+from spaces.constraints.verdict import Requirement
+from spaces.model.expr import Const
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds, UnboundedError
-from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
-
-
-@frozen
-class Asked:
-    """A check, and the rule that it is of."""
-
-    rule: Rule
-    check: Check
 
 
 def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
@@ -75,7 +64,7 @@ def ask_nest(bounds: Bounds | Asked, device: Device) -> Iterator[Asked]:
     if isinstance(bounds, Asked):
         yield bounds
         return
-    view = NestView(bounds, device, frozenset(parameters(bounds.schedule)))
+    view = NestView.of(bounds, device)
     for name in bounds.placements:
         for rule in NEST_RULES:
             for check in rule.check(view, name):
@@ -99,33 +88,8 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
     violations: list[Violation] = []
     requirements: list[Requirement] = []
     for item in asked:
-        holds = item.check.holds
-        open_sizes = () if isinstance(holds, Const) else variables(holds)
-        known = all(name in sizes for name in open_sizes)
-        if known and not read_all((holds,), sizes, INTEGERS)[0]:
-            violations.append(_violation(item, sizes, open_sizes))
-        elif open_sizes:
+        if fails(item.check, sizes):
+            violations.append(violation(item, sizes))
+        elif not isinstance(item.check.holds, Const):
             requirements.append(Requirement(item.rule.id, item.check))
     return Judgement(tuple(violations), tuple(requirements))
-
-
-def _violation(item: Asked, sizes: Mapping[str, int], open_sizes: tuple[str, ...]) -> Violation:
-    check = item.check
-    values = {n: _quantity(v, sizes) for n, v in check.values.items()}
-    at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(open_sizes))
-    message = told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
-    return Violation(item.rule.id, check.func, check.stage, check.loop, message, values)
-
-
-def told_at(check: Check, sizes: Mapping[str, int]) -> str:
-    """The message and advice of a check with its quantities at the sizes given."""
-    return told(check, {n: _quantity(v, sizes) for n, v in check.values.items()})
-
-
-def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
-    """A number where there is one; a formula as text where a size is not estimated."""
-    if not isinstance(value, Expr):
-        return value
-    if all(name in sizes for name in variables(value)):
-        return int(read_all((value,), sizes, INTEGERS)[0])
-    return str(value)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices import Device
-from spaces.constraints.judge import Asked, ask_matching, ask_nest, ask_records, bounds_of
+from spaces.constraints.findings import Asked
+from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.model.algebra import ARRAYS, read_all

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from spaces.constraints.judge import told_at
+from spaces.constraints.findings import told_at
 from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.size_forms import AtLeastZero, Condition, Divisible, Forms
 from spaces.constraints.verdict import CheckedSchedule, Requirement

@@ -2,58 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.constraints.advise import advise
 from spaces.constraints.devices import Device
+from spaces.constraints.findings import Advice, Violation, told_at
 from spaces.constraints.kernels import Kernel, kernels
-from spaces.constraints.rules.advice import Advice
-from spaces.constraints.rules.rule import Check, Value
+from spaces.constraints.rules.rule import Check
 from spaces.model.expr import Expr
 from spaces.model.loopnest import LoopNest, assemble
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
 from spaces.model.schedule import Schedule
-
-Quantity: TypeAlias = int | str
-
-
-@frozen
-class Violation:
-    """One rule that a schedule breaks.
-
-    Attributes:
-        rule: the rule's id.
-        func: the Func whose schedule breaks it.
-        stage: 0 for its pure stage, n for its update n - 1.
-        loop: the loop, Var, dimension or image at fault, as written; empty where it is none.
-        message: a sentence that says what is wrong, and one that says what to change.
-        values: the quantities that clash, by name; a formula stands as text.
-    """
-
-    rule: str
-    func: str
-    stage: int
-    loop: str
-    message: str
-    values: Mapping[str, Quantity] = field(factory=dict)
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.message}"
-
-    def json(self) -> dict[str, Any]:
-        """As a dictionary of JSON's types."""
-        return {
-            "rule": self.rule,
-            "func": self.func,
-            "stage": self.stage,
-            "loop": self.loop,
-            "message": self.message,
-            "values": dict(self.values),
-        }
 
 
 @frozen
@@ -79,16 +42,7 @@ class Requirement:
     @property
     def message(self) -> str:
         """What is wrong with a call where it does not hold, with formulas for what is not known."""
-        return told(self.check, {n: _plain(v) for n, v in self.check.values.items()})
-
-
-def told(check: Check, values: Mapping[str, Quantity]) -> str:
-    """The message and advice of a check with its quantities filled in."""
-    return f"{check.message} {check.advice}".strip().format_map(values)
-
-
-def _plain(value: Value) -> Quantity:
-    return str(value) if isinstance(value, Expr) else value
+        return told_at(self.check, {})
 
 
 @frozen
@@ -98,7 +52,6 @@ class CheckedSchedule:
     Attributes:
         bounds: where each Func is computed and stored, and the regions of both.
         requirements: what must hold of the sizes of a call.
-        advice: what the schedule says without effect.
     """
 
     pipeline: Pipeline
@@ -106,7 +59,6 @@ class CheckedSchedule:
     device: Device
     bounds: Bounds = field(repr=False, eq=False)
     requirements: tuple[Requirement, ...] = field(default=(), repr=False)
-    advice: tuple[Advice, ...] = field(default=(), repr=False)
 
     @property
     def legal(self) -> bool:
@@ -124,6 +76,11 @@ class CheckedSchedule:
         return assemble(self.bounds)
 
     @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the schedule says without effect, at the sizes estimated."""
+        return advise(self.bounds, self.device)
+
+    @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The GPU kernels, with what each takes."""
         return kernels(self.bounds)
@@ -132,8 +89,8 @@ class CheckedSchedule:
         return True
 
     def json(self) -> dict[str, Any]:
-        """The verdict as a dictionary of JSON's types."""
-        return {"legal": True, "violations": []}
+        """The verdict and the advice as a dictionary of JSON's types."""
+        return {"legal": True, "violations": [], "advice": [a.json() for a in self.advice]}
 
 
 @frozen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from spaces.constraints.devices import Device
 from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of, judge
-from spaces.constraints.rules.advice import advice
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.model.pipeline import Pipeline
@@ -33,6 +32,4 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
-    return CheckedSchedule(
-        pipeline, schedule, device, bounds, judgement.requirements, advice(records)
-    )
+    return CheckedSchedule(pipeline, schedule, device, bounds, judgement.requirements)

@@ -93,7 +93,7 @@ def test_a_legal_schedule_exits_0():
     out, _ = spaces("verify", "unsharp", "--schedule", "gpu", "--device", "sm_80")
     assert out == "The schedule is legal for sm_80.\n"
     out, _ = spaces("verify", "blur", "--schedule", "cpu", "--json")
-    assert json.loads(out) == {"legal": True, "violations": []}
+    assert json.loads(out) == {"legal": True, "violations": [], "advice": []}
 
 
 def test_an_illegal_schedule_exits_1_with_every_violation(sched):

@@ -206,7 +206,7 @@ def test_verdict_is_a_record_with_a_truth_value_and_json():
     legal = verify(BLUR, Schedule.default(BLUR), CPU)
     assert legal
     assert legal.legal
-    assert legal.json() == {"legal": True, "violations": []}
+    assert legal.json() == {"legal": True, "violations": [], "advice": []}
     with pytest.raises(FrozenInstanceError):
         legal.schedule = None
     illegal = verify(BLUR, schedule(BLUR).split("x", "x", "xi", 0).schedule, CPU)
@@ -236,7 +236,7 @@ def test_verdict_is_a_record_with_a_truth_value_and_json():
 def test_what_has_no_effect_is_said_apart(text: str, on: str, advice: list[str]):
     verdict = verify(BLUR, parse_schedule(text, BLUR), device(on))
     assert isinstance(verdict, CheckedSchedule)
-    assert [a.id for a in verdict.advice] == advice
+    assert [a.rule for a in verdict.advice] == advice
 
 
 def test_registers_count_started_words():

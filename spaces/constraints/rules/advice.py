@@ -1,85 +1,325 @@
-"""Advice: what a schedule says without effect. Legal, but hardly what its author meant."""
+"""Advice: what a directive must do to have an effect.
+
+A schedule that gets advice is legal and computes the same without the directive in question.
+Where that depends on sizes, it is asked at the estimates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from attrs import frozen
+from collections.abc import Iterator
 
 from spaces.constraints.devices import GpuDevice
-from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.records import GPU_KINDS, Records
-from spaces.model.schedule import DomainOrder, Loop, Memory
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import GPU_KINDS
+from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule
+from spaces.constraints.rules.written import (
+    fold_directive,
+    kind_directive,
+    level_directive,
+    memory_directive,
+    split_directive,
+)
+from spaces.model.expr import Expr, compare, constant
+from spaces.model.schedule import DomainOrder, Loop, LoopKind, Memory, Split, Tail
+from spaces.model.splits import factor_expr
+from spaces.model.types import Int32
+
+_ONE = constant(1, Int32)
+_AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
-@frozen
-class Advice:
-    """Something without effect.
-
-    Attributes:
-        id: the kind of advice.
-        func: the Func it is about.
-        message: what has no effect, and why.
-    """
-
-    id: str
-    func: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.id}: {self.message}"
-
-
-def advice(records: Records) -> tuple[Advice, ...]:
-    """All advice on a legal schedule."""
-    return tuple(item for find in _FINDERS for item in find(records))
-
-
-def _no_kernel(records: Records) -> Iterator[Advice]:
-    loops = (
-        loop
-        for func in records.computed
-        for order in records.entry(func).stages
-        for loop in order.loops
-    )
-    if isinstance(records.device, GpuDevice) and all(loop.kind not in GPU_KINDS for loop in loops):
-        output = records.pipeline.outputs[-1]
-        yield Advice(
-            "advice.no-kernel",
-            output,
-            f"No loop runs on the GPU {records.device.name}: all is computed by the CPU. Map loops "
-            f"of {output} to the GPU with gpu_tile.",
+@advice_rule(
+    "advice.no-kernel",
+    "A schedule for a GPU maps some loop to it.",
+    "Without block loops there is no kernel, and the CPU computes all.",
+)
+def no_kernel(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check, asked with the last output."""
+    if not isinstance(view.device, GpuDevice) or func != view.nest.pipeline.outputs[-1]:
+        return
+    entries = (view.records.entry(name) for name in view.records.computed)
+    kinds = {loop.kind for entry in entries for order in entry.stages for loop in order.loops}
+    if kinds.isdisjoint(GPU_KINDS):
+        yield Check(
+            func,
+            VIOLATED,
+            "No loop runs on the GPU {device}: all is computed by the CPU.",
+            "Map loops of {func} to the GPU with gpu_tile.",
+            values={"device": view.device.name, "func": func},
         )
 
 
-def _order_of_inlined(records: Records) -> Iterator[Advice]:
-    for function in records.pipeline.functions:
-        if not records.is_inlined(function.name):
+@advice_rule(
+    "advice.inlined-order",
+    "The loops of a Func are scheduled where it has some.",
+    "An inlined Func has no loops; Halide warns of splits there and refuses kinds of loops.",
+)
+def inlined_order(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    if not view.records.is_inlined(func):
+        return
+    dimensions = view.records.function(func).stages[0].dimensions
+    plain = DomainOrder(loops=tuple(Loop(d) for d in reversed(dimensions)))
+    if view.records.entry(func).stages[0] != plain:
+        yield Check(
+            func,
+            VIOLATED,
+            "The loops of {func} are scheduled, but it is inlined and has none.",
+            "Compute it at root or at a loop of a Func that reads it, or leave these directives "
+            "out.",
+            values={"func": func},
+        )
+
+
+@advice_rule(
+    "advice.inlined-storage",
+    "The storage of a Func is scheduled where it has some.",
+    "An inlined Func is not stored.",
+)
+def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    entry = view.records.entry(func)
+    if not view.records.is_inlined(func) or not (entry.folds or entry.memory is not Memory.AUTO):
+        return
+    written = [fold_directive(func, fold) for fold in entry.folds]
+    if entry.memory is not Memory.AUTO:
+        written.append(memory_directive(func, entry.memory))
+    yield Check(
+        func,
+        VIOLATED,
+        "{directives} schedules the storage of {func}, but it is inlined and has none.",
+        "Compute it at root or at a loop of a Func that reads it, or leave this out.",
+        values={"directives": listed(written), "func": func},
+    )
+
+
+@advice_rule(
+    "advice.output-memory",
+    "The kind of memory is chosen of Funcs that the pipeline stores.",
+    "The caller provides the storage of an output.",
+)
+def output_memory(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    memory = view.records.entry(func).memory
+    if func in view.nest.pipeline.outputs and memory is not Memory.AUTO:
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} chooses memory for {func}, but it is an output: the caller provides its "
+            "storage.",
+            "Leave it out.",
+            values={"directive": memory_directive(func, memory), "func": func},
+        )
+
+
+@advice_rule(
+    "advice.split-by-one",
+    "A split divides a loop, or makes a block and a thread loop of it.",
+    "The inner loop of a split by 1 has one iteration.",
+    factor="iterations",
+)
+def split_by_one(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each split by 1 of a computed Func."""
+    if view.records.is_inlined(func):
+        return
+    for stage, order in enumerate(view.records.entry(func).stages):
+        for index, record in enumerate(order.splits):
+            if not isinstance(record, Split) or record.factor != 1:
+                continue
+            if {order.kind(record.outer), order.kind(record.inner)} == {*GPU_KINDS}:
+                continue
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} splits {loop} by {factor}: {outer} runs all iterations and {inner} "
+                "one.",
+                "Split by more, or leave it out.",
+                stage=stage,
+                loop=record.old,
+                values={
+                    "directive": split_directive(view.records, func, stage, index),
+                    "loop": record.old,
+                    "factor": 1,
+                    "outer": record.outer,
+                    "inner": record.inner,
+                },
+            )
+
+
+@advice_rule(
+    "advice.single-iteration",
+    "A parallel, vectorized or unrolled loop has more than one iteration.",
+    "There is nothing to run at once, or to write out.",
+    extent="iterations",
+)
+def single_iteration(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each such loop of a computed Func."""
+    if view.records.is_inlined(func):
+        return
+    for stage, path in enumerate(view.paths(func)):
+        for i, loop in enumerate(path):
+            if loop.kind not in _AT_ONCE or (loop.func, loop.stage) != (func, stage):
+                continue
+            most = view.largest(loop.extent, path[:i])
+            yield Check(
+                func,
+                most > _ONE,
+                "{directive} is without effect: loop {loop} of {stage_name} has {extent} "
+                "iteration.",
+                "Leave it out, or choose factors that leave {loop} more.",
+                stage=stage,
+                loop=loop.loop,
+                values={
+                    "directive": kind_directive(view.records, func, stage, loop.loop),
+                    "loop": loop.loop,
+                    "stage_name": stage_name(func, stage),
+                    "extent": most,
+                },
+            )
+
+
+@advice_rule(
+    "advice.tail-never-reached",
+    "A tail is chosen where the factor may fail to divide the loop.",
+    "A loop made by a split has as many iterations as its factor says.",
+    factor="iterations",
+    extent="iterations",
+)
+def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each split with a tail of a loop that an earlier split made."""
+    if view.records.is_inlined(func):
+        return
+    for stage, order in enumerate(view.records.entry(func).stages):
+        extents: dict[str, Expr] = {}
+        for index, record in enumerate(order.splits):
+            if not isinstance(record, Split):
+                extents.pop(record.fused, None)
+                continue
+            extent, factor = extents.pop(record.old, None), factor_expr(record.factor)
+            extents.pop(record.outer, None)
+            extents[record.inner] = factor
+            if extent is None or record.tail is Tail.AUTO:
+                continue
+            yield Check(
+                func,
+                compare("ne", extent % factor, constant(0, Int32)),
+                "{directive} chooses the tail {tail}, but {loop} has {extent} iterations, which "
+                "{factor} divides: there is no tail.",
+                "Leave the tail out.",
+                stage=stage,
+                loop=record.old,
+                values={
+                    "directive": split_directive(view.records, func, stage, index),
+                    "tail": str(record.tail),
+                    "loop": record.old,
+                    "extent": extent,
+                    "factor": factor,
+                },
+            )
+
+
+@advice_rule(
+    "advice.fold-too-large",
+    "Storage is folded by less than is stored without folding.",
+    "Coordinates that count modulo more than their number stay as they are [RK13 4.3].",
+    factor="values",
+    extent="values",
+)
+def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each fold of a computed Func."""
+    if view.records.is_inlined(func):
+        return
+    placement = view.placement(func)
+    for fold in view.records.entry(func).folds:
+        whole = placement.storage.stored[placement.function.args.index(fold.dimension)]
+        if whole.min is None or whole.max is None:
             continue
-        plain = DomainOrder(loops=tuple(Loop(d) for d in reversed(function.stages[0].dimensions)))
-        if records.entry(function.name).stages[0] != plain:
-            yield Advice(
-                "advice.inlined-order",
-                function.name,
-                f"The loops of {stage_name(function.name, 0)} are scheduled, but it is inlined and "
-                "has none. Compute it somewhere, or leave these directives out.",
-            )
+        extent = view.simplify(whole.max - whole.min + 1)
+        yield Check(
+            func,
+            factor_expr(fold.factor) < extent,
+            "{directive} keeps {factor} values along {dimension}, but only {extent} are stored "
+            "there without it.",
+            "Leave it out, or store {func} outside a loop along {dimension}.",
+            loop=fold.dimension,
+            values={
+                "directive": fold_directive(func, fold),
+                "factor": factor_expr(fold.factor),
+                "dimension": fold.dimension,
+                "extent": extent,
+                "func": func,
+            },
+        )
 
 
-def _storage_of_inlined(records: Records) -> Iterator[Advice]:
-    for function in records.pipeline.functions:
-        entry = records.entry(function.name)
-        if records.is_inlined(function.name) and (entry.folds or entry.memory is not Memory.AUTO):
-            yield Advice(
-                "advice.inlined-storage",
-                function.name,
-                f"The storage of {function.name} is scheduled, but it is inlined and has none. "
-                "Compute it somewhere, or leave fold_storage and store_in out.",
-            )
+@advice_rule(
+    "advice.no-window",
+    "What is stored outside the loop that computes it keeps values for later iterations.",
+    "A window slides only along a serial loop, of a Func without updates, whose values move "
+    "forward along one dimension, which no split divides [RK13 4.3].",
+)
+def no_window(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    if view.records.is_inlined(func):
+        return
+    placement, entry = view.placement(func), view.records.entry(func)
+    if placement.between and not placement.storage.slides:
+        yield Check(
+            func,
+            VIOLATED,
+            "{store} keeps the storage of {func} over the loops {loops}, but each of their "
+            "iterations computes all that it reads: no window slides.",
+            "Leave it out, or compute {func} where a serial loop moves it along one dimension.",
+            loop=entry.store.loop if not entry.store.is_root else "",
+            values={
+                "store": level_directive(func, "store", entry.store),
+                "func": func,
+                "loops": listed(f"{loop.func}.{loop.loop}" for loop in placement.between),
+            },
+        )
 
 
-_FINDERS: tuple[Callable[[Records], Iterator[Advice]], ...] = (
-    _no_kernel,
-    _order_of_inlined,
-    _storage_of_inlined,
+@advice_rule(
+    "advice.level-of-one-iteration",
+    "A Func is computed at a loop that has more than one iteration.",
+    "It is the same as computing it at the next loop outside.",
+    extent="iterations",
+)
+def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check; none for loops of a GPU, inside which a Func may have to be."""
+    if view.records.is_inlined(func) or not view.placement(func).path:
+        return
+    path = view.placement(func).path
+    if path[-1].kind in GPU_KINDS:
+        return
+    level = view.records.entry(func).compute
+    most = view.largest(path[-1].extent, path[:-1])
+    outside = f"{path[-2].func}.{path[-2].loop}" if len(path) > 1 else "root"
+    yield Check(
+        func,
+        most > _ONE,
+        "{directive} names a loop that has {extent} iteration.",
+        "It is the same as computing {func} at {outside}.",
+        loop=level.loop,
+        values={
+            "directive": level_directive(func, "compute", level),
+            "extent": most,
+            "func": func,
+            "outside": outside,
+        },
+    )
+
+
+RULES = (
+    no_kernel,
+    inlined_order,
+    inlined_storage,
+    output_memory,
+    split_by_one,
+    single_iteration,
+    tail_never_reached,
+    fold_too_large,
+    no_window,
+    level_of_one_iteration,
 )

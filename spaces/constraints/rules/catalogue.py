@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spaces.constraints.rules import (
+    advice,
     bounds,
     call_schedule,
     domain_order,
@@ -12,7 +13,14 @@ from spaces.constraints.rules import (
     matching,
     storage,
 )
-from spaces.constraints.rules.rule import CallRule, MatchRule, NestRule, OwnRule, Rule
+from spaces.constraints.rules.rule import (
+    AdviceRule,
+    CallRule,
+    MatchRule,
+    NestRule,
+    OwnRule,
+    Rule,
+)
 
 RULES: tuple[Rule, ...] = (
     *matching.RULES,
@@ -25,19 +33,23 @@ RULES: tuple[Rule, ...] = (
     *gpu_resources.RULES,
 )
 
+ADVICE: tuple[AdviceRule, ...] = advice.RULES
+"""What is advised of legal schedules, in the order in which it is told."""
+
 MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))
 OWN_RULES = tuple(r for r in RULES if isinstance(r, OwnRule))
 CALL_RULES = tuple(r for r in RULES if isinstance(r, CallRule))
 NEST_RULES = tuple(r for r in RULES if isinstance(r, NestRule))
 
 
-def rule(id: str) -> Rule:
-    """The rule of that id.
+def rule(id: str) -> Rule | AdviceRule:
+    """The rule or advice of that id.
 
     Raises:
         KeyError: there is none.
     """
-    for known in RULES:
+    for known in (*RULES, *ADVICE):
         if known.id == id:
             return known
-    raise KeyError(f"No rule is called {id!r}; the rules are {', '.join(r.id for r in RULES)}.")
+    ids = ", ".join(r.id for r in (*RULES, *ADVICE))
+    raise KeyError(f"No rule is called {id!r}; the rules are {ids}.")

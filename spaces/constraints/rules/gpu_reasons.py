@@ -1,10 +1,15 @@
-"""Where the numbers of a kernel come from, in words."""
+"""Where the numbers of a kernel come from, in words, and which others would do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops
 from spaces.model.expr import Const, Expr
+from spaces.model.placement import Allocation
 from spaces.model.simplify import Simplifier
+
+_AXES = "xyz"
 
 
 def product(extents: Dim3) -> str:
@@ -24,9 +29,7 @@ def widening(kernel: Kernel, simplify: Simplifier) -> str:
     """`` because blur_x must cover blur_y's tile of 32 x 32 plus 1 along x and 1 along y``, or
     nothing where the stage that begins the kernel is itself the widest.
     """
-    own = next(
-        (t for t in kernel.threads if (t.func, t.stage) == (kernel.func, kernel.stage)), None
-    )
+    own = _own_threads(kernel)
     extra: dict[str, list[str]] = {}
     for d, widest in enumerate(kernel.block):
         most = _number(widest)
@@ -34,7 +37,7 @@ def widening(kernel: Kernel, simplify: Simplifier) -> str:
         culprit = next((t for t in kernel.threads if _extent(t, d, simplify) == most), None)
         if most is None or base is None or most == base or culprit is None:
             continue
-        extra.setdefault(culprit.func, []).append(f"{most - base} along {'xyz'[d]}")
+        extra.setdefault(culprit.func, []).append(f"{most - base} along {_AXES[d]}")
     tile = "one thread" if own is None else f"tile of {' x '.join(map(str, own.extents))}"
     phrases = [
         f"{func} must cover {kernel.func}'s {tile} plus {' and '.join(more)}"
@@ -43,11 +46,56 @@ def widening(kernel: Kernel, simplify: Simplifier) -> str:
     return f", because {' and '.join(phrases)}" if phrases else ""
 
 
-def sum_of_arrays(kernel: Kernel) -> str:
-    """``gray 38 x 14 x 4, blur_y 38 x 8 x 4``: each array with its extents and element size."""
-    return ", ".join(
-        f"{a.func} {' x '.join(map(str, a.extents))} x {a.type.bytes}" for a in kernel.shared
-    )
+def smaller_tiles(kernel: Kernel, limit: int, simplify: Simplifier) -> str:
+    """``, such as 30 x 32 or 32 x 30``: tiles with one side made smaller until the block fits.
+
+    What a producer adds to a side does not grow while the side shrinks, so that these fit; where it
+    shrinks too, larger ones may.
+    """
+    own = _own_threads(kernel)
+    block = [_number(extent) for extent in kernel.block]
+    tile = [] if own is None else [_extent(own, d, simplify) for d in range(len(own.extents))]
+    found = []
+    for d, side in enumerate(tile):
+        whole = block[d]
+        if side is None or whole is None or None in block or None in tile:
+            return ""
+        others = 1
+        for other in (*block[:d], *block[d + 1 :]):
+            others *= other or 1
+        fits = limit // others - (whole - side)
+        if fits >= 1:
+            found.append(" x ".join(map(str, (*tile[:d], fits, *tile[d + 1 :]))))
+    return f", such as {' or '.join(found)}" if found else ""
+
+
+def in_bytes(allocations: Iterable[Allocation]) -> str:
+    """``gray 38 x 14 x 4 bytes = 2128, blur_y 38 x 8 x 4 bytes = 1216``: the extents of each array
+    and the size of its elements.
+    """
+    return ", ".join(map(_bytes, allocations))
+
+
+def _bytes(allocation: Allocation) -> str:
+    numbers = [_number(extent) for extent in allocation.extents]
+    sides = " x ".join(str(e) for e in (*allocation.extents, allocation.type.bytes))
+    total = allocation.type.bytes
+    for number in numbers:
+        total *= number or 0
+    return f"{allocation.func} {sides} bytes" + ("" if None in numbers else f" = {total}")
+
+
+def derivation(number: Expr) -> str:
+    """``(f.extent.0 + 31) / 32 = `` for a number that is found from others; nothing for a
+    literal.
+    """
+    return "" if isinstance(number, Const) else f"{number} = "
+
+
+def _own_threads(kernel: Kernel) -> ThreadLoops | None:
+    """The thread loops of the stage that begins the kernel."""
+    own = (kernel.func, kernel.stage)
+    return next((t for t in kernel.threads if (t.func, t.stage) == own), None)
 
 
 def _extent(threads: ThreadLoops, d: int, simplify: Simplifier) -> int | None:

@@ -7,14 +7,22 @@ capability (CUDA C++ Programming Guide).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.kernels import Kernel, allocation_bytes
 from spaces.constraints.occupancy import Extremes, blocks_per_sm
-from spaces.constraints.rules.gpu_reasons import product, sum_of_arrays, widening
+from spaces.constraints.rules.gpu_reasons import (
+    derivation,
+    in_bytes,
+    product,
+    smaller_tiles,
+    widening,
+)
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
+from spaces.constraints.rules.written import kind_directive, store_directive
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
 from spaces.model.schedule import Memory
@@ -54,12 +62,16 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
                     yield Check(
                         threads.func,
                         VIOLATED,
-                        "The thread loop {loop} of {stage_name} has {extent} iterations, which is "
-                        "not bounded by a constant.",
-                        "Split it by a constant and map the inner loop to threads.",
+                        "{directive} makes threads of loop {loop} of {stage_name}, which has "
+                        "{extent} iterations: not bounded by a constant.",
+                        "Split {loop} by a constant and map the inner loop to threads.",
                         stage=threads.stage,
                         loop=loop.loop,
                         values={
+                            "directive": partial(
+                                kind_directive,
+                                *(view.records, threads.func, threads.stage, loop.loop),
+                            ),
                             "loop": loop.loop,
                             "stage_name": stage_name(threads.func, threads.stage),
                             "extent": str(extent),
@@ -72,6 +84,8 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
     "A block, as wide as the widest stage computed in it, has no more threads than the device "
     "allows.",
     f"{_TABLE}: maximum number of threads per block [S20 3.2].",
+    threads="threads",
+    limit="threads",
 )
 def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel."""
@@ -81,15 +95,19 @@ def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
             kernel.threads_per_block <= gpu.max_threads_per_block,
             "The kernel of {kernel} has {product} threads a block{reason}; {device} allows "
             "{limit} (compute capability {capability}).",
-            "Choose a smaller tile, or let each thread compute several values in a serial loop.",
+            "Choose a smaller tile{legal}, or let each thread compute several values in a serial "
+            "loop.",
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
                 **_names(gpu, kernel),
                 "threads": kernel.threads_per_block,
-                "product": product(kernel.block),
-                "reason": widening(kernel, view.nest.simplify),
+                "product": partial(product, kernel.block),
+                "reason": partial(widening, kernel, view.nest.simplify),
                 "limit": gpu.max_threads_per_block,
+                "legal": partial(
+                    smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify
+                ),
             },
         )
 
@@ -98,6 +116,8 @@ def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
     "gpu.block-dimension",
     "A block is no longer along any dimension than the device allows.",
     f"{_TABLE}: maximum x-, y- and z-dimension of a block.",
+    threads="threads",
+    limit="threads",
 )
 def block_dimension(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension of each kernel's blocks."""
@@ -110,15 +130,17 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
                 extent <= limit,
                 "The blocks of the kernel of {kernel} are {threads} threads long along "
                 "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
-                "Choose a smaller tile there, or reorder the thread loops: the innermost is x.",
+                "Choose a smaller tile there, or reorder the thread loops: the innermost is x, "
+                "and blocks may be {limits} threads long along x, y and z.",
                 stage=kernel.stage,
                 loop=kernel.blocks[0].loop,
                 values={
                     **_names(gpu, kernel),
                     "axis": axis,
                     "threads": extent,
-                    "reason": widening(kernel, view.nest.simplify),
+                    "reason": partial(widening, kernel, view.nest.simplify),
                     "limit": limit,
+                    "limits": ", ".join(map(str, limits)),
                 },
             )
 
@@ -127,6 +149,9 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
     "gpu.grid-dimension",
     "A grid has no more blocks along any dimension than the device allows.",
     f"{_TABLE}: maximum x-, y- and z-dimension of a grid of thread blocks.",
+    blocks="blocks",
+    limit="blocks",
+    times="values a block, for one there are now",
 )
 def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
     """One check for each block loop."""
@@ -137,18 +162,21 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 blocks <= limit,
-                "The block loop {loop} of the kernel of {kernel} makes {blocks} blocks along "
-                "{axis} of the grid; {device} allows {limit} (compute capability {capability}).",
-                "Choose a larger tile, or reorder the block loops: the innermost is x, along "
-                "which a grid may be longest.",
+                "The block loop {loop} of the kernel of {kernel} makes {reason}{blocks} blocks "
+                "along {axis} of the grid; {device} allows {limit} (compute capability "
+                "{capability}).",
+                "Choose a tile at least {times} times as large along {loop}, or reorder the block "
+                "loops: the innermost is x, along which a grid may be longest.",
                 stage=kernel.stage,
                 loop=loop.loop,
                 values={
                     **_names(gpu, kernel),
                     "loop": loop.loop,
                     "axis": axis,
+                    "reason": partial(derivation, blocks),
                     "blocks": blocks,
                     "limit": limit,
+                    "times": (blocks + (limit - 1)) / limit,
                 },
             )
 
@@ -166,11 +194,12 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                 yield Check(
                     allocation.func,
                     VIOLATED,
-                    "{func} is stored inside the kernel of {kernel}, but its size {size} is "
-                    "not bounded by a constant.",
+                    "{directive} stores {func} inside the kernel of {kernel}, but its size {size} "
+                    "is not bounded by a constant.",
                     "Compute it inside a tile of constant size, or store it outside the kernel.",
                     loop=allocation.level.loop,
                     values={
+                        "directive": store_directive(view.records.entry(allocation.func)),
                         "func": allocation.func,
                         "kernel": _title(kernel),
                         "size": " x ".join(f"({e})" for e in allocation.extents),
@@ -182,6 +211,11 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
     "gpu.shared-bytes",
     "The shared memory of a block, with the driver's reserve and in whole units, fits the device.",
     f"{_TABLE}: maximum amount of shared memory per thread block.",
+    bytes="bytes",
+    allocated="bytes",
+    reserve="bytes",
+    unit="bytes",
+    limit="bytes",
 )
 def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel that uses shared memory."""
@@ -202,7 +236,7 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
             values={
                 **_names(gpu, kernel),
                 "bytes": kernel.shared_bytes,
-                "arrays": sum_of_arrays(kernel),
+                "arrays": partial(in_bytes, kernel.shared),
                 "allocated": _allocated(gpu, kernel),
                 "reserve": reserve,
                 "unit": gpu.shared_allocation_unit_bytes,
@@ -240,24 +274,26 @@ def _are_constant(view: NestView, kernel: Kernel) -> bool:
     "gpu.registers",
     "What a thread keeps in registers fits the registers of a thread.",
     f"{_TABLE}: maximum number of 32-bit registers per thread.",
+    registers="registers of 4 bytes",
+    limit="registers of 4 bytes",
 )
 def registers(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel with values kept in registers."""
     for gpu, kernel in _launchable(view, func):
-        kept = [a.func for a in kernel.private if a.memory is Memory.REGISTER]
+        kept = [a for a in kernel.private if a.memory is Memory.REGISTER]
         if not kept or not _are_constant(view, kernel):
             continue
         yield Check(
             func,
             _registers(kernel) <= gpu.max_registers_per_thread,
-            "Each thread of the kernel of {kernel} keeps {names} in {registers} registers; "
-            "{device} has {limit} a thread (compute capability {capability}).",
+            "Each thread of the kernel of {kernel} keeps {arrays} in {registers} registers of 4 "
+            "bytes; {device} has {limit} a thread (compute capability {capability}).",
             "Leave the kind of memory to be chosen (auto), or compute less at a time.",
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
                 **_names(gpu, kernel),
-                "names": ", ".join(kept),
+                "arrays": partial(in_bytes, kept),
                 "registers": _registers(kernel),
                 "limit": gpu.max_registers_per_thread,
             },
@@ -268,6 +304,12 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
     "gpu.occupancy",
     "A multiprocessor holds at least one block of every kernel.",
     "The vendor's occupancy calculation: a block that does not fit is not launched [S20 2.2].",
+    blocks="blocks",
+    threads="threads",
+    registers="registers of 4 bytes",
+    bytes="bytes",
+    has_registers="registers of 4 bytes",
+    has_bytes="bytes",
 )
 def occupancy(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel of constant size; it fails only where no other limit does."""
@@ -284,8 +326,9 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
             func,
             broken | (resident >= constant(1, Int32)),
             "No multiprocessor of {device} holds a block of the kernel of {kernel}: "
-            "{product} threads, at least {registers} registers each, {bytes} bytes of shared "
-            "memory.",
+            "{product} threads{reason}, at least {registers} registers each, {bytes} bytes of "
+            "shared memory; it has {has_registers} registers and {has_bytes} bytes (compute "
+            "capability {capability}).",
             "Choose a smaller tile, or keep less of it in registers or shared memory.",
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
@@ -293,9 +336,12 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
                 **_names(gpu, kernel),
                 "blocks": resident,
                 "threads": kernel.threads_per_block,
-                "product": product(kernel.block),
+                "product": partial(product, kernel.block),
+                "reason": partial(widening, kernel, view.nest.simplify),
                 "registers": _registers(kernel),
                 "bytes": kernel.shared_bytes,
+                "has_registers": gpu.registers_per_sm,
+                "has_bytes": gpu.shared_bytes_per_sm,
             },
         )
 
@@ -304,6 +350,8 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
     "gpu.local-bytes",
     "What a thread keeps for itself fits its local memory.",
     f"{_TABLE}: amount of local memory per thread.",
+    bytes="bytes",
+    limit="bytes",
 )
 def local_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel whose threads keep values."""
@@ -314,14 +362,15 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             taken <= gpu.max_local_bytes_per_thread,
-            "Each thread of the kernel of {kernel} keeps {bytes} bytes for itself; {device} "
-            "has {limit} (compute capability {capability}).",
+            "Each thread of the kernel of {kernel} keeps {bytes} bytes for itself ({arrays}); "
+            "{device} has {limit} (compute capability {capability}).",
             "Compute less at a time, or keep it in shared memory.",
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
                 **_names(gpu, kernel),
                 "bytes": taken,
+                "arrays": partial(in_bytes, kernel.private),
                 "limit": gpu.max_local_bytes_per_thread,
             },
         )

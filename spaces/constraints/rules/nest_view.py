@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 from attrs import define
 
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.kernels import Kernel, kernels, largest
+from spaces.constraints.rules.records import Records
 from spaces.model.expr import Expr
+from spaces.model.parameters import parameters
 from spaces.model.placement import Allocation, Bounds, Placement
 from spaces.model.rewrite import variables
 from spaces.model.traversal import LoopVar
@@ -25,6 +28,11 @@ class NestView:
     device: Device
     parameters: frozenset[str]
 
+    @classmethod
+    def of(cls, bounds: Bounds, device: Device) -> Self:
+        """The view of the bounds of a schedule."""
+        return cls(bounds, device, frozenset(parameters(bounds.schedule)))
+
     @property
     def gpu(self) -> GpuDevice | None:
         """The device, where it is a GPU."""
@@ -37,6 +45,11 @@ class NestView:
         for kernel in kernels(self.nest) if self.gpu is not None else ():
             found.setdefault(kernel.func, []).append(kernel)
         return found
+
+    @cached_property
+    def records(self) -> Records:
+        """What rules about records read."""
+        return Records(self.nest.pipeline, self.nest.schedule, self.device)
 
     @property
     def allocations(self) -> dict[str, Allocation]:

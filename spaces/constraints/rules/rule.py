@@ -18,8 +18,8 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.types import Bool
 
-Value: TypeAlias = Expr | int | str
-"""A quantity that a message names: a formula, a number, or text."""
+Value: TypeAlias = Expr | int | str | Callable[[], str]
+"""What a message names: a formula, a number, text, or how to find a text that takes some work."""
 
 VIOLATED: Const = constant(False, Bool)
 """The formula of a check that does not depend on any parameter and fails."""
@@ -53,14 +53,21 @@ S = TypeVar("S")
 
 @frozen
 class _Rule(Generic[S]):
-    """What all rules have: ``statement`` says in a sentence what must hold, ``source`` who says
-    so.
+    """What all rules have.
+
+    Attributes:
+        id: the subject and a name within it.
+        statement: a sentence that says what must hold.
+        source: who says so.
+        check: finds where it is at stake.
+        units: of the numbers among the ``values`` of its checks, by name.
     """
 
     id: str
     statement: str
     source: str
     check: Callable[[S, str], Iterable[Check]]
+    units: Mapping[str, str] = field(factory=dict, eq=False)
 
 
 @frozen
@@ -88,29 +95,43 @@ class NestRule(_Rule[NestView]):
 Rule: TypeAlias = MatchRule | OwnRule | CallRule | NestRule
 
 
+@frozen
+class AdviceRule(_Rule[NestView]):
+    """What a directive must do to have an effect. It is asked of every Func of a legal schedule;
+    where a check fails the schedule stays legal, but hardly says what its author meant.
+    """
+
+
 def match_rule(
-    id: str, statement: str, source: str
+    id: str, statement: str, source: str, **units: str
 ) -> Callable[[Callable[[tuple[Pipeline, Schedule], str], Iterable[Check]]], MatchRule]:
     """Make a function ``((pipeline, schedule), name) -> checks`` a :class:`MatchRule`."""
-    return lambda check: MatchRule(id, statement, source, check)
+    return lambda check: MatchRule(id, statement, source, check, units)
 
 
 def own_rule(
-    id: str, statement: str, source: str
+    id: str, statement: str, source: str, **units: str
 ) -> Callable[[Callable[[Records, str], Iterable[Check]]], OwnRule]:
     """Make a function ``(records, func) -> checks`` an :class:`OwnRule`."""
-    return lambda check: OwnRule(id, statement, source, check)
+    return lambda check: OwnRule(id, statement, source, check, units)
 
 
 def call_rule(
-    id: str, statement: str, source: str
+    id: str, statement: str, source: str, **units: str
 ) -> Callable[[Callable[[Records, str], Iterable[Check]]], CallRule]:
     """Make a function ``(records, func) -> checks`` a :class:`CallRule`."""
-    return lambda check: CallRule(id, statement, source, check)
+    return lambda check: CallRule(id, statement, source, check, units)
 
 
 def nest_rule(
-    id: str, statement: str, source: str
+    id: str, statement: str, source: str, **units: str
 ) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
     """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
-    return lambda check: NestRule(id, statement, source, check)
+    return lambda check: NestRule(id, statement, source, check, units)
+
+
+def advice_rule(
+    id: str, statement: str, source: str, **units: str
+) -> Callable[[Callable[[NestView, str], Iterable[Check]]], AdviceRule]:
+    """Make a function ``(nest view, func) -> checks`` an :class:`AdviceRule`."""
+    return lambda check: AdviceRule(id, statement, source, check, units)

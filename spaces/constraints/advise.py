@@ -1,0 +1,25 @@
+"""Advice on a legal schedule: what it says without effect."""
+
+from __future__ import annotations
+
+from spaces.constraints.devices import Device
+from spaces.constraints.findings import Advice, Asked, advice, failing
+from spaces.constraints.rules.catalogue import ADVICE
+from spaces.constraints.rules.nest_view import NestView
+from spaces.model.placement import Bounds
+
+
+def advise(bounds: Bounds, device: Device) -> tuple[Advice, ...]:
+    """All advice on the schedule that has these bounds, at the sizes estimated.
+
+    Where it depends on a size that is not estimated, no advice is given.
+    """
+    view = NestView.of(bounds, device)
+    asked = (
+        Asked(rule, check)
+        for function in bounds.pipeline.functions
+        for rule in ADVICE
+        for check in rule.check(view, function.name)
+    )
+    sizes = bounds.pipeline.sizes()
+    return tuple(advice(item, sizes) for item in failing(asked, sizes))

@@ -1,0 +1,122 @@
+"""What becomes of the checks of rules: a finding where one fails, in words and with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from spaces.constraints.rules.rule import AdviceRule, Check, Rule, Value
+from spaces.model.algebra import INTEGERS, read_all
+from spaces.model.expr import Const, Expr
+from spaces.model.rewrite import variables
+
+Quantity: TypeAlias = int | str
+
+
+@frozen
+class Finding:
+    """One place where a rule does not hold.
+
+    Attributes:
+        rule: the rule's id.
+        func: the Func whose schedule it is about.
+        stage: 0 for its pure stage, n for its update n - 1.
+        loop: the loop, Var, dimension or image at fault, as written; empty where it is none.
+        message: a sentence that says what is wrong, and one that says what to change.
+        values: the quantities that clash, by name; a formula stands as text.
+    """
+
+    rule: str
+    func: str
+    stage: int
+    loop: str
+    message: str
+    values: Mapping[str, Quantity] = field(factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+    def json(self) -> dict[str, Any]:
+        """As a dictionary of JSON's types."""
+        return {
+            "rule": self.rule,
+            "func": self.func,
+            "stage": self.stage,
+            "loop": self.loop,
+            "message": self.message,
+            "values": dict(self.values),
+        }
+
+
+@frozen
+class Violation(Finding):
+    """One rule that a schedule breaks."""
+
+
+@frozen
+class Advice(Finding):
+    """Something that a schedule says without effect."""
+
+
+@frozen
+class Asked:
+    """A check, and the rule that it is of."""
+
+    rule: Rule | AdviceRule
+    check: Check
+
+
+def failing(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[Asked]:
+    """The checks that fail at ``sizes``; none of those that depend on others."""
+    return (item for item in asked if fails(item.check, sizes))
+
+
+def fails(check: Check, sizes: Mapping[str, int]) -> bool:
+    """Whether a check is known to fail at ``sizes``."""
+    if isinstance(check.holds, Const):
+        return not check.holds.value
+    known = all(name in sizes for name in variables(check.holds))
+    return known and not read_all((check.holds,), sizes, INTEGERS)[0]
+
+
+def violation(item: Asked, sizes: Mapping[str, int]) -> Violation:
+    """What a check that fails at ``sizes`` says."""
+    return Violation(*_found(item, sizes))
+
+
+def advice(item: Asked, sizes: Mapping[str, int]) -> Advice:
+    """Likewise, where the check is no condition of legality."""
+    return Advice(*_found(item, sizes))
+
+
+def _found(
+    item: Asked, sizes: Mapping[str, int]
+) -> tuple[str, str, int, str, str, dict[str, Quantity]]:
+    check = item.check
+    values = {n: _quantity(v, sizes) for n, v in check.values.items()}
+    at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
+    message = told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    return item.rule.id, check.func, check.stage, check.loop, message, values
+
+
+def told(check: Check, values: Mapping[str, Quantity]) -> str:
+    """The message and advice of a check with its quantities filled in."""
+    return f"{check.message} {check.advice}".strip().format_map(values)
+
+
+def told_at(check: Check, sizes: Mapping[str, int]) -> str:
+    """The message and advice of a check with its quantities at the sizes given; formulas for what
+    depends on others.
+    """
+    return told(check, {n: _quantity(v, sizes) for n, v in check.values.items()})
+
+
+def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
+    """A number where there is one; a formula as text where a size is not estimated."""
+    if not isinstance(value, Expr):
+        return value() if callable(value) else value
+    if all(name in sizes for name in variables(value)):
+        return int(read_all((value,), sizes, INTEGERS)[0])
+    return str(value)

@@ -1,0 +1,81 @@
+"""Directives as a person would write them, for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.records import Records
+from spaces.model.chain import DirectiveCall, order_calls
+from spaces.model.directives import Directives
+from spaces.model.schedule import (
+    DomainOrder,
+    Fold,
+    FuncSchedule,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Schedule,
+)
+from spaces.model.text import format_call
+
+
+def split_directive(records: Records, func: str, stage: int, index: int) -> str:
+    """What gives a stage its split or fuse number ``index``: ``f.vectorize(x, 8)``."""
+    made = (call for call, order in _steps(records, func, stage) if len(order.splits) > index)
+    return _of_stage(func, stage, next(made, None))
+
+
+def kind_directive(records: Records, func: str, stage: int, loop: str) -> str:
+    """What gives a loop its kind: ``f.parallel(y)``; of a serial loop its name."""
+    kind, made = records.entry(func).stages[stage].kind(loop), None
+    before = LoopKind.SERIAL
+    for call, order in _steps(records, func, stage):
+        after = order.kind(loop)
+        if after is kind and before is not kind:
+            made = call
+        before = after
+    return _of_stage(func, stage, made) if made is not None else f"{stage_name(func, stage)}.{loop}"
+
+
+def level_directive(func: str, verb: str, level: LoopLevel) -> str:
+    """What puts a Func somewhere: ``f.compute_at(g, x)``, ``f.store_root()``."""
+    if level.is_root:
+        return f"{func}.{verb}_root()"
+    if level.is_inline:
+        return f"{func}.{verb}_inline()"
+    return f"{func}.{verb}_at({level.func}, {level.loop})"
+
+
+def store_directive(entry: FuncSchedule) -> str:
+    """What says where a Func is stored: ``f.store_at(g, x)``, or where storage follows
+    computation ``f.compute_at(g, x)``.
+    """
+    verb = "compute" if entry.store == entry.compute else "store"
+    return level_directive(entry.name, verb, entry.store)
+
+
+def memory_directive(func: str, memory: Memory) -> str:
+    """``f.store_in(MemoryType::Stack)``."""
+    return f"{func}.{format_call(DirectiveCall('store_in', (memory,)))}"
+
+
+def fold_directive(func: str, fold: Fold) -> str:
+    """``f.fold_storage(y, 4)``."""
+    return f"{func}.{format_call(DirectiveCall('fold_storage', (fold.dimension, fold.factor)))}"
+
+
+def _of_stage(func: str, stage: int, call: DirectiveCall | None) -> str:
+    name = stage_name(func, stage)
+    return name if call is None else f"{name}.{format_call(call)}"
+
+
+def _steps(records: Records, func: str, stage: int) -> Iterator[tuple[DirectiveCall, DomainOrder]]:
+    """The directives of a stage in the order written, and the domain order after each."""
+    dimensions = records.function(func).stages[stage].dimensions
+    start = DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
+    directives = Directives(Schedule((FuncSchedule("", (start,)),)), "")
+    for call in order_calls(start, records.entry(func).stages[stage]):
+        directives = call.on(directives)
+        yield call, directives.schedule.funcs[0].stages[0]
