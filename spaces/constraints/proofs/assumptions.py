@@ -17,6 +17,8 @@ from spaces.model.regions import Box
 from spaces.model.rewrite import variables
 from spaces.model.types import Int32
 
+_ONE = constant(1, Int32)
+
 
 @frozen
 class Assumptions:
@@ -42,13 +44,12 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     of them or read.
     """
     required = _needed(nest) if checked is None else (r.condition for r in checked.requirements)
-    names = {i.name for i in nest.pipeline.images}
     common = list(_positive(nest))
-    images: dict[str, list[Expr]] = {name: [] for name in names}
+    images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
     for condition in required:
-        about = {n.split(".")[0] for n in variables(condition)} & names
         if isinstance(condition, Const):
             continue
+        about = {n.split(".")[0] for n in variables(condition)} & set(images)
         if not about:
             common.append(condition)
         for name in about:
@@ -57,15 +58,15 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:
-    one = constant(1, Int32)
-    pipeline = nest.pipeline
-    dimensions = {name: len(pipeline.function(name).args) for name in pipeline.outputs}
-    dimensions |= {i.name: i.dimensions for i in pipeline.images}
-    for buffer, count in dimensions.items():
-        for d in range(count):
-            yield at_most(one, size_variable(buffer, "extent", d))
+    for name in nest.pipeline.outputs:
+        yield from _extents(name, len(nest.pipeline.function(name).args))
     for name in parameters(nest.schedule):
-        yield at_most(one, Variable(Int32, name))
+        yield at_most(_ONE, Variable(Int32, name))
+
+
+def _extents(buffer: str, dimensions: int) -> Iterator[Expr]:
+    for d in range(dimensions):
+        yield at_most(_ONE, size_variable(buffer, "extent", d))
 
 
 def _needed(nest: LoopNest) -> Iterator[Expr]:

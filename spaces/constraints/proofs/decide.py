@@ -87,22 +87,16 @@ class Decider:
         self, solver: Term, obligation: Obligation, values: Mapping[str, Term]
     ) -> dict[str, int]:
         """A model with sizes as small as one of :data:`SMALL_SIZES`, where there is one."""
-        best = _numbers(solver.model(), values)
-        sizes = [n for n in obligation.sizes if n in values]
-        if sizes:
-            solver.set("timeout", max(1, self.timeout_ms // 4))
+        found = _numbers(solver.model(), values)
+        sizes = {n: values[n] for n in obligation.sizes if n in values}
+        origins = [term for name, term in sizes.items() if ".min." in name]
+        solver.set("timeout", max(1, self.timeout_ms // 4))
         for most in SMALL_SIZES if sizes else ():
-            solver.push()
-            for name in sizes:
-                term = values[name]
-                solver.add(term == 0 if ".min." in name else z3.And(-most <= term, term <= most))
-            found = solver.check() == z3.sat
-            if found:
-                best = _numbers(solver.model(), values)
-            solver.pop()
-            if found:
-                break
-        return best
+            small = [z3.And(-most <= term, term <= most) for term in sizes.values()]
+            for limits in ([*small, *(term == 0 for term in origins)], small):
+                if solver.check(*limits) == z3.sat:
+                    return _numbers(solver.model(), values)
+        return found
 
 
 def question(obligation: Obligation) -> tuple[Term, dict[str, Term]]:

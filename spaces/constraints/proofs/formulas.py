@@ -84,9 +84,13 @@ def precedes(first: tuple[Expr, ...], second: tuple[Expr, ...], or_equal: bool =
     return result
 
 
+SECOND = "~"
+"""How the names of copies end; a mark that names in SMT-LIB text may have."""
+
+
 def primed(name: str) -> str:
     """The name of a variable's copy in a second iteration."""
-    return f"{name}'"
+    return name + SECOND
 
 
 OPAQUE = "?"

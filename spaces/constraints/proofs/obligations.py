@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from spaces.constraints.proofs.formulas import SECOND
 from spaces.constraints.proofs.records import Kind, Obligation
 from spaces.constraints.proofs.sites import Access, Site, Subject
 from spaces.model.expr import Expr
@@ -29,7 +30,7 @@ def obligation(
     names = variables(*given, goal, *coordinate)
     given = (*given, *subject.limits(*names))
     loops, values = subject.loop_names, subject.opaque.meaning
-    bare = {name: name.removesuffix("'") for name in names}
+    bare = {name: name.removesuffix(SECOND) for name in names}
     func, stage = site if isinstance(site, tuple) else (site.compute.func, site.compute.stage)
     known = {*loops, *values, *free}
     return Obligation(
@@ -41,7 +42,7 @@ def obligation(
         goal=goal,
         buffer=buffer,
         coordinate=coordinate,
-        sizes=tuple(n for n in names if bare[n] not in known),
+        sizes=tuple(sorted(n for n in names if bare[n] not in known)),
         iteration=tuple(n for n in names if n in loops),
         other=tuple((n, bare[n]) for n in names if n not in loops and bare[n] in loops),
         opaque=tuple((n, values[bare[n]]) for n in names if bare[n] in values),

@@ -8,7 +8,7 @@ from functools import cached_property
 from attrs import define, field, frozen
 
 from spaces.constraints.proofs.assumptions import Assumptions
-from spaces.constraints.proofs.formulas import Second, within
+from spaces.constraints.proofs.formulas import SECOND, Second, within
 from spaces.constraints.proofs.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expr import Call, Expr, constant, walk
@@ -194,7 +194,7 @@ class Subject:
         """What is known of those variables that are opaque, or copies of such."""
         found: list[Expr] = []
         for name in names:
-            bare = name.removesuffix("'")
+            bare = name.removesuffix(SECOND)
             limits = self.opaque.limits.get(bare, ())
             found += limits if name == bare else map(Second([bare]), limits)
         return tuple(found)
