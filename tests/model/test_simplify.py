@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.model import functions as fn
@@ -54,6 +57,7 @@ def informed() -> Simplifier:
     return simplify
 
 
+@settings(max_examples=200)
 @given(integer_expressions(), VALUES)
 def test_value_is_kept(expr: Expr, values: dict[str, int]) -> None:
     assert evaluate(informed()(expr), values) == evaluate(expr, values)
@@ -65,6 +69,7 @@ def test_simplifying_twice_changes_nothing_of_the_value(expr: Expr, values: dict
     assert evaluate(informed()(once), values) == evaluate(expr, values)
 
 
+@settings(max_examples=200)
 @given(integer_expressions(depth=3), VALUES)
 def test_lower_limit_is_never_exceeded_downwards(expr: Expr, values: dict[str, int]) -> None:
     simplify = informed()
@@ -72,6 +77,7 @@ def test_lower_limit_is_never_exceeded_downwards(expr: Expr, values: dict[str, i
     assert low is None or low <= evaluate(expr, values)
 
 
+@settings(max_examples=200)
 @given(integer_expressions(depth=3), VALUES)
 def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
     if never_decreases(expr, A, informed()):
@@ -97,6 +103,47 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
 )
 def test_what_must_cancel_cancels(expr: Expr, text: str) -> None:
     assert str(informed()(expr)) == text
+
+
+def small_expressions() -> Iterator[Expr]:
+    """Quotients, remainders, extremes and comparisons of b at their boundaries."""
+    for k, c in product(range(-9, 10), range(1, 10)):
+        for base in (B + k, k - B, B * 3 + k):
+            yield from (base / c, base % c, (base / c + k) / 2, (base / c) % 3, fn.min(base, c))
+            yield from (fn.max(base, c), fn.select(base < c, 0, 1), fn.select(base <= c, 0, 1))
+            yield from (fn.select(base > c, 0, 1), fn.select(base >= c, 0, 1))
+            yield from (fn.select(base == c, 0, 1), fn.select(base != c, 0, 1))
+
+
+def test_all_values_of_a_small_range_are_kept_and_limited() -> None:
+    simplify = informed()
+    for expr in small_expressions():
+        simple, low = simplify(expr), simplify.lower(simplify.polynomial(expr))
+        wanted = [evaluate(expr, {"b": b}) for b in range(2, 8)]
+        assert [evaluate(simple, {"b": b}) for b in range(2, 8)] == wanted, expr
+        assert low is None or low <= min(wanted), expr
+
+
+def test_a_first_iteration_that_differs_grows_only_where_it_is_not_above_the_second() -> None:
+    claims = 0
+    for c in range(-4, 5):
+        for later in (A + c, A * 2 + c, c - A, fn.min(A, 4)):
+            for first in (A - 2, A + 3, A * 3, constant(5, Int32), 9 - A):
+                expr = fn.select(A == 2, first, later)
+                if never_decreases(expr, A, Simplifier()):
+                    claims += 1
+                    values = [evaluate(expr, {"a": a}) for a in range(2, 10)]
+                    assert values == sorted(values), expr
+    assert claims > 20
+
+
+def test_at_most_is_believed_only_where_it_holds() -> None:
+    simplify = informed()
+    for k in range(-9, 10):
+        assert simplify.at_most(B, constant(k, Int32)) is (k >= 7)
+        assert simplify.at_most(constant(k, Int32), B) is (k <= 2)
+        assert simplify.at_most(A + k, A) is (k <= 0)
+        assert simplify.at_most(T * B + k, T * B) is (k <= 0)
 
 
 def test_equal_sums_have_one_normal_form() -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+from math import prod
+
 import pytest
 
 from spaces.model.algebra import evaluate
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.loopnest import Allocate, loop_nest, walk_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Int32
-from tests.model.nest_interpreter import run_nest
+from tests.model.nest_interpreter import ideal, run_nest
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 16, 24
@@ -132,3 +136,85 @@ def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
         "          out(out.min.0 + out.s0.x_v + min(out.extent.0 - 8, out.s0.x * 8), "
         "out.min.1 + out.s0.yi + min(out.s0.y * 8, out.extent.1 - 8)) = ...",
     ]
+
+
+def pixel(name: str, at: tuple[int, ...]) -> int:
+    return sum((d + 3) * x * x for d, x in enumerate(at)) % 101
+
+
+def check(out: Func, shape: Callable[[Directives], Directives], extents: tuple[int, ...]) -> int:
+    """How often f is computed, under the schedule ``shape`` gives it, stored at root; and that the
+    values of the output are those of its definition.
+    """
+    algorithm = pipeline(out)
+    nest = loop_nest(algorithm, shape(schedule(algorithm)).schedule)
+    mins = tuple(range(3, 3 + len(extents)))
+    sizes = {f"out.min.{d}": low for d, low in enumerate(mins)}
+    sizes |= {f"out.extent.{d}": extent for d, extent in enumerate(extents)}
+    outputs, computed = run_nest(nest, sizes, pixel)
+    points = product(*(range(m, m + e) for m, e in zip(mins, extents, strict=True)))
+    assert outputs["out"] == {at: ideal(algorithm, "out", at, pixel) for at in points}
+    return computed - prod(extents)
+
+
+def image_of(dimensions: int) -> ImageParam:
+    return ImageParam(Int32, dimensions, "input")
+
+
+def test_what_a_window_jumps_over_is_not_computed() -> None:
+    f, out = Func("f"), Func("out")
+    f[X] = image_of(1)[X]
+    out[X] = f[X * 3] + f[X * 3 + 1]
+    assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (9,)) == 2 * 9
+
+
+def test_a_window_that_moves_back_does_not_slide() -> None:
+    f, out = Func("f"), Func("out")
+    f[X] = image_of(1)[X]
+    out[X] = f[-X] + f[1 - X]
+    assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (9,)) == 2 * 9
+
+
+def test_a_window_that_moves_along_both_dimensions_does_not_slide() -> None:
+    f, out = Func("f"), Func("out")
+    f[X, Y] = image_of(2)[X, Y]
+    out[X] = f[X - 1, X + 1] + f[X + 1, X - 1]
+    assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (6,)) == 9 * 6
+
+
+def test_a_window_slides_along_the_innermost_loop_that_moves_it() -> None:
+    directives = start().split("y", "y", "yi", 8).func("blurx").store_root().compute_at("out", "yi")
+    computed, _ = measure(directives)
+    assert computed == (HEIGHT // 8) * WIDTH * 10
+
+
+@pytest.mark.parametrize("factor", [2, 4, 5])
+@pytest.mark.parametrize("tail", ["round_up", "shift_inwards", "guard_with_if"])
+def test_tiles_of_what_is_new_overwrite_nothing_that_is_still_read(factor: int, tail: str) -> None:
+    f, out = Func("f"), Func("out")
+    f[X, Y] = image_of(2)[X, Y]
+    out[X, Y] = f[X, Y - 1] + f[X, Y + 1]
+
+    def shape(d: Directives) -> Directives:
+        d = d.func("f").store_root().compute_at("out", "y")
+        return d.split("y", "yo", "yi", factor, tail)
+
+    check(out, shape, (2, 9))
+
+
+def test_what_is_updated_in_fixed_rows_is_not_updated_again() -> None:
+    f, out, r = Func("f"), Func("out"), RDom([(0, 4)], "r")
+    f[X, Y] = X + Y
+    f[X, r.x] += 100
+    out[X, Y] = f[X, Y - 1] + f[X, Y + 1]
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).func("f").store_root().compute_at("out", "y").schedule
+    sizes = {"out.min.0": 0, "out.extent.0": 2, "out.min.1": 0, "out.extent.1": 6}
+    outputs, _ = run_nest(loop_nest(algorithm, chosen), sizes, pixel)
+
+    def value(x: int, y: int) -> int:
+        return x + y + (100 if 0 <= y < 4 else 0)
+
+    assert outputs["out"] == {
+        (x, y): value(x, y - 1) + value(x, y + 1) for x in range(2) for y in range(6)
+    }
