@@ -257,8 +257,9 @@ class Bounds:
         found: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
         for reader, index in readers:
             analysis = self._analysis(reader, index, depth)
-            stage = self.placements[reader].function.stages[index]
-            for d, windows in enumerate(reads(stage, name)):
+            read = reads(self.placements[reader].function.stages[index])
+            self.simplify.adopt(read.forms)
+            for d, windows in enumerate(read.windows[name]):
                 for window in windows:
                     base = analysis.of(window.base)
                     self._check(name, reader, d, window.written, base)

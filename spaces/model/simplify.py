@@ -5,7 +5,7 @@ Integers of type int32 are treated as mathematical integers, as Halide treats co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
@@ -79,6 +79,13 @@ class Simplifier(Limits):
         result = form.expr()
         self._polynomials.setdefault(result, form)
         return self._done.setdefault(result, result)
+
+    def adopt(self, forms: Mapping[Expr, Polynomial]) -> None:
+        """Take over the normal forms of expressions that are in normal form already."""
+        for expr, form in forms.items():
+            if expr not in self._done:
+                self._done[expr] = expr
+                self._polynomials[expr] = form
 
     def polynomial(self, expr: Expr) -> Polynomial:
         """The normal form of an int32 expression."""
@@ -240,6 +247,8 @@ def _drop_covered(simplify: Simplifier, name: str, operands: list[Expr]) -> Expr
     for operand in operands:
         is_same = isinstance(operand, Op) and operand.name == name
         flat += operand.children if is_same else (operand,)
+    if flat == operands:  # neither decides the other, or the extreme would be one of them
+        return Op(Int32, name, tuple(operands))
     kept: list[Expr] = []
     for candidate in flat:
         if not any(decides(k, candidate) for k in kept):
