@@ -8,6 +8,8 @@ from spaces.constraints.devices import Device, device, device_names
 from spaces.constraints.findings import Advice, Violation
 from spaces.constraints.lattice import legal_mask
 from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.repairs.edit import Edit
+from spaces.constraints.repairs.repair import Repair, repair
 from spaces.constraints.universe import Decision, Universe
 from spaces.constraints.verdict import (
     CheckedSchedule,
@@ -178,6 +180,9 @@ __all__ = [
     "Deinline",
     # Which schedules are legal
     "verify",
+    "repair",
+    "Repair",
+    "Edit",
     "size_preconditions",
     "Precondition",
     "legal_mask",

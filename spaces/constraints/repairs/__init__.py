@@ -1,0 +1,1 @@
+"""The nearest legal schedule: edits of one decision each, and the search for the fewest."""

@@ -1,0 +1,123 @@
+"""Edits of the call schedule of a Func: levels, memory, folds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from spaces.constraints.repairs.edit import Edit, Rank, instead, level_call
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import INLINE, ROOT, Fold, FuncSchedule, LoopLevel, Memory, Schedule
+
+
+@frozen
+class CallEdits:
+    """The edits of the call schedule of ``func``."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    func: str
+
+    @property
+    def _entry(self) -> FuncSchedule:
+        return self.schedule.of(self.func)
+
+    def all(self) -> Iterator[Edit]:
+        """Every edit, in no order."""
+        yield from self._computes()
+        yield from self._stores()
+        yield from self._memories()
+        yield from self._folds()
+
+    def _edit(self, text: str, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
+        return Edit(self.func, text, rank, unlike, self.schedule.replace(entry))
+
+    def _computes(self) -> Iterator[Edit]:
+        """Other levels to compute at; the storage follows where it was not put elsewhere."""
+        entry = self._entry
+        levels = self._levels()
+        for level in (*levels, ROOT, INLINE):
+            if level != entry.compute:
+                follows = entry.store == entry.compute or level.is_inline
+                moved = evolve(entry, compute=level, store=level if follows else entry.store)
+                text = instead(
+                    self.func, level_call("compute", level), level_call("compute", entry.compute)
+                )
+                yield self._edit(text, Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
+
+    def _stores(self) -> Iterator[Edit]:
+        entry = self._entry
+        levels = self._levels()
+        old = level_call("store", entry.store)
+        if entry.store != entry.compute:
+            yield self._edit(
+                f"{self.func}.{old} left out", Rank.STORE, 0.5, evolve(entry, store=entry.compute)
+            )
+        for level in (*levels, ROOT):
+            if level not in (entry.store, entry.compute):
+                text = instead(self.func, level_call("store", level), old)
+                moved = evolve(entry, store=level)
+                yield self._edit(text, Rank.STORE, _unlike(entry.store, level, levels), moved)
+
+    def _levels(self) -> tuple[LoopLevel, ...]:
+        """The loops of all that read the Func, directly or not, consumers first."""
+        found: dict[LoopLevel, None] = {}
+        readers = set(self.pipeline.consumers(self.func))
+        for function in reversed(self.pipeline.functions):
+            if function.name not in readers:
+                continue
+            for order in self.schedule.of(function.name).stages:
+                found |= {LoopLevel(function.name, name): None for name in order.names}
+        waiting = list(readers)
+        while waiting:
+            for name in self.pipeline.consumers(waiting.pop()):
+                if name not in readers:
+                    readers.add(name)
+                    waiting.append(name)
+                    for order in self.schedule.of(name).stages:
+                        found |= {LoopLevel(name, loop): None for loop in order.names}
+        return tuple(found)
+
+    def _memories(self) -> Iterator[Edit]:
+        entry = self._entry
+        old = f"store_in({entry.memory})"
+        for memory in Memory:
+            if memory is not entry.memory:
+                text = instead(self.func, f"store_in({memory})", old)
+                if memory is Memory.AUTO:
+                    text = f"{self.func}.{old} left out"
+                unlike = 0.25 if memory is Memory.AUTO else 0.5
+                yield self._edit(text, Rank.MEMORY, unlike, evolve(entry, memory=memory))
+
+    def _folds(self) -> Iterator[Edit]:
+        """Folds left out, and folds along another dimension."""
+        entry = self._entry
+        for fold in entry.folds:
+            others = tuple(f for f in entry.folds if f != fold)
+            old = f"fold_storage({fold.dimension}, {fold.factor})"
+            left_out = evolve(entry, folds=others)
+            yield self._edit(f"{self.func}.{old} left out", Rank.FOLD, 1.0, left_out)
+            for name in self.pipeline.function(self.func).args:
+                if all(name != f.dimension for f in entry.folds):
+                    text = instead(self.func, f"fold_storage({name}, {fold.factor})", old)
+                    folds = (*others, Fold(name, fold.factor))
+                    unlike = misspelt(fold.dimension, name)
+                    yield self._edit(text, Rank.FOLD, unlike, evolve(entry, folds=folds))
+
+
+def misspelt(written: str, meant: str) -> float:
+    """How unlike two names are, from 0 for the same to 1."""
+    return 1 - difflib.SequenceMatcher(None, written, meant).ratio()
+
+
+def _unlike(old: LoopLevel, new: LoopLevel, levels: tuple[LoopLevel, ...]) -> float:
+    """How far two levels are apart: by spelling where the old one names no loop there is."""
+    if new.is_inline or new.is_root:
+        return 0.9 if new.is_inline else 0.8
+    if old in levels:
+        return 0.7 * abs(levels.index(old) - levels.index(new)) / len(levels)
+    if old.is_inline or old.is_root:
+        return 0.5
+    return 0.7 * (misspelt(old.func, new.func) + misspelt(old.loop, new.loop)) / 2

@@ -1,0 +1,193 @@
+"""Edits of split and fold factors: all numbers for some of them are judged at once, as arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices import Device
+from spaces.constraints.lattice import legal_mask
+from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.verify import verify
+from spaces.model.parameters import bind, parameters
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import DomainOrder, Factor, Fold, Fuse, Schedule, Split
+
+NUMBERS = {1: 4096, 2: 128, 3: 16}
+"""By how many factors change at once: all numbers up to this are tried for each, and as many on
+both sides of the present one, with all powers of two and thrice these. For more factors at once
+it is :data:`FEW`."""
+
+FEW = 2
+
+UNNAMED = 16
+"""The factor from which distances are counted where the present one is a name."""
+
+_GREATEST = 2**31 - 1
+_UNCERTAIN = 8
+"""Choices of a family that are verified one by one before it is given up."""
+
+
+@frozen
+class Slot:
+    """A factor of a schedule: of a split of a stage, or (``stage`` is None) of a fold."""
+
+    func: str
+    stage: int | None
+    index: int
+    name: str
+    factor: Factor
+
+    def edit(self, number: int) -> str:
+        """The change in words."""
+        if self.stage is None:
+            return f"{self.func}.fold_storage({self.name}, {number}) instead of {self.factor}"
+        where = stage_name(self.func, self.stage)
+        return f"{where}: split {self.name} by {number} instead of {self.factor}"
+
+    @property
+    def base(self) -> int:
+        """The number from which its distance is counted."""
+        return max(1, self.factor) if isinstance(self.factor, int) else UNNAMED
+
+
+@frozen
+class Found:
+    """The nearest legal schedule among those that differ in some factors.
+
+    Attributes:
+        distance: the sum of the absolute binary logarithms of the ratios of new to old factors.
+    """
+
+    distance: float
+    after: Schedule = field(repr=False)
+    edits: tuple[Edit, ...] = ()
+
+
+def slots(schedule: Schedule) -> tuple[Slot, ...]:
+    """Every factor of a schedule."""
+    found = []
+    for func in schedule.funcs:
+        for stage, order in enumerate(func.stages):
+            for i, record in enumerate(order.splits):
+                if isinstance(record, Split):
+                    found.append(Slot(func.name, stage, i, record.old, record.factor))
+        for i, fold in enumerate(func.folds):
+            found.append(Slot(func.name, None, i, fold.dimension, fold.factor))
+    return tuple(found)
+
+
+def nearest_factors(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    count: int,
+    below: float,
+    tick: Callable[[], None],
+) -> Found | None:
+    """The nearest legal schedule in which ``count`` factors differ, if nearer than ``below``.
+
+    ``tick`` is called between questions, to stop by raising.
+    """
+    best: Found | None = None
+    every = slots(schedule)
+    unnamed = {s for s in every if isinstance(s.factor, str)}
+    # Of equally near choices the first found stays: inner dimensions, split first, change last.
+    for chosen in reversed(tuple(itertools.combinations(every, count))):
+        if unnamed.issubset(chosen):
+            tick()
+            found = _nearest(pipeline, schedule, device, chosen, below)
+            if found is not None:
+                best, below = found, found.distance
+    return best
+
+
+def _nearest(
+    pipeline: Pipeline, schedule: Schedule, device: Device, chosen: tuple[Slot, ...], below: float
+) -> Found | None:
+    taken = set(parameters(schedule))
+    names = [f"factor_{i}" for i in range(len(chosen))]
+    names = [name if name not in taken else f"{name}_" for name in names]
+    family = schedule
+    for slot, name in zip(chosen, names, strict=True):
+        family = opened(family, slot, name)
+    menus = [_menu(slot, len(chosen)) for slot in chosen]
+    mesh = np.ix_(*menus)
+    mask = legal_mask(pipeline, family, device, dict(zip(names, mesh, strict=True)))
+    distance = _distance(chosen, menus)
+    candidates = np.where(mask, distance, np.inf)
+    for _ in range(_UNCERTAIN):
+        # Of equally near choices the last: inner dimensions, whose splits come first, stay.
+        flat = (
+            candidates.size - 1 - int(np.argmin(candidates[(slice(None, None, -1),) * mask.ndim]))
+        )
+        place = np.unravel_index(flat, candidates.shape)
+        if not candidates[place] < below:
+            return None
+        numbers = [int(menu[i]) for menu, i in zip(menus, place, strict=True)]
+        after = bind(family, dict(zip(names, numbers, strict=True)))
+        if verify(pipeline, after, device):
+            return Found(float(candidates[place]), after, _edits(schedule, chosen, numbers))
+        candidates[place] = np.inf
+    return None
+
+
+def _distance(chosen: tuple[Slot, ...], menus: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+    axes = [np.abs(np.log2(menu / slot.base)) for slot, menu in zip(chosen, menus, strict=True)]
+    total = np.zeros((1,) * len(axes))
+    for axis in np.ix_(*axes):
+        total = total + axis
+    return np.round(total, 9)
+
+
+def _edits(schedule: Schedule, chosen: tuple[Slot, ...], numbers: list[int]) -> tuple[Edit, ...]:
+    edits: list[Edit] = []
+    for slot, number in zip(chosen, numbers, strict=True):
+        schedule = opened(schedule, slot, number)
+        edits.append(Edit(slot.func, slot.edit(number), Rank.FACTOR, 0.0, schedule))
+    return tuple(edits)
+
+
+def opened(schedule: Schedule, slot: Slot, factor: Factor) -> Schedule:
+    """The schedule with another factor in a slot."""
+    func = schedule.of(slot.func)
+
+    def replaced(index: int, record: Split | Fuse) -> Split | Fuse:
+        is_slot = index == slot.index and isinstance(record, Split)
+        return evolve(record, factor=factor) if is_slot and isinstance(record, Split) else record
+
+    if slot.stage is None:
+        folds = tuple(
+            Fold(fold.dimension, factor) if i == slot.index else fold
+            for i, fold in enumerate(func.folds)
+        )
+        return schedule.replace(evolve(func, folds=folds))
+    order = func.stages[slot.stage]
+    splits = tuple(replaced(i, record) for i, record in enumerate(order.splits))
+    return schedule.with_stage(slot.func, slot.stage, DomainOrder(splits, order.loops))
+
+
+def _menu(slot: Slot, count: int) -> NDArray[np.int64]:
+    """The numbers to try for a factor, where ``count`` change at once; not the present one."""
+    reach = NUMBERS.get(count, FEW)
+    near = range(max(1, slot.base - reach), min(_GREATEST, slot.base + reach) + 1)
+    powers = (n for k in range(31) for n in (2**k, 3 * 2**k) if n <= _GREATEST)
+    numbers = {*range(1, reach + 1), *near, *powers} - {slot.factor}
+    return np.array(sorted(numbers), dtype=np.int64)
+
+
+def open_factors(schedule: Schedule) -> Schedule:
+    """The schedule with a name for each of its factors: the family of all its factors."""
+    for i, slot in enumerate(slots(schedule)):
+        schedule = opened(schedule, slot, f"factor_{i}")
+    return schedule
+
+
+def unnamed(schedule: Schedule) -> int:
+    """How many factors of a schedule are no numbers."""
+    return sum(isinstance(slot.factor, str) for slot in slots(schedule))

@@ -1,0 +1,180 @@
+"""Edits of the domain order of a stage: kinds, order, tails, splits and fuses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from spaces.constraints.devices import Device, GpuDevice
+from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.records import GPU_KINDS
+from spaces.model.extents import constant_extents
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import DomainOrder, Fuse, Loop, LoopKind, Schedule, Split, Tail
+
+PERMUTED_LOOPS = 4
+"""Stages of at most this many loops are put into any order; in others one loop is moved."""
+
+LANES = 8
+"""Iterations that are split off a loop whose extent is not known, for its kind to run; the factor
+is then edited like any other."""
+
+_NEEDS_AN_EXTENT = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.GPU_THREAD)
+
+
+@frozen
+class StageEdits:
+    """The edits of the domain order of one stage of ``func``."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    func: str
+    stage: int
+    device: Device
+
+    @property
+    def _order(self) -> DomainOrder:
+        return self.schedule.of(self.func).stages[self.stage]
+
+    @property
+    def _name(self) -> str:
+        return stage_name(self.func, self.stage)
+
+    def all(self) -> Iterator[Edit]:
+        """Every edit, in no order."""
+        yield from self._kinds()
+        yield from self._orders()
+        yield from self._tails()
+        yield from self._without()
+        yield from self._splits()
+
+    def _edit(self, text: str, rank: Rank, unlike: float, order: DomainOrder, *loops: str) -> Edit:
+        after = self.schedule.with_stage(self.func, self.stage, order)
+        touched = frozenset((self.stage, loop) for loop in loops)
+        return Edit(self.func, text, rank, unlike, after, touched)
+
+    def _kinds(self) -> Iterator[Edit]:
+        order = self._order
+        for i, loop in enumerate(order.loops):
+            for kind in self._possible():
+                if kind is not loop.kind:
+                    changed = (*order.loops[:i], Loop(loop.name, kind), *order.loops[i + 1 :])
+                    text = instead(
+                        self._name, kind_call(loop.name, kind), kind_call(loop.name, loop.kind)
+                    )
+                    unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
+                    yield self._edit(
+                        text, Rank.KIND, unlike, evolve(order, loops=changed), loop.name
+                    )
+
+    def _possible(self) -> tuple[LoopKind, ...]:
+        gpu = isinstance(self.device, GpuDevice)
+        return tuple(kind for kind in LoopKind if gpu or kind not in GPU_KINDS)
+
+    def _orders(self) -> Iterator[Edit]:
+        order = self._order
+        old = ", ".join(reversed(order.names))
+        for loops in _rearranged(order.loops):
+            names = [loop.name for loop in loops]
+            moved = sum(a != b for a, b in zip(names, order.names, strict=True)) / len(names)
+            text = instead(self._name, f"reorder({', '.join(reversed(names))})", f"({old})")
+            yield self._edit(text, Rank.ORDER, moved, evolve(order, loops=loops))
+
+    def _tails(self) -> Iterator[Edit]:
+        order = self._order
+        for i, record in enumerate(order.splits):
+            for tail in Tail if isinstance(record, Split) else ():
+                if isinstance(record, Split) and tail is not record.tail:
+                    text = instead(self._name, _call(evolve(record, tail=tail)), _call(record))
+                    unlike = 0.2 if tail is Tail.AUTO else 0.5
+                    changed = _replaced(order, i, evolve(record, tail=tail))
+                    yield self._edit(text, Rank.TAIL, unlike, changed)
+
+    def _without(self) -> Iterator[Edit]:
+        """Splits and fuses left out."""
+        order = self._order
+        for i, record in enumerate(order.splits):
+            splits = (*order.splits[:i], *order.splits[i + 1 :])
+            if isinstance(record, Split):
+                touched = (record.old, record.outer, record.inner)
+                loops = tuple(loop for loop in order.loops if loop.name != record.inner)
+                loops = _renamed(loops, record.outer, (record.old,))
+            else:
+                touched = (record.inner, record.outer, record.fused)
+                loops = _renamed(order.loops, record.fused, (record.outer, record.inner))
+            text = f"{self._name}.{_call(record)} left out"
+            yield self._edit(text, Rank.DROP, 0.5, DomainOrder(splits, loops), *touched)
+
+    def _splits(self) -> Iterator[Edit]:
+        """Some iterations of a loop split off, to be run as the whole loop was to be."""
+        order = self._order
+        known = constant_extents(self.pipeline.function(self.func).stages[self.stage], order)
+        for loop in order.loops:
+            if loop.kind in _NEEDS_AN_EXTENT and loop.name not in known:
+                inner = fresh(f"{loop.name}i", order)
+                record = Split(loop.name, loop.name, inner, LANES)
+                outer = LoopKind.GPU_BLOCK if loop.kind in GPU_KINDS else LoopKind.SERIAL
+                for kind in dict.fromkeys((outer, LoopKind.SERIAL)):
+                    loops = _renamed(order.loops, loop.name, (loop.name, inner))
+                    kinds = {loop.name: kind, inner: loop.kind}
+                    loops = tuple(evolve(at, kind=kinds.get(at.name, at.kind)) for at in loops)
+                    new = f"{_call(record)}.{kind_call(inner, loop.kind)}"
+                    if kind is not LoopKind.SERIAL:
+                        new += f".{kind_call(loop.name, kind)}"
+                    text = instead(self._name, new, kind_call(loop.name, loop.kind))
+                    changed = DomainOrder((*order.splits, record), loops)
+                    unlike = 0.2 if kind is outer else 0.4
+                    yield self._edit(text, Rank.SPLIT, unlike, changed, loop.name, inner)
+
+
+def fresh(name: str, order: DomainOrder) -> str:
+    """``name``, with letters added until no loop of the stage has ever had it."""
+    taken = set(order.names)
+    for record in order.splits:
+        parts = (
+            (record.old, record.outer, record.inner)
+            if isinstance(record, Split)
+            else (record.inner, record.outer, record.fused)
+        )
+        taken |= set(parts)
+    while name in taken:
+        name += "i"
+    return name
+
+
+def _rearranged(loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
+    if len(loops) <= PERMUTED_LOOPS:
+        yield from (p for p in itertools.permutations(loops) if p != loops)
+        return
+    seen = {loops}
+    for i, loop in enumerate(loops):
+        others = (*loops[:i], *loops[i + 1 :])
+        for place in range(len(loops)):
+            moved = (*others[:place], loop, *others[place:])
+            if moved not in seen:
+                seen.add(moved)
+                yield moved
+
+
+def _replaced(order: DomainOrder, index: int, record: Split | Fuse) -> DomainOrder:
+    return evolve(order, splits=(*order.splits[:index], record, *order.splits[index + 1 :]))
+
+
+def _renamed(loops: tuple[Loop, ...], name: str, into: tuple[str, ...]) -> tuple[Loop, ...]:
+    """``loops`` with others, of the same kind, in the place of one."""
+    return tuple(
+        new
+        for loop in loops
+        for new in ([Loop(n, loop.kind) for n in into] if loop.name == name else [loop])
+    )
+
+
+def _call(record: Split | Fuse) -> str:
+    """The directive that a record stands for."""
+    if isinstance(record, Fuse):
+        return f"fuse({record.inner}, {record.outer}, {record.fused})"
+    tail = "" if record.tail is Tail.AUTO else f", {record.tail}"
+    return f"split({record.old}, {record.outer}, {record.inner}, {record.factor}{tail})"

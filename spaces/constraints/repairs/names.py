@@ -1,0 +1,184 @@
+"""Edits of names that mean nothing: loops that do not exist, or twice, and entries of no Func."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import evolve, frozen
+
+from spaces.constraints.hazards import ordered_dimensions
+from spaces.constraints.orders import Trace, trace
+from spaces.constraints.repairs.calls import misspelt
+from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.loops import fresh
+from spaces.constraints.rules.phrases import stage_name
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import DomainOrder, FuncSchedule, Fuse, Loop, LoopKind, Schedule, Split
+
+
+def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
+    """Edits of which entries there are, where they do not match the Funcs of the pipeline."""
+    default = Schedule.default(pipeline)
+    known = [f.name for f in default.funcs]
+    written = [f.name for f in schedule.funcs]
+    missing = [name for name in known if name not in written]
+    for i, entry in enumerate(schedule.funcs):
+        others = (*schedule.funcs[:i], *schedule.funcs[i + 1 :])
+        if entry.name not in known:
+            for name in missing:
+                renamed = (*schedule.funcs[:i], evolve(entry, name=name), *schedule.funcs[i + 1 :])
+                text = f"the schedule of {entry.name} taken for that of {name}"
+                unlike = misspelt(entry.name, name) / 2
+                yield Edit(name, text, Rank.NAME, unlike, Schedule(renamed))
+        if entry.name not in known or written.count(entry.name) > 1:
+            text = f"an entry for {entry.name} left out"
+            yield Edit(entry.name, text, Rank.NAME, 0.5, Schedule(others))
+        elif len(entry.stages) != len(default.of(entry.name).stages):
+            given, wanted = entry.stages, default.of(entry.name).stages
+            stages = (*given[: len(wanted)], *wanted[len(given) :])
+            whole = default.of(entry.name) if not given else evolve(entry, stages=stages)
+            changed = (*schedule.funcs[:i], whole, *schedule.funcs[i + 1 :])
+            text = f"{entry.name} with a domain order for each of its {len(wanted)} stages"
+            yield Edit(entry.name, text, Rank.NAME, 0.5, Schedule(changed))
+    for name in missing:
+        entries = {f.name: f for f in schedule.funcs} | {name: default.of(name)}
+        ordered = tuple(entries.pop(n) for n in known if n in entries)
+        text = f"an entry for {name} added, as in the default schedule"
+        yield Edit(name, text, Rank.NAME, 0.6, Schedule((*ordered, *entries.values())))
+
+
+@frozen
+class NameEdits:
+    """The edits of names in the domain order of one stage of ``func``."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    func: str
+    stage: int
+
+    @property
+    def _order(self) -> DomainOrder:
+        return self.schedule.of(self.func).stages[self.stage]
+
+    def _trace(self, order: DomainOrder) -> Trace:
+        function = self.pipeline.function(self.func)
+        ordered = ordered_dimensions(function, self.stage)
+        return trace(function.stages[self.stage], order, ordered)
+
+    def all(self) -> Iterator[Edit]:
+        """Every edit of a name that means nothing; none where all names are fine."""
+        faults = self._trace(self._order).faults
+        if any(fault.kind != "fuse-order" for fault in faults):
+            yield from self._in_records()
+            yield from self._in_loops()
+
+    def _edit(self, text: str, unlike: float, order: DomainOrder, *loops: str) -> Edit:
+        after = self.schedule.with_stage(self.func, self.stage, order)
+        touched = frozenset((self.stage, loop) for loop in loops)
+        name = stage_name(self.func, self.stage)
+        return Edit(self.func, f"{name}: {text}", Rank.NAME, unlike, after, touched)
+
+    def _in_records(self) -> Iterator[Edit]:
+        order = self._order
+        for i, record in enumerate(order.splits):
+            before = self._trace(DomainOrder(order.splits[:i])).origins
+            for part in ("old",) if isinstance(record, Split) else ("inner", "outer"):
+                written = getattr(record, part)
+                if written not in before:
+                    for name in before:
+                        yield self._renamed(i, part, name, misspelt(written, name))
+            taken = set(before) - self._used(record)
+            for part in ("inner", "outer") if isinstance(record, Split) else ("fused",):
+                written = getattr(record, part)
+                others = self._made(record) - {part}
+                if written in taken or written in {getattr(record, o) for o in others}:
+                    old = record.old if isinstance(record, Split) else written
+                    yield self._renamed(i, part, fresh(f"{old}i", order), 0.3)
+
+    def _used(self, record: Split | Fuse) -> set[str]:
+        return {record.old} if isinstance(record, Split) else {record.inner, record.outer}
+
+    def _made(self, record: Split | Fuse) -> set[str]:
+        return {"inner", "outer"} if isinstance(record, Split) else {"fused"}
+
+    def _renamed(self, index: int, part: str, name: str, unlike: float) -> Edit:
+        """One name in a split or fuse replaced, and the loops that follow from it."""
+        order = self._order
+        record = order.splits[index]
+        written = getattr(record, part)
+        changed = _with_name(record, part, name)
+        splits = (*order.splits[:index], changed, *order.splits[index + 1 :])
+        into: dict[str, tuple[str, ...]]
+        if isinstance(changed, Split):
+            into = {changed.old: (changed.outer, changed.inner)}
+        else:
+            into = {changed.inner: (changed.fused,)}
+        if part in self._made(record):
+            into = {written: (written, name)}
+        loops = self._fitting(splits, order.loops, into)
+        text = f"{name} for {written} in the {type(record).__name__.lower()} of {_old(record)}"
+        return self._edit(text, unlike, DomainOrder(splits, loops), written, name)
+
+    def _fitting(
+        self,
+        splits: tuple[Split | Fuse, ...],
+        loops: tuple[Loop, ...],
+        into: dict[str, tuple[str, ...]],
+    ) -> tuple[Loop, ...]:
+        """The loops that the splits leave, in the order and of the kinds given as far as named."""
+        needed = self._trace(DomainOrder(splits)).origins
+        kinds: dict[str, LoopKind] = {}
+        for loop in loops:
+            if kinds.get(loop.name, LoopKind.SERIAL) is LoopKind.SERIAL:
+                kinds[loop.name] = loop.kind
+        named = [n for loop in loops for n in into.get(loop.name, (loop.name,))]
+        names = dict.fromkeys(name for name in (*named, *needed) if name in needed)
+        return tuple(Loop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
+
+    def _in_loops(self) -> Iterator[Edit]:
+        """Names in the list of loops: left out, added, or taken for another."""
+        order = self._order
+        there = self._trace(DomainOrder(order.splits)).origins
+        missing = [name for name in there if name not in order.names]
+        for i, loop in enumerate(order.loops):
+            others = (*order.loops[:i], *order.loops[i + 1 :])
+            if loop.name not in there or order.names.count(loop.name) > 1:
+                text = f"{loop.kind} loop {loop.name} left out"
+                yield self._edit(text, 0.9, evolve(order, loops=others), loop.name)
+            if loop.name in there and order.names.count(loop.name) == 1:
+                continue
+            for name in there:
+                unlike = misspelt(loop.name, name)
+                text = f"{name} for {loop.name} as {loop.kind} loop"
+                renamed = (*order.loops[:i], Loop(name, loop.kind), *order.loops[i + 1 :])
+                if name not in missing:
+                    renamed = tuple(
+                        Loop(o.name, loop.kind) if o.name == name else o for o in others
+                    )
+                yield self._edit(text, unlike, evolve(order, loops=renamed), loop.name, name)
+        for name in missing:
+            for place in range(len(order.loops), -1, -1):
+                loops = (*order.loops[:place], Loop(name), *order.loops[place:])
+                text = f"loop {name} added"
+                yield self._edit(text, 0.5, evolve(order, loops=loops), name)
+
+
+def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:
+    """The record with the name that stands for one of its parts replaced."""
+    either: Any = record
+    changed: Split | Fuse = evolve(either, **{part: name})
+    return changed
+
+
+def _old(record: Split | Fuse) -> str:
+    return record.old if isinstance(record, Split) else f"{record.inner} and {record.outer}"
+
+
+def is_covered(pipeline: Pipeline, schedule: Schedule) -> bool:
+    """Whether a schedule has one entry for each Func, with a domain order for each stage."""
+    stages = {f.name: len(f.stages) for f in pipeline.functions}
+    entries: tuple[FuncSchedule, ...] = schedule.funcs
+    return len(entries) == len(stages) and all(
+        stages.get(entry.name) == len(entry.stages) for entry in entries
+    )

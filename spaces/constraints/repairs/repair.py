@@ -1,0 +1,137 @@
+"""``repair``: the nearest legal schedule, with the edits that lead to it."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from attrs import field, frozen
+
+from spaces.constraints.devices import Device
+from spaces.constraints.repairs.edit import Edit
+from spaces.constraints.repairs.factors import Found
+from spaces.constraints.repairs.greedy import descend
+from spaces.constraints.repairs.reset import reset
+from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
+from spaces.constraints.verdict import CheckedSchedule, Illegal
+from spaces.constraints.verify import verify
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+MOST_EDITS = 6
+"""Edits of which all sets are tried, time permitting."""
+
+
+@frozen
+class Repair:
+    """The nearest legal schedule, as far as it was found.
+
+    Attributes:
+        answer: ``legal``: nothing was to be done. ``nearest``: no legal schedule is nearer.
+            ``near``: a legal schedule was found, but whether there is a nearer one is unknown.
+            ``none``: no set of the edits tried gives a legal schedule, and starting over does not
+            either. ``unknown``: the time was up before one was found.
+        schedule: the legal schedule; None where there is none.
+        edits: what to change for it, in order.
+        distance: how far factors move: the sum of |log2(new / old)|.
+        exhausted: all sets of up to as many edits were tried, and none gives a legal schedule.
+        left: what is still wrong where nothing could be repaired.
+    """
+
+    answer: Literal["legal", "nearest", "near", "none", "unknown"]
+    schedule: Schedule | None = field(repr=False)
+    edits: tuple[Edit, ...] = ()
+    distance: float = 0.0
+    exhausted: int = 0
+    left: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """The number of decisions changed."""
+        return sum(edit.changes for edit in self.edits)
+
+    def __str__(self) -> str:
+        edits = "\n".join(f"  {edit.text}" for edit in self.edits)
+        many = f"{self.changes} decision{'s' * (self.changes != 1)}"
+        tried = f"all sets of up to {self.exhausted} edit{'s' * (self.exhausted != 1)}"
+        match self.answer:
+            case "legal":
+                return "The schedule is legal; there is nothing to repair."
+            case "nearest":
+                return f"The nearest legal schedule changes {many}:\n{edits}"
+            case "near":
+                return (
+                    f"A legal schedule changes {many}; whether a nearer one is legal is unknown "
+                    f"({tried} were tried):\n{edits}"
+                )
+            case "none":
+                left = "\n".join(f"  {sentence}" for sentence in self.left)
+                return (
+                    f"Nothing repairs the schedule: {tried} were tried, and the default schedule "
+                    f"is illegal, too:\n{left}"
+                )
+        return (
+            f"Whether the schedule can be repaired is unknown: the time was up when {tried} had "
+            "been tried. Give it more seconds."
+        )
+
+
+def repair(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    *,
+    seconds: float = 10.0,
+    most: int = MOST_EDITS,
+) -> Repair:
+    """The legal schedule nearest to ``schedule``, in at most about ``seconds``.
+
+    An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, the
+    order of the loops of a stage (any order of up to four, else one loop moved), a factor; it may
+    leave out a split, a fuse or a fold, split iterations off a loop that is too long for its kind,
+    or put another name for one that means nothing. Nearest is what changes the fewest decisions;
+    among these the fewest that are no factors; then what moves factors the least, by the sum of
+    |log2(new / old)|. Which factors are legal is what :func:`spaces.legal_mask` says of them,
+    among the numbers of :data:`~spaces.constraints.repairs.factors.NUMBERS`.
+
+    At most ``most`` edits are tried. Where they do not suffice, or the time is up, the answer is
+    ``near``: where edits led that each left less wrong, or Funcs in their default schedules.
+    """
+    deadline = time.monotonic() + seconds
+    verdict = verify(pipeline, schedule, device)
+    if isinstance(verdict, CheckedSchedule):
+        return Repair("legal", schedule)
+    search = Search(pipeline, device, deadline, Culprits.of(verdict))
+    exhausted = 0
+    quick: Found | None = None
+    try:
+        for edits in range(1, most + 1):
+            if edits == 2:
+                quick = descend(search, schedule)
+            for structural in range(edits + 1):
+                found = search.level(schedule, structural, edits - structural)
+                if found is not None:
+                    args = (found.after, found.edits, found.distance, exhausted)
+                    return Repair("nearest", *args)
+            exhausted = edits
+        out_of_time = False
+    except OutOfTime:
+        out_of_time = True
+    nearer = search.best or quick
+    if nearer is not None:
+        return Repair("near", nearer.after, nearer.edits, nearer.distance, exhausted)
+    return _started_over(pipeline, schedule, device, exhausted, out_of_time)
+
+
+def _started_over(
+    pipeline: Pipeline, schedule: Schedule, device: Device, exhausted: int, out_of_time: bool
+) -> Repair:
+    """The answer where no edits were found."""
+    edit = reset(pipeline, schedule, device)
+    if edit is not None:
+        return Repair("near", edit[-1].after, edit, exhausted=exhausted)
+    if out_of_time:
+        return Repair("unknown", None, exhausted=exhausted)
+    plain = verify(pipeline, Schedule.default(pipeline), device)
+    left = tuple(map(str, plain.violations)) if isinstance(plain, Illegal) else ()
+    return Repair("none", None, exhausted=exhausted, left=left)

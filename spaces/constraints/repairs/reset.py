@@ -1,0 +1,57 @@
+"""Funcs that start over from the default schedule: far from what was meant, but quick to find."""
+
+from __future__ import annotations
+
+from spaces.constraints.devices import Device
+from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.names import is_covered
+from spaces.constraints.verdict import Illegal
+from spaces.constraints.verify import verify
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import FuncSchedule, Schedule
+
+
+def reset(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Edit, ...] | None:
+    """The Funcs that violations are about start over, until there are none; None where even the
+    default schedule is illegal.
+    """
+    default = Schedule.default(pipeline)
+    edits: list[Edit] = []
+    if not is_covered(pipeline, schedule):
+        text = "all Funcs as in the default schedule"
+        edit = Edit(pipeline.name, text, Rank.DROP, 1.0, default, changes=len(default.funcs))
+        return (edit,) if verify(pipeline, default, device) else None
+    while True:
+        verdict = verify(pipeline, schedule, device)
+        if not isinstance(verdict, Illegal):
+            return tuple(edits)
+        changed = [f for f in default.funcs if schedule.of(f.name) != f]
+        if not changed:
+            return None
+        wrong = {v.func for v in verdict.violations}
+        func = next((f for f in reversed(changed) if f.name in wrong), changed[-1])
+        count = differences(schedule.of(func.name), func)
+        schedule = schedule.replace(func)
+        text = f"{func.name} as in the default schedule"
+        edits.append(Edit(func.name, text, Rank.DROP, 1.0, schedule, changes=count))
+
+
+def differences(one: FuncSchedule, other: FuncSchedule) -> int:
+    """How many decisions about a Func two schedules of it take otherwise."""
+    a, b = _decisions(one), _decisions(other)
+    return sum(a.get(key) != b.get(key) for key in {**a, **b})
+
+
+def _decisions(func: FuncSchedule) -> dict[tuple[object, ...], object]:
+    """What is decided about a Func, by what it is about."""
+    found: dict[tuple[object, ...], object] = {
+        ("compute",): func.compute,
+        ("store",): None if func.store == func.compute else func.store,
+        ("memory",): func.memory,
+    }
+    found |= {("fold", fold.dimension): fold.factor for fold in func.folds}
+    for stage, order in enumerate(func.stages):
+        found |= {(stage, "split", i): record for i, record in enumerate(order.splits)}
+        found |= {(stage, "kind", loop.name): loop.kind for loop in order.loops}
+        found[stage, "order"] = order.names
+    return found

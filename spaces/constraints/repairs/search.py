@@ -1,0 +1,220 @@
+"""The search for the fewest edits that make a schedule legal.
+
+The number of edits grows by one; for each number those that change structure grow from none, so
+that factors are changed before loops are, and loops before more of them. A structural edit is
+tried only where it could mend something: each violation of a rule about records comes from the
+entries that the rule reads, and one of these has to change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from attrs import define, field, frozen
+
+from spaces.constraints.devices import Device
+from spaces.constraints.findings import Asked
+from spaces.constraints.judge import ask_matching, ask_records
+from spaces.constraints.lattice import is_violated
+from spaces.constraints.repairs.calls import CallEdits
+from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.factors import Found, nearest_factors, open_factors
+from spaces.constraints.repairs.loops import StageEdits
+from spaces.constraints.repairs.names import NameEdits, entry_edits, is_covered
+from spaces.constraints.rules.matching import open_parameter
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import OwnRule
+from spaces.constraints.verdict import Illegal
+from spaces.constraints.verify import verify
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+
+class OutOfTime(Exception):
+    """The time is up; the question stays open."""
+
+
+_ABOUT_ONE_LOOP = ("gpu.device",)
+"""Rules whose checks ask of nothing but the kind of one loop."""
+
+_ABOUT_NAMES = ("call.compute-level", "call.store-level")
+"""Rules whose checks ask of nothing but which loops there are around a Func, and its levels."""
+
+_MOVES_LOOPS = frozenset({Rank.NAME, Rank.STORE, Rank.SPLIT, Rank.ORDER, Rank.COMPUTE, Rank.DROP})
+"""The edits that change which loops there are around a Func, or its levels."""
+
+_LOOPS_AN_EDIT_CHANGES = 3
+"""At most: those of a split or a fuse that is left out."""
+
+
+@frozen
+class Support:
+    """What has to change for a violation to go: something about one of ``funcs``; where ``loops``
+    are named, about one of these (stage, loop) pairs; and by an edit of one of ``ranks``.
+    """
+
+    funcs: frozenset[str]
+    loops: frozenset[tuple[int, str]] = frozenset()
+    ranks: frozenset[Rank] = frozenset(Rank)
+
+    def meets(self, edit: Edit) -> bool:
+        """Whether an edit changes something of it."""
+        named = not self.loops or not self.loops.isdisjoint(edit.loops)
+        return edit.func in self.funcs and edit.rank in self.ranks and named
+
+    @property
+    def size(self) -> tuple[bool, int, int]:
+        """Small where few edits meet it."""
+        return not self.loops, len(self.funcs), len(self.ranks)
+
+
+def least_edits(supports: list[Support]) -> int:
+    """A number of edits without which violations of such supports do not all go."""
+    loops: dict[str, set[tuple[int, str]]] = {}
+    for support in supports:
+        if len(support.funcs) == 1:
+            (func,) = support.funcs
+            loops.setdefault(func, set()).update(support.loops)
+    return sum(max(1, -(-len(named) // _LOOPS_AN_EDIT_CHANGES)) for named in loops.values())
+
+
+@frozen
+class Culprits:
+    """What the violations to be mended are about: Funcs, and loops of their stages."""
+
+    funcs: frozenset[str]
+    loops: frozenset[tuple[str, int, str]]
+
+    @staticmethod
+    def of(illegal: Illegal) -> Culprits:
+        """Those of all violations of a schedule."""
+        loops = {(v.func, v.stage, v.loop) for v in illegal.violations if v.loop}
+        return Culprits(frozenset(v.func for v in illegal.violations), frozenset(loops))
+
+    def order(self, edit: Edit) -> tuple[bool, float, float]:
+        """What edits are tried in the order of: those of culprits first, then by rank; the kind of
+        a loop at fault is changed before the place where its Func is computed.
+        """
+        touched = {(edit.func, *loop) for loop in edit.loops}
+        at_fault = edit.rank is Rank.KIND and not touched.isdisjoint(self.loops)
+        rank = Rank.COMPUTE - 0.5 if at_fault else float(edit.rank)
+        return edit.func not in self.funcs, rank, edit.unlike
+
+
+@define
+class Search:
+    """The search for the nearest legal schedule of one pipeline on one device."""
+
+    pipeline: Pipeline
+    device: Device
+    deadline: float
+    culprits: Culprits
+    tried: int = 0
+    best: Found | None = None
+    _readers: dict[str, frozenset[str]] = field(factory=dict)
+    _seen: dict[tuple[Schedule, int, int], bool] = field(factory=dict)
+
+    def level(self, schedule: Schedule, structural: int, factors: int) -> Found | None:
+        """The nearest legal schedule with as many edits of structure, and of factors.
+
+        Raises:
+            OutOfTime: not all were tried; ``best`` is the nearest so far.
+        """
+        self.best = None
+        self._seen.clear()
+        self._descend(schedule, (), structural, factors)
+        return self.best
+
+    def tick(self) -> None:
+        """Raises :class:`OutOfTime` when it is."""
+        self.tried += 1
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def _descend(
+        self, schedule: Schedule, edits: tuple[Edit, ...], structural: int, factors: int
+    ) -> None:
+        """Try all edits of ``schedule``, until no nearer schedule can be found."""
+        key = (schedule, structural, factors)
+        if key in self._seen or (self.best is not None and not factors):
+            return
+        self._seen[key] = True
+        self.tick()
+        blocked = self._blocked(schedule, factors)
+        if structural == 0:
+            if not blocked:
+                self._finish(schedule, edits, factors)
+            return
+        if least_edits(blocked) > structural:
+            return
+        support = min(blocked, key=lambda s: s.size, default=self._anything(schedule))
+        for edit in self.edits(schedule, support):
+            self._descend(edit.after, (*edits, edit), structural - 1, factors)
+
+    def _finish(self, schedule: Schedule, edits: tuple[Edit, ...], factors: int) -> None:
+        """A schedule whose structure stays: is it legal, or with other factors?"""
+        if not factors:
+            if verify(self.pipeline, schedule, self.device):
+                self.best = Found(0.0, schedule, edits)
+            return
+        below = float("inf") if self.best is None else self.best.distance
+        args = (self.pipeline, schedule, self.device, factors, below, self.tick)
+        found = nearest_factors(*args)
+        if found is not None:
+            self.best = Found(found.distance, found.after, (*edits, *found.edits))
+
+    def _blocked(self, schedule: Schedule, factors: int) -> list[Support]:
+        """What has to change for each violation that no change of ``factors`` factors mends.
+
+        Without the entries a schedule needs, all that has to change is which it has.
+        """
+        if not is_covered(self.pipeline, schedule):
+            return [self._anything(schedule)]
+        if factors:
+            subject = open_factors(schedule)
+            matching = ask_matching(self.pipeline, subject)
+            asked = [a for a in matching if a.rule is not open_parameter]
+        else:
+            subject = schedule
+            asked = list(ask_matching(self.pipeline, subject))
+        if asked:
+            return [self._anything(schedule)]
+        asked = list(ask_records(Records(self.pipeline, subject, self.device)))
+        return [self._support(item) for item in asked if is_violated(item)]
+
+    def _anything(self, schedule: Schedule) -> Support:
+        names = {f.name for f in self.pipeline.functions} | {f.name for f in schedule.funcs}
+        return Support(frozenset(names))
+
+    def _support(self, item: Asked) -> Support:
+        func, loop = item.check.func, item.check.loop
+        if isinstance(item.rule, OwnRule):
+            named = item.rule.id in _ABOUT_ONE_LOOP and loop
+            loops = frozenset({(item.check.stage, loop)}) if named else frozenset()
+            return Support(frozenset({func}), loops)
+        ranks = _MOVES_LOOPS if item.rule.id in _ABOUT_NAMES else frozenset(Rank)
+        return Support(frozenset({func}) | self._readers_of(func), ranks=ranks)
+
+    def _readers_of(self, func: str) -> frozenset[str]:
+        if func not in self._readers:
+            direct = self.pipeline.consumers(func)
+            self._readers[func] = frozenset(direct).union(*(self._readers_of(d) for d in direct))
+        return self._readers[func]
+
+    def edits(self, schedule: Schedule, support: Support) -> list[Edit]:
+        """Every edit of structure that changes something of a support, in the order to try."""
+        found = [edit for edit in self._edits(schedule, support.funcs) if support.meets(edit)]
+        return sorted(found, key=self.culprits.order)
+
+    def _edits(self, schedule: Schedule, funcs: frozenset[str]) -> Iterator[Edit]:
+        if not is_covered(self.pipeline, schedule):
+            yield from entry_edits(self.pipeline, schedule)
+            return
+        for entry in schedule.funcs:
+            name = entry.name
+            for stage in range(len(entry.stages)) if name in funcs else ():
+                yield from NameEdits(self.pipeline, schedule, name, stage).all()
+                yield from StageEdits(self.pipeline, schedule, name, stage, self.device).all()
+            if name in funcs:
+                yield from CallEdits(self.pipeline, schedule, name).all()

@@ -1,0 +1,43 @@
+"""How many decisions two schedules take otherwise, counted plainly."""
+
+from __future__ import annotations
+
+from spaces.model.schedule import FuncSchedule, Schedule, Split
+
+
+def decisions_changed(before: Schedule, after: Schedule) -> int:
+    """The number of levels, memories, folds, factors, tails, names of loops, kinds and orders that
+    differ; a split or an entry that only one of them has counts once.
+    """
+    a = {f.name: f for f in before.funcs}
+    b = {f.name: f for f in after.funcs}
+    once = len(a.keys() ^ b.keys())
+    return once + sum(_func(a[name], b[name]) for name in a.keys() & b.keys())
+
+
+def _func(a: FuncSchedule, b: FuncSchedule) -> int:
+    count = int(a.compute != b.compute) + int(a.memory != b.memory)
+    # Storage that follows the compute level is not a decision of its own.
+    count += int(
+        (a.store == a.compute, b.store == b.compute) != (True, True) and a.store != b.store
+    )
+    folds_a = {f.dimension: f.factor for f in a.folds}
+    folds_b = {f.dimension: f.factor for f in b.folds}
+    count += sum(folds_a.get(d) != folds_b.get(d) for d in folds_a.keys() | folds_b.keys())
+    count += abs(len(a.stages) - len(b.stages))
+    for one, other in zip(a.stages, b.stages, strict=False):
+        count += abs(len(one.splits) - len(other.splits))
+        for r, s in zip(one.splits, other.splits, strict=False):
+            if isinstance(r, Split) and isinstance(s, Split):
+                count += (r.old, r.outer, r.inner) != (s.old, s.outer, s.inner)
+                count += (r.factor != s.factor) + (r.tail != s.tail)
+            else:
+                count += r != s
+        kinds = {loop.name: loop.kind for loop in one.loops}
+        others = {loop.name: loop.kind for loop in other.loops}
+        count += sum(kinds[n] != others[n] for n in kinds.keys() & others.keys())
+        if len(one.splits) == len(other.splits):
+            count += len(kinds.keys() ^ others.keys())
+        shared = [n for n in one.names if n in others]
+        count += shared != [n for n in other.names if n in kinds]
+    return count
