@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from spaces.constraints.proofs.formulas import SECOND
 from spaces.constraints.proofs.records import Kind, Obligation
-from spaces.constraints.proofs.sites import Access, Site, Subject
+from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.expr import Expr
 from spaces.model.rewrite import variables
 
@@ -48,8 +48,3 @@ def obligation(
         opaque=tuple((n, values[bare[n]]) for n in names if bare[n] in values),
         exact=exact,
     )
-
-
-def place_of(access: Access) -> str:
-    """``blur_x(x, y)``, over loop variables."""
-    return f"{access.buffer}({', '.join(map(str, access.args))})"

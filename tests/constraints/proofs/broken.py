@@ -1,0 +1,173 @@
+"""Loop nests with one mistake planted by hand, or by a schedule that breaks a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+
+from attrs import evolve
+
+from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Call, Expr, walk
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.regions import Interval
+from spaces.model.rewrite import rewrite
+from spaces.model.types import Int32
+
+X, Y = Var("x"), Var("y")
+
+
+def blur() -> Pipeline:
+    """``out`` reads three rows of ``blurx``, which reads three columns of the image."""
+    image = ImageParam(Int32, 2, "input")
+    blurx, out = Func("blurx"), Func("out")
+    blurx[X, Y] = image[X - 1, Y] + image[X, Y] + image[X + 1, Y]
+    out[X, Y] = blurx[X, Y - 1] + blurx[X, Y] + blurx[X, Y + 1]
+    return pipeline(out)
+
+
+def window() -> Pipeline:
+    """``out`` reads ``f`` three columns and three rows apart."""
+    image = ImageParam(Int32, 2, "input")
+    f, out = Func("f"), Func("out")
+    f[X, Y] = image[X, Y]
+    out[X, Y] = f[X - 1, Y - 1] + f[X + 1, Y + 1]
+    return pipeline(out)
+
+
+def polynomial() -> Pipeline:
+    """Horner's rule over 4 x 3 coefficients, whose order matters."""
+    image = ImageParam(Int32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = 0
+    s[X, Y] = s[X, Y] * 2 + image[X + r.x, Y + r.y]
+    return pipeline(s)
+
+
+def scan(step: int) -> Pipeline:
+    """Each of 8 values changed by the one ``step`` places further."""
+    r = RDom([(1, 8)], "r")
+    f, out = Func("f"), Func("out")
+    f[X] = X * 3
+    f[r.x] = f[r.x] + f[r.x + step]
+    out[X] = f[X] + f[0]
+    return pipeline(out)
+
+
+def nest_of(
+    algorithm: Pipeline, directives: Callable[[Directives], Directives] = lambda d: d
+) -> LoopNest:
+    """The nest of a schedule, whatever rules it breaks."""
+    return loop_nest(algorithm, directives(schedule(algorithm)).schedule)
+
+
+def changed(nest: LoopNest, change: Callable[[Node], Node]) -> LoopNest:
+    """A nest with ``change`` applied to every node."""
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Compute):
+            return change(node)
+        return change(evolve(node, body=tuple(map(visit, node.body))))
+
+    return evolve(nest, body=tuple(map(visit, nest.body)))
+
+
+def shrunk(nest: LoopNest, func: str, dimension: int) -> LoopNest:
+    """One element less is allocated of a Func."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Allocate) or node.func != func:
+            return node
+        extents = list(node.extents)
+        extents[dimension] = extents[dimension] - 1
+        return evolve(node, extents=tuple(extents))
+
+    return changed(nest, change)
+
+
+def shortened(nest: LoopNest, func: str, loop: str) -> LoopNest:
+    """The last iteration of a loop is missing."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, loop):
+            return node
+        var = evolve(node.var, max=node.var.max - 1, extent=node.var.extent - 1)
+        return evolve(node, var=var)
+
+    return changed(nest, change)
+
+
+def of_kind(nest: LoopNest, func: str, loop: str, kind: object) -> LoopNest:
+    """A loop of another kind."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, loop):
+            return node
+        return evolve(node, var=evolve(node.var, kind=kind))
+
+    return changed(nest, change)
+
+
+def unguarded(nest: LoopNest, func: str) -> LoopNest:
+    """The computations of a Func without their guards."""
+    return changed(
+        nest,
+        lambda n: evolve(n, guards=()) if isinstance(n, Compute) and n.func == func else n,
+    )
+
+
+def with_target(
+    nest: LoopNest, func: str, dimension: int, move: Callable[[Interval], tuple[Expr, Expr]]
+) -> LoopNest:
+    """A Func whose loops run over a box that is moved in one dimension, as bounds inference would
+    have made it had it found that box.
+    """
+    placement = nest.placements[func]
+    target = list(placement.storage.target)
+    target[dimension] = Interval(*move(target[dimension]))
+    moved = evolve(placement, storage=evolve(placement.storage, target=tuple(target)))
+    bounds = copy(nest.bounds)
+    bounds.placements = {**nest.placements, func: moved}
+    low, high = target[dimension].min, target[dimension].max
+    assert low is not None
+    assert high is not None
+    name = placement.function.args[dimension]
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, name):
+            return node
+        return evolve(node, var=evolve(node.var, min=low, max=high, extent=high - low + 1))
+
+    return evolve(changed(nest, change), bounds=bounds)
+
+
+def reading_elsewhere(nest: LoopNest, func: str) -> LoopNest:
+    """The first read of a Func is one element further."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Compute) or node.func != func:
+            return node
+        call = next(n for n in walk(node.value) if isinstance(n, Call))
+        moved = call.with_children((call.args[0] + 1, *call.args[1:]))
+        return evolve(node, value=rewrite(node.value, lambda n: moved if n is call else n))
+
+    return changed(nest, change)
+
+
+def stored_inside(nest: LoopNest, func: str) -> LoopNest:
+    """The storage of a Func inside the loop that it stood around."""
+
+    def inside(node: Node) -> Node:
+        if not isinstance(node, Allocate) or node.func != func:
+            return node
+        (produce,) = node.body
+        assert isinstance(produce, Produce)
+        (loop,) = produce.body
+        assert isinstance(loop, Loop)
+        return evolve(produce, body=(evolve(loop, body=(evolve(node, body=loop.body),)),))
+
+    return changed(nest, inside)
