@@ -1,0 +1,89 @@
+"""Run the gate over many cases: ``python -m tests.gate --cases 200000 --seed 1 --processes 2``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bench.machine import machine
+from tests.gate.check import Gate, draw, told
+from tests.gate.runner import run
+from tests.gate.shrink import shrunk
+from tests.gate.summary import Summary
+
+
+def main() -> int:
+    """Check cases, write what was seen; 1 where something is not as its verdict says."""
+    parser = argparse.ArgumentParser(prog="python -m tests.gate", description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("bench/results/gate.json"))
+    parser.add_argument(
+        "--journal", type=Path, help="what is done so far; a run with the same one goes on from it"
+    )
+    parser.add_argument("--only", type=int, help="check one case, and shrink it where it fails")
+    arguments = parser.parse_args()
+    console = Console()
+    if arguments.only is not None:
+        return _only(console, arguments.seed, arguments.only)
+    journal = arguments.journal or Path(f"out/gate-{arguments.seed}.jsonl")
+    began = time.monotonic()
+    total = _run(console, arguments.seed, arguments.cases, arguments.processes, journal)
+    report = {
+        "command": f"python -m tests.gate --cases {arguments.cases} --seed {arguments.seed} "
+        f"--processes {arguments.processes}",
+        "machine": machine(),
+        "wall seconds of the last run": round(time.monotonic() - began, 1),
+        "largest process, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
+        **total.report(),
+    }
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    for text in total.mismatches[:10]:
+        console.print(text, markup=False, highlight=False, end="\n\n")
+    console.print(f"{report['cases']} cases, {report['legal']} legal, {report['mismatches']} wrong")
+    return 1 if total.mismatches else 0
+
+
+def _run(console: Console, seed: int, cases: int, processes: int, journal: Path) -> Summary:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[legal]} legal, {task.fields[wrong]} wrong"),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("gate", total=cases, legal=0, wrong=0)
+
+        def progress(done: int, total: Summary) -> None:
+            legal, wrong = total.count(verdict="legal"), len(total.mismatches)
+            bar.update(task, completed=done, legal=legal, wrong=wrong)
+
+        return run(seed, cases, processes, journal, progress)
+
+
+def _only(console: Console, seed: int, number: int) -> int:
+    gate = Gate(seed)
+    oracle = gate.oracle(number)
+    case = draw(seed, number, oracle.subject.pipeline)
+    outcome = gate.judge(case, oracle)
+    console.print(told(case, oracle, outcome), markup=False, highlight=False)
+    if not outcome.mismatch:
+        return 0
+    smaller = shrunk(gate, case, oracle)
+    text = told(smaller, oracle, gate.judge(smaller, oracle))
+    console.print("\nsmallest like it:\n" + text, markup=False, highlight=False)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

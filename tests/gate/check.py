@@ -1,0 +1,241 @@
+"""One case of the gate: a schedule drawn for a subject, the verdict on it, and whether what happens
+is what the verdict says.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from backend.arguments import ArgumentError
+from backend.compile import CompiledPipeline, SizeError, compile_cpu
+from spaces.constraints.devices import Device, device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate as number
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.text import format_schedule
+from tests.gate.claims import CLAIMS, Claim
+from tests.gate.gpu_schedules import gpu_schedule
+from tests.gate.mutations import mutated
+from tests.gate.oracle import Oracle, evidence
+from tests.gate.pipelines import EXACT, LARGE, ODD, Subject, subject
+from tests.gate.schedules import cpu_schedule
+from tests.gate.shadow import Shadow, TooLong, Trouble
+from tests.gate.wild import wild_schedule
+
+CLASSES = ("constructed", "near", "wild")
+"""How a schedule is drawn: to be legal, by an edit of such a one, or blindly."""
+
+_SHARES = (0.45, 0.33, 0.22)
+SHARED = 25
+"""Cases that share a subject, its images and its reference values."""
+
+_GPU_SHARE = 0.2
+_DEVICES = ("sm_70", "sm_80", "sm_90", "sm_120")
+
+
+class Mismatch(Exception):
+    """What happens is not what the verdict says."""
+
+
+@frozen
+class Case:
+    """A schedule for a subject and a device, and how it was drawn."""
+
+    seed: int
+    number: int
+    drawn: str
+    target: str
+    schedule: Schedule
+
+
+@frozen
+class Outcome:
+    """What became of a case.
+
+    Attributes:
+        kind: that of its pipeline.
+        drawn: how its schedule was drawn.
+        target: the name of its device.
+        legal: the verdict.
+        rules: ids of the rules that it breaks, each once.
+        shown: for an illegal one about which a rule claims wrong results, what was seen to go
+            wrong unchecked; empty where nothing was.
+        runs: what was run and found to be as the reference says, or refused for its sizes as the
+            verdict's requirements say.
+        mismatch: what is not as the verdict says; empty where all is.
+    """
+
+    kind: str
+    drawn: str
+    target: str
+    legal: bool
+    rules: tuple[str, ...] = ()
+    shown: str = ""
+    runs: Mapping[str, int] = {}
+    mismatch: str = ""
+
+
+def subject_of(seed: int, number: int) -> Subject:
+    """The subject of a case."""
+    return subject(random.Random(f"{seed} subject {number // SHARED}"))
+
+
+def draw(seed: int, number: int, pipeline: Pipeline) -> Case:
+    """The case of a number."""
+    rng = random.Random(f"{seed} case {number}")
+    gpu = rng.random() < _GPU_SHARE
+    drawn = rng.choices(CLASSES, _SHARES)[0]
+    if drawn == "wild":
+        schedule = wild_schedule(rng, pipeline, gpu)
+    else:
+        schedule = (gpu_schedule if gpu else cpu_schedule)(rng, pipeline)
+        schedule = mutated(rng, pipeline, schedule) if drawn == "near" else schedule
+    return Case(seed, number, drawn, rng.choice(_DEVICES) if gpu else "cpu", schedule)
+
+
+@define
+class Gate:
+    """Checks cases in order; subjects are kept as long as cases share them.
+
+    ``seconds`` adds up processor time by what it is spent on.
+    """
+
+    seed: int
+    seconds: dict[str, float] = field(factory=dict)
+    _shared: int = -1
+    _oracle: Oracle | None = None
+
+    def check(self, number: int) -> Outcome:
+        """Draw the case of a number, and hold what happens against the verdict."""
+        oracle = self.oracle(number)
+        case = self.timed("draw", draw, self.seed, number, oracle.subject.pipeline)
+        return self.judge(case, oracle)
+
+    def oracle(self, number: int) -> Oracle:
+        """The oracle of the subject of a case."""
+        if self._oracle is None or number // SHARED != self._shared:
+            made = self.timed("subject", subject_of, self.seed, number)
+            self._oracle, self._shared = Oracle(made), number // SHARED
+        return self._oracle
+
+    def judge(self, case: Case, oracle: Oracle) -> Outcome:
+        """The outcome of a case."""
+        pipeline, kind = oracle.subject.pipeline, oracle.subject.kind
+        target = device(case.target)
+        outcome = Outcome(kind, case.drawn, case.target, legal=False)
+        try:
+            verdict = self.timed("verify", verify, pipeline, case.schedule, target)
+        except Exception as error:
+            return evolve(outcome, mismatch=f"verify raises {type(error).__name__}: {error}")
+        if isinstance(verdict, CheckedSchedule):
+            outcome = evolve(outcome, legal=True)
+            try:
+                self.timed("shadow", self._shadow, oracle, verdict)
+                runs = self._compiled(oracle, verdict, target)
+            except Exception as error:
+                return evolve(outcome, mismatch=f"{type(error).__name__}: {error}")
+            return evolve(outcome, runs=runs)
+        rules = tuple(sorted({v.rule for v in verdict.violations}))
+        outcome = evolve(outcome, rules=rules)
+        if not rules:
+            return evolve(outcome, mismatch="illegal, but no rule is named")
+        silent = [v.rule for v in verdict.violations if len(v.message.split()) < 4]
+        if silent:
+            return evolve(outcome, mismatch=f"{silent[0]} says nothing")
+        if any(CLAIMS.get(rule) is Claim.WRONG for rule in rules):
+            shown = self.timed("evidence", evidence, oracle, case.schedule)
+            return evolve(outcome, shown=shown)
+        return outcome
+
+    def _shadow(self, oracle: Oracle, verdict: CheckedSchedule) -> None:
+        shadow = Shadow(verdict.nest)
+        for size in (EXACT, ODD):
+            if _requirements_hold(oracle, verdict, size):
+                try:
+                    oracle.run_shadow(shadow, size)
+                except Trouble as trouble:
+                    raise Mismatch(f"legal, but at size {size}: {trouble}") from trouble
+                except TooLong:
+                    pass
+                return
+
+    def _compiled(
+        self, oracle: Oracle, verdict: CheckedSchedule, target: Device
+    ) -> Counter[str]:
+        """The number of runs of compiled code that gave the reference's values, and of those that
+        were refused for their sizes.
+        """
+        if target.name != "cpu":
+            return Counter()
+        compiled = self.timed("compile", compile_cpu, oracle.subject.pipeline, verdict)
+        return self.timed("run", self._run, oracle, verdict, compiled)
+
+    def _run(
+        self, oracle: Oracle, verdict: CheckedSchedule, compiled: CompiledPipeline
+    ) -> Counter[str]:
+        runs: Counter[str] = Counter()
+        subject = oracle.subject
+        for size in (EXACT, ODD, LARGE):
+            holds = _requirements_hold(oracle, verdict, size)
+            try:
+                outputs = compiled.run(subject.images, sizes=subject.sizes(size))
+            except (SizeError, ArgumentError) as error:
+                if holds:
+                    raise Mismatch(f"size {size} is refused, but legal: {error}") from error
+                runs["refused"] += 1
+                continue
+            for name, wanted in oracle.expected(size).items():
+                if not np.array_equal(outputs[name], wanted):
+                    raise Mismatch(_difference(name, size, outputs[name], wanted))
+            runs["compiled"] += 1
+        return runs
+
+    def timed(self, what: str, function, *args):  # type: ignore[no-untyped-def]
+        """Call ``function``, adding its processor time to ``what``."""
+        began = time.process_time()
+        try:
+            return function(*args)
+        finally:
+            spent = time.process_time() - began
+            self.seconds[what] = self.seconds.get(what, 0.0) + spent
+
+
+def _requirements_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
+    values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+    return all(number(r.condition, values) for r in verdict.requirements)
+
+
+def _difference(name, size, found, wanted) -> str:  # type: ignore[no-untyped-def]
+    places = np.argwhere(found != wanted)
+    first = tuple(int(i) for i in places[0])
+    return (
+        f"{name} at size {size} differs in {len(places)} of {wanted.size} values, first at "
+        f"[{', '.join(map(str, first))}]: {found[first]}, not {wanted[first]}"
+    )
+
+
+def told(case: Case, oracle: Oracle, outcome: Outcome) -> str:
+    """A case as a person wants to read it when it fails."""
+    pipeline = oracle.subject.pipeline
+    try:
+        text = format_schedule(case.schedule, pipeline)
+    except Exception as error:
+        text = f"{case.schedule!r}\n({error!r})"
+    return "\n".join(
+        (
+            f"seed {case.seed}, case {case.number}: {outcome.kind}, {case.drawn}, {case.target}",
+            f"estimates: {pipeline.sizes() or 'none'}",
+            *(f"size {i}: {sizes}" for i, sizes in enumerate(oracle.subject.outputs)),
+            text,
+            f"-> {outcome.mismatch or outcome.rules}",
+            f"python -m tests.gate --seed {case.seed} --only {case.number}",
+        )
+    )

@@ -1,0 +1,91 @@
+"""What each rule claims about a schedule that breaks it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from spaces.constraints.rules.catalogue import RULES
+
+
+class Claim(StrEnum):
+    """What happens where nobody asks a rule."""
+
+    WRONG = "wrong results or a crash"
+    DEVICE = "a limit of the device or of the compiler"
+    FORM = "no meaning"
+
+
+_DEVICE = (
+    "gpu.device",
+    "gpu.threads-per-block",
+    "gpu.block-dimension",
+    "gpu.grid-dimension",
+    "gpu.shared-bytes",
+    "gpu.registers",
+    "gpu.occupancy",
+    "gpu.local-bytes",
+    "kind.vector-lanes",
+    "storage.private-size",
+    "storage.stack-bytes",
+)
+
+_FORM = (
+    "schedule.unknown-func",
+    "schedule.missing-func",
+    "schedule.stages",
+    "schedule.open-parameter",
+    "order.unknown-loop",
+    "order.duplicate-loop",
+    "order.missing-loop",
+    "call.output-at-root",
+    "call.inline-update",
+    "call.inline-storage",
+    "call.unread",
+    "storage.fold-dimension",
+    "storage.fold-output",
+    "kind.inside-vectorized",
+)
+
+_WRONG = (
+    "order.factor",
+    "order.tail",
+    "order.reduction",
+    "race.update",
+    "race.shared-storage",
+    "call.compute-level",
+    "call.store-level",
+    "kind.vector-extent",
+    "kind.unroll-extent",
+    "storage.fold-factor",
+    "storage.fold-too-small",
+    "storage.memory-kind",
+    "storage.host-memory-in-kernel",
+    "bounds.unbounded",
+    "bounds.smaller-than-tile",
+    "bounds.output-overrun",
+    "bounds.image-overrun",
+    "gpu.threads-outside-blocks",
+    "gpu.nested-blocks",
+    "gpu.nested-threads",
+    "gpu.blocks-inside-threads",
+    "gpu.loop-between",
+    "gpu.dimensions",
+    "gpu.level-between",
+    "gpu.parallel-in-kernel",
+    "gpu.kernel-in-parallel",
+    "gpu.thread-extent",
+    "gpu.allocation-size",
+)
+
+CLAIMS: dict[str, Claim] = {
+    **dict.fromkeys(_WRONG, Claim.WRONG),
+    **dict.fromkeys(_DEVICE, Claim.DEVICE),
+    **dict.fromkeys(_FORM, Claim.FORM),
+}
+"""The claim of every rule, by its id."""
+
+
+def unclassified() -> list[str]:
+    """Ids of rules that have no entry here, and entries here of no rule."""
+    known = {rule.id for rule in RULES}
+    return sorted(known.symmetric_difference(CLAIMS))

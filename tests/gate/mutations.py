@@ -1,0 +1,232 @@
+"""One small edit of a schedule: the near-legal ones among illegal schedules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from attrs import evolve
+
+from spaces.model.levels import Levels
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import (
+    INLINE,
+    ROOT,
+    DomainOrder,
+    Fold,
+    FuncSchedule,
+    Fuse,
+    Loop,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Schedule,
+    Split,
+    Tail,
+)
+
+Edit = Callable[[random.Random, Pipeline, Schedule], Schedule]
+
+
+def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """``schedule`` after one edit, seldom two."""
+    for _ in range(1 if rng.random() < 0.85 else 2):
+        before = schedule
+        for _ in range(8):  # an edit may find nothing to change
+            schedule = rng.choice(EDITS)(rng, pipeline, before)
+            if schedule != before:
+                break
+    return schedule
+
+
+def _some_func(rng: random.Random, schedule: Schedule) -> FuncSchedule:
+    return rng.choice(schedule.funcs)
+
+
+def _with_order(
+    rng: random.Random, schedule: Schedule, change: Callable[[DomainOrder], DomainOrder]
+) -> Schedule:
+    """``change`` applied to the domain order of some stage."""
+    func = _some_func(rng, schedule)
+    index = rng.randrange(len(func.stages))
+    return schedule.with_stage(func.name, index, change(func.stages[index]))
+
+
+def _factor(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    def change(order: DomainOrder) -> DomainOrder:
+        splits = [i for i, r in enumerate(order.splits) if isinstance(r, Split)]
+        if not splits:
+            return order
+        at = rng.choice(splits)
+        split = order.splits[at]
+        assert isinstance(split, Split)
+        old = split.factor if isinstance(split.factor, int) else 4
+        factors = (old + 1, old - 1, old * 2, old + 3, 0, -1, 300, 7)
+        changed = evolve(split, factor=rng.choice(factors) if rng.random() < 0.98 else "t_x")
+        return evolve(order, splits=(*order.splits[:at], changed, *order.splits[at + 1 :]))
+
+    return _with_order(rng, schedule, change)
+
+
+def _tail(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    def change(order: DomainOrder) -> DomainOrder:
+        return evolve(
+            order,
+            splits=tuple(
+                evolve(r, tail=rng.choice(list(Tail))) if isinstance(r, Split) else r
+                for r in order.splits
+            ),
+        )
+
+    return _with_order(rng, schedule, change)
+
+
+def _swap(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    def change(order: DomainOrder) -> DomainOrder:
+        if len(order.loops) < 2:
+            return order
+        loops = list(order.loops)
+        a, b = rng.sample(range(len(loops)), 2)
+        loops[a], loops[b] = loops[b], loops[a]
+        return evolve(order, loops=tuple(loops))
+
+    return _with_order(rng, schedule, change)
+
+
+def _kind(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    kinds = list(LoopKind) if rng.random() < 0.5 else [LoopKind.PARALLEL, LoopKind.VECTORIZED]
+
+    def change(order: DomainOrder) -> DomainOrder:
+        at = rng.randrange(len(order.loops))
+        loop = evolve(order.loops[at], kind=rng.choice(kinds))
+        return evolve(order, loops=(*order.loops[:at], loop, *order.loops[at + 1 :]))
+
+    return _with_order(rng, schedule, change)
+
+
+def _names(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """A loop left out, written twice, or misnamed."""
+
+    def change(order: DomainOrder) -> DomainOrder:
+        at = rng.randrange(len(order.loops))
+        loop = order.loops[at]
+        new = rng.choice(((), (loop, loop), (evolve(loop, name="q"),)))
+        return evolve(order, loops=(*order.loops[:at], *new, *order.loops[at + 1 :]))
+
+    return _with_order(rng, schedule, change)
+
+
+def _records(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """A split or fuse left out, or one more fuse."""
+
+    def change(order: DomainOrder) -> DomainOrder:
+        if order.splits and rng.random() < 0.4:
+            return evolve(order, splits=order.splits[:-1])
+        if len(order.loops) < 2:
+            return order
+        outer, inner = rng.sample(order.loops, 2)
+        at = order.loops.index(inner)
+        loops = tuple(
+            evolve(loop, name="u") if i == at else loop
+            for i, loop in enumerate(order.loops)
+            if loop is not outer
+        )
+        return DomainOrder((*order.splits, Fuse(inner.name, outer.name, "u")), loops)
+
+    return _with_order(rng, schedule, change)
+
+
+def _level(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """A compute or a store level, or both, moved to root, inline, or some loop."""
+    func = _some_func(rng, schedule)
+    level = rng.choice((*_levels(schedule), ROOT, INLINE))
+    form = rng.randrange(3)
+    if form == 0:
+        return schedule.replace(evolve(func, compute=level, store=level))
+    if form == 1:
+        return schedule.replace(evolve(func, compute=level))
+    return schedule.replace(evolve(func, store=level))
+
+
+def _outwards(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Storage moved outwards from where it is."""
+    name = rng.choice(pipeline.functions).name
+    try:
+        site = Levels(pipeline, schedule).site(name)
+    except (ValueError, KeyError):
+        return schedule
+    if not site:
+        return schedule
+    level = rng.choice((ROOT, *(place.level for place in site[:-1])))
+    return schedule.replace(evolve(schedule.of(name), store=level))
+
+
+def _levels(schedule: Schedule) -> list[LoopLevel]:
+    return [
+        LoopLevel(func.name, loop.name)
+        for func in schedule.funcs
+        for order in func.stages
+        for loop in order.loops
+    ]
+
+
+def _memory(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    func = _some_func(rng, schedule)
+    return schedule.replace(evolve(func, memory=rng.choice(list(Memory))))
+
+
+def _fold(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    func = _some_func(rng, schedule)
+    args = pipeline.function(func.name).args
+    dimension = rng.choice((*args, *args, "q")) if args else "q"
+    factor = rng.choice((0, 1, 2, 2, 3, 3, 4, 5, 8))
+    return schedule.replace(evolve(func, folds=(Fold(dimension, factor),)))
+
+
+def _entries(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """An entry too many or too few, or of too many stages."""
+    if rng.random() < 0.7:
+        return schedule  # there is little to learn from these
+    func = _some_func(rng, schedule)
+    form = rng.randrange(4)
+    if form == 0:
+        return Schedule(tuple(f for f in schedule.funcs if f is not func))
+    if form == 1:
+        return Schedule((*schedule.funcs, evolve(func, name="nobody")))
+    if form == 2:
+        return schedule.replace(evolve(func, stages=(*func.stages, func.stages[0])))
+    return schedule.replace(evolve(func, stages=func.stages[:-1]))
+
+
+def _split_more(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """One more split, of any loop, with any tail; often its inner loop runs at once."""
+
+    def change(order: DomainOrder) -> DomainOrder:
+        at = rng.randrange(len(order.loops))
+        loop = order.loops[at]
+        split = Split(loop.name, loop.name, "w", rng.choice((2, 3, 4, 5)), rng.choice(list(Tail)))
+        kind = rng.choice((LoopKind.SERIAL, LoopKind.VECTORIZED, LoopKind.UNROLLED, loop.kind))
+        parts = (loop, Loop("w", kind))
+        loops = (*order.loops[:at], *parts, *order.loops[at + 1 :])
+        return DomainOrder((*order.splits, split), loops)
+
+    return _with_order(rng, schedule, change)
+
+
+EDITS: tuple[Edit, ...] = (
+    _factor,
+    _tail,
+    _swap,
+    _kind,
+    _kind,
+    _names,
+    _records,
+    _level,
+    _level,
+    _outwards,
+    _outwards,
+    _memory,
+    _fold,
+    _entries,
+    _split_more,
+)

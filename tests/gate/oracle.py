@@ -1,0 +1,150 @@
+"""What a schedule does when nobody verifies it: the nest run over shadow memory, and lowering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field
+from numpy.typing import NDArray
+
+from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.passes import lower
+from backend.lowering.start import start
+from backend.reference import evaluate
+from spaces.model.algebra import evaluate as number
+from spaces.model.expr import Const
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.schedule import LoopKind, Schedule
+from tests.gate.pipelines import EXACT, ODD, Subject
+from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
+
+GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+_MOST_COPIES = 64
+"""Copies and lanes that unchecked lowering is asked to make."""
+
+
+@define
+class Oracle:
+    """What is right about one subject; values of the reference are kept by size."""
+
+    subject: Subject
+    pictures: dict[str, Picture] = field(init=False)
+    _expected: dict[int, Mapping[str, NDArray[Any]]] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        places = self.subject.places
+        self.pictures = {
+            name: Picture(name, values, places[name])
+            for name, values in self.subject.images.items()
+        }
+
+    def expected(self, size: int) -> Mapping[str, NDArray[Any]]:
+        """The outputs of the reference."""
+        if size not in self._expected:
+            subject = self.subject
+            sizes = subject.sizes(size)
+            self._expected[size] = evaluate(subject.pipeline, subject.images, sizes=sizes)
+        return self._expected[size]
+
+    def values(self, size: int) -> dict[str, int | float]:
+        """Size variables and scalar parameters."""
+        found: dict[str, int | float] = {
+            f"{buffer}.{part}.{d}": value
+            for buffer, ranges in self.subject.sizes(size).items()
+            for d, limits in enumerate(ranges)
+            for part, value in zip(("min", "extent"), limits, strict=True)
+        }
+        return found | {s.name: s.default or 0 for s in self.subject.pipeline.scalars}
+
+    def run_shadow(self, shadow: Shadow, size: int) -> None:
+        """Run a nest at a size.
+
+        Raises:
+            Trouble: something is wrong with it, or its outputs are not those of the reference.
+            TooLong: it takes too many steps.
+        """
+        for negative in (False, True):
+            memory = Memory(negative)
+            outputs = shadow.run(self.values(size), self.pictures, memory)
+            for name, wanted in self.expected(size).items():
+                self._compare(outputs[name], wanted, memory)
+            if not memory.found:
+                return
+
+    def _compare(self, output: Storage, wanted: NDArray[Any], memory: Memory) -> None:
+        lows = [low for low, _, _ in reversed(output.limits)]
+        flat = wanted.tolist()
+        found = {at: value for at, value, _, _ in output.places.values()}
+        for indices, value in _elements(flat, wanted.ndim):
+            at = tuple(low + i for low, i in zip(lows, indices, strict=True))[::-1]
+            if at not in found:
+                raise Trouble("never computed", f"{output.name}{at} is not written")
+            if found[at] != value:
+                kind, why = next(iter(memory.found.items()), ("wrong value", ""))
+                raise Trouble(kind, f"{output.name}{at} is {found[at]}, not {value}. {why}")
+
+
+def _elements(values: Any, dimensions: int) -> list[tuple[tuple[int, ...], Any]]:
+    if dimensions == 0:
+        return [((), values)]
+    return [
+        ((i, *rest), value)
+        for i, part in enumerate(values)
+        for rest, value in _elements(part, dimensions - 1)
+    ]
+
+
+def evidence(oracle: Oracle, schedule: Schedule) -> str:
+    """What goes wrong with a schedule that is run without being verified; empty where nothing was
+    seen to.
+    """
+    pipeline = oracle.subject.pipeline
+    try:
+        nest = loop_nest(pipeline, schedule)
+        shadow = Shadow(nest)
+    except Exception as error:  # whatever it is, it is the crash that was claimed
+        return f"no nest: {type(error).__name__}"
+    for size in (EXACT, ODD):
+        try:
+            if size == EXACT or _is_accepted(oracle, nest, size):
+                oracle.run_shadow(shadow, size)
+        except Trouble as trouble:
+            return trouble.kind
+        except TooLong:
+            break
+        except Exception as error:
+            return f"crash: {type(error).__name__}"
+    return _lowering(nest)
+
+
+def _is_accepted(oracle: Oracle, nest: LoopNest, size: int) -> bool:
+    """Whether a call of that size meets all that the program requires."""
+    values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+    return all(number(r.condition, values) for r in start(nest).requirements)
+
+
+def _lowering(nest: LoopNest) -> str:
+    loops = [
+        loop
+        for placement in nest.placements.values()
+        for stage in placement.stages
+        for loop in (*placement.path, *stage.loops)
+    ]
+    copied = {
+        loop.var.name: int(loop.extent.value)
+        for loop in loops
+        if loop.kind in (LoopKind.UNROLLED, LoopKind.VECTORIZED) and isinstance(loop.extent, Const)
+    }
+    if math.prod(max(1, copies) for copies in copied.values()) > _MOST_COPIES:
+        return ""
+    try:
+        if any(loop.kind in GPU_KINDS for loop in loops):
+            lower_gpu(nest)
+        else:
+            lower(nest)
+    except Exception as error:
+        return f"no program: {type(error).__name__}"
+    return ""

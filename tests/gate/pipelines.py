@@ -1,0 +1,324 @@
+"""The algorithms of the gate: small pipelines of every kind, with images and sizes to run them on.
+
+Everything is drawn from a generator of random numbers, so that a seed names a subject for ever.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from spaces.model import boundary
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32, Int16, Int32, Type, UInt8, UInt16
+
+Ranges = tuple[tuple[int, int], ...]
+Sizes = Mapping[str, Ranges]
+
+X, Y, Z = Var("x"), Var("y"), Var("z")
+
+EXACT, ODD, LARGE = 0, 1, 2
+"""The sizes of a subject: small ones that most factors divide, at which it is estimated; small odd
+ones; and larger ones, which only compiled code is run on."""
+
+_EXTENTS = {
+    EXACT: ((8, 8, 12, 16), (4, 8), (2, 4)),
+    ODD: (range(5, 14), range(3, 8), (1, 3, 5)),
+    LARGE: (range(17, 41), range(9, 22), (3, 6)),
+}
+
+
+@frozen(eq=False)
+class Subject:
+    """A pipeline, its images, and the sizes of its outputs on which its schedules are run.
+
+    The range of an image that a pipeline reads with boundary conditions is small, and else so
+    large that no schedule of small tiles reads beyond it.
+    """
+
+    kind: str
+    pipeline: Pipeline
+    images: Mapping[str, NDArray[Any]]
+    places: Sizes
+    outputs: tuple[Sizes, ...]
+
+    def sizes(self, index: int) -> dict[str, Ranges]:
+        """The range of every output of size ``index``, and of every image."""
+        return {**self.outputs[index], **self.places}
+
+
+Made = Func | Sequence[Func]
+
+
+def subject(rng: random.Random, kind: str | None = None) -> Subject:
+    """A subject of a kind, or of any; half have estimates, at which their rules are decided."""
+    kind = kind or rng.choice(sorted(KINDS))
+    made = KINDS[kind](rng)
+    plain = pipeline(made)
+    outputs = tuple(_sizes(rng, plain, index) for index in (EXACT, ODD, LARGE))
+    small = kind == "boundary"
+    places = {i.name: _place(i.dimensions, small) for i in plain.images}
+    estimated = plain
+    if rng.random() < 0.5:
+        estimated = pipeline(made, estimates={**outputs[0], **places})
+    images = {
+        i.name: _image(i.type, places[i.name], np.random.default_rng(rng.randrange(1 << 30)))
+        for i in plain.images
+    }
+    return Subject(kind, estimated, images, places, outputs)
+
+
+def _sizes(rng: random.Random, plain: Pipeline, index: int) -> Sizes:
+    """The same range for all outputs."""
+    ranges = []
+    for extents in _EXTENTS[index]:
+        low = rng.choice((0, 0, -8, 4)) if index == EXACT else rng.randint(-9, 9)
+        ranges.append((low, rng.choice(extents)))
+    return {name: tuple(ranges[: len(plain.function(name).args)]) for name in plain.outputs}
+
+
+def _place(dimensions: int, small: bool) -> Ranges:
+    if small:
+        return ((-1, 14), (2, 9), (0, 3))[:dimensions]
+    if dimensions == 3:
+        return ((-60, 180), (-50, 120), (-12, 30))
+    return ((-100, 330), (-90, 260))[:dimensions]
+
+
+def _image(type: Type, place: Ranges, random_: np.random.Generator) -> NDArray[Any]:
+    """Small numbers: sums of products of them stay exact, in floats too."""
+    shape = tuple(extent for _, extent in reversed(place))
+    low, high = (0, 256) if type == UInt8 else (0, 900) if type == UInt16 else (-60, 60)
+    return random_.integers(low, high, shape).astype(type.dtype)
+
+
+def _tap(rng: random.Random, var: Expr, most: int = 2) -> Expr:
+    return var + rng.randint(-most, most)
+
+
+def _sum(rng: random.Random, source: Any, count: int, args: tuple[Var, ...]) -> Expr:
+    """A weighted sum of ``count`` taps."""
+    total: Expr | None = None
+    for _ in range(count):
+        tap = source[tuple(_tap(rng, v) for v in args)]
+        term = tap * rng.choice((1, 1, 2, 3))
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def _pointwise(rng: random.Random) -> Made:
+    """Narrow arithmetic that wraps, one value at a time, with a scalar parameter."""
+    image = ImageParam(rng.choice((UInt8, UInt16, Int16)), 2, "input")
+    gain = Param(Int32, "gain", default=rng.randint(-3, 5))
+    first, second, out = Func("first"), Func("second"), Func("out")
+    first[X, Y] = image[X, Y] * 3 + cast(image.type, X)
+    second[X, Y] = fn.select(first[X, Y] > 40, first[X, Y] - 9, first[X, Y] / 2)
+    out[X, Y] = cast(Int32, second[X, Y]) * gain + first[X, Y] - Y
+    return out
+
+
+def _stencils(rng: random.Random) -> Made:
+    """A chain of weighted sums; later ones may read earlier ones or the image once more."""
+    type = rng.choice((Int32, Int32, Int32, UInt16, Float32))
+    sources: list[Any] = [ImageParam(type, 2, "input")]
+    for index in range(rng.randint(2, 4)):
+        func = Func(f"f{index}")
+        value = _sum(rng, sources[-1], rng.randint(1, 3), (X, Y))
+        if rng.random() < 0.4:
+            value = value + _sum(rng, rng.choice(sources), 1, (X, Y))
+        func[X, Y] = value + cast(type, X - Y)
+        sources.append(func)
+    last: Func = sources[-1]
+    return last
+
+
+def _boundaries(rng: random.Random) -> Made:
+    """Stencils over an image that goes on beyond its edges."""
+    image = ImageParam(rng.choice((UInt8, Int16, Int32)), 2, "input")
+    edges = rng.choice(
+        (
+            boundary.repeat_edge,
+            boundary.mirror_image,
+            boundary.mirror_interior,
+            lambda source: boundary.constant_exterior(source, 7),
+        )
+    )(image)
+    first, last = Func("first"), Func("last")
+    first[X, Y] = cast(Int32, edges[_tap(rng, X, 3), Y]) + edges[X, _tap(rng, Y, 3)] * 3
+    last[X, Y] = _sum(rng, first, rng.randint(1, 3), (X, Y))
+    return last
+
+
+def _resampled(rng: random.Random) -> Made:
+    """Steps of two: down, up, or down and up again."""
+    sources: list[Any] = [ImageParam(Int32, 2, "input")]
+    forms = rng.choice((("down",), ("up",), ("down", "up"), ("up", "down"), ("down", "down")))
+    for index, form in enumerate((*forms, "smooth")):
+        func, source = Func(f"f{index}"), sources[-1]
+        if form == "down":
+            func[X, Y] = source[X * 2, Y * 2] + source[X * 2 + 1, _tap(rng, Y * 2, 1)] - X
+        elif form == "up":
+            func[X, Y] = source[X / 2, Y / 2] * 3 + source[_tap(rng, X / 2, 1), Y / 2] + X % 2
+        else:
+            func[X, Y] = _sum(rng, source, 2, (X, Y))
+        sources.append(func)
+    last: Func = sources[-1]
+    return last
+
+
+def _lookups(rng: random.Random) -> Made:
+    """A table read where the image says."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
+    size = rng.choice((8, 16))
+    table, index, out = Func("table"), Func("index"), Func("out")
+    table[X] = X * X - 3 * X
+    index[X, Y] = fn.clamp(cast(Int32, image[_tap(rng, X), Y]), 0, size - 1)
+    out[X, Y] = table[fn.clamp(index[X, Y], 0, size - 1)] + index[X, _tap(rng, Y)]
+    return out
+
+
+def _reductions(rng: random.Random) -> Made:
+    """A sum, a greatest value, or one that depends on the order, over a window, then a stencil."""
+    image = ImageParam(Int32, 2, "input")
+    source: Any = image
+    if rng.random() < 0.5:
+        source = Func("before")
+        source[X, Y] = image[_tap(rng, X), Y] * 2 + Y
+    r = RDom([(rng.randint(-1, 1), rng.randint(1, 3)), (0, rng.randint(1, 3))], "r")
+    total, out = Func("total"), Func("out")
+    total[X, Y] = rng.randint(0, 3) + X
+    value = source[X + r.x, Y + r.y]
+    form = rng.choice(("sum", "sum", "greatest", "ordered", "last", "double"))
+    if form == "sum":
+        total[X, Y] += value
+    elif form == "greatest":
+        total[X, Y] = fn.max(value, total[X, Y])
+    elif form == "ordered":
+        total[X, Y] = total[X, Y] * 2 + value
+    elif form == "last":
+        total[X, Y] = fn.select(value > 0, r.x, total[X, Y])
+    else:
+        total[X, Y] += source[X * 2 + r.x, Y * 2 + r.y]
+    if rng.random() < 0.4:
+        total[X, Y] = total[X, Y] * 3 - Y
+    if rng.random() < 0.2:
+        return total
+    out[X, Y] = _sum(rng, total, rng.randint(1, 3), (X, Y))
+    return out
+
+
+def _scatters(rng: random.Random) -> Made:
+    """A histogram, or rows that are written where the image says, and what reads it."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
+    r = RDom([(0, rng.randint(2, 5)), (0, rng.randint(1, 4))], "r")
+    counts, out = Func("counts"), Func("out")
+    place = fn.clamp(cast(Int32, image[r.x, r.y]), 0, 7)
+    if rng.random() < 0.5:
+        counts[X] = X
+        if rng.random() < 0.6:
+            counts[place] += 1 + r.x
+        else:
+            counts[place] = counts[place] * 2 + r.y
+        out[X, Y] = counts[fn.clamp(X + Y, 0, 7)] + Y
+    else:
+        counts[X, Y] = X - Y
+        counts[place, Y] += r.x + 2
+        out[X, Y] = counts[fn.clamp(X, 0, 7), Y] + counts[0, _tap(rng, Y)]
+    return out
+
+
+def _scans(rng: random.Random) -> Made:
+    """Rows that depend on those before, or an update in place along one row or column."""
+    image = ImageParam(Int32, 2, "input")
+    func, out = Func("rows"), Func("out")
+    func[X, Y] = image[X, Y] + X
+    r = RDom([(1, rng.randint(2, 6))], "r")
+    form = rng.choice(("down", "across", "row", "column"))
+    if form == "down":
+        func[X, r.x] = func[X, r.x - 1] * 2 + func[X, r.x]
+    elif form == "across":
+        func[r.x, Y] = func[r.x - 1, Y] + func[r.x, Y] * 3
+    elif form == "row":
+        func[X, 2] = func[X, 2] * 2 + r.x
+    else:
+        func[3, Y] += image[r.x, Y]
+    if rng.random() < 0.3:
+        return func
+    out[X, Y] = func[X, Y] + func[_tap(rng, X, 1), _tap(rng, Y, 1)] * 2
+    return out
+
+
+def _two_outputs(rng: random.Random) -> Made:
+    """Two outputs, of which the second may read the first."""
+    image = ImageParam(rng.choice((Int32, UInt16)), 2, "input")
+    base, one, two = Func("base"), Func("one"), Func("two")
+    base[X, Y] = image[X, Y] + image[_tap(rng, X), Y] * 2
+    one[X, Y] = _sum(rng, base, 2, (X, Y))
+    two[X, Y] = _sum(rng, base, 1, (X, Y)) + cast(image.type, Y)
+    return [one, two]
+
+
+def _diamonds(rng: random.Random) -> Made:
+    """A Func with several readers, which one output reads."""
+    image = ImageParam(Int32, 2, "input")
+    base, left, right, out = Func("base"), Func("left"), Func("right"), Func("out")
+    base[X, Y] = image[X, Y] * 2 - Y
+    left[X, Y] = _sum(rng, base, 2, (X, Y))
+    right[X, Y] = _sum(rng, base, rng.randint(1, 2), (X, Y)) + image[Y, X]
+    out[X, Y] = left[_tap(rng, X, 1), Y] + right[X, Y] * 2
+    if rng.random() < 0.3:
+        out[X, Y] = out[X, Y] - base[X, Y]
+    return out
+
+
+def _lines(rng: random.Random) -> Made:
+    """One dimension: stencils, steps of two, and a transposed sum."""
+    image = ImageParam(rng.choice((Int32, Int16, UInt8)), 1, "input")
+    first, second, out = Func("first"), Func("second"), Func("out")
+    first[X] = cast(Int32, image[X]) + image[_tap(rng, X)]
+    second[X] = first[X * 2] - first[X * 2 + 1] if rng.random() < 0.4 else first[_tap(rng, X)] * 2
+    out[X] = _sum(rng, second, rng.randint(1, 3), (X,))
+    if rng.random() < 0.3:
+        r = RDom([(0, rng.randint(1, 4))], "r")
+        out[X] += second[X + r.x] * (r.x + 1)
+    return out
+
+
+def _volumes(rng: random.Random) -> Made:
+    """Three dimensions, one of them short."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 3, "input")
+    first, out = Func("first"), Func("out")
+    first[X, Y, Z] = cast(Int32, image[_tap(rng, X), Y, Z]) * 2 + Z
+    out[X, Y, Z] = _sum(rng, first, rng.randint(1, 2), (X, Y, Z))
+    if rng.random() < 0.3:
+        flat = Func("flat")
+        flat[X, Y] = out[X, Y, 0] - out[X, Y, 1]
+        return flat
+    return out
+
+
+KINDS: dict[str, Callable[[random.Random], Made]] = {
+    "pointwise": _pointwise,
+    "stencil": _stencils,
+    "boundary": _boundaries,
+    "resampled": _resampled,
+    "lookup": _lookups,
+    "reduction": _reductions,
+    "scatter": _scatters,
+    "scan": _scans,
+    "two outputs": _two_outputs,
+    "diamond": _diamonds,
+    "line": _lines,
+    "volume": _volumes,
+}
+"""How to draw the pipelines of each kind."""

@@ -1,0 +1,178 @@
+"""Schedules that make sense, drawn Func by Func from the outputs inwards.
+
+Each choice is drawn among those that are legal as far as names tell: levels among the loops around
+all uses, kinds by the place of a loop, factors that are small. What regions decide is left to
+chance, so some of these schedules are illegal all the same.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
+from spaces.model.directives import Directives, schedule
+from spaces.model.levels import Levels, Path
+from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
+
+AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+_PURE_TAILS = (Tail.AUTO, Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.ROUND_UP)
+_OUTPUT_TAILS = (*_PURE_TAILS[:4], Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, *_PURE_TAILS)
+_UPDATE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.ROUND_UP)
+_EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF)
+_MOST_COPIES = 16
+"""Lanes times copies of a stage: more only takes LLVM longer."""
+
+
+def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
+    """A schedule for a CPU."""
+    directives = schedule(pipeline)
+    for function in reversed(pipeline.functions):
+        directives = directives.func(function.name)
+        around: tuple[LoopKind, ...] = ()
+        if function.name not in pipeline.outputs:
+            directives, around = _place(rng, directives, pipeline, function)
+            if directives.schedule.of(function.name).compute.is_inline:
+                continue
+        for index in range(len(function.stages)):
+            stage = directives if index == 0 else directives.update(index - 1)
+            directives = _Order(rng, stage, function, index, pipeline, around).draw()
+    return directives.schedule
+
+
+def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tuple[Levels, Path]:
+    """The loops around every use of a Func, where it may be computed."""
+    levels = Levels(pipeline, directives.func(func).compute_root().schedule)
+    return levels, levels.enclosing(func)
+
+
+def _place(
+    rng: random.Random, directives: Directives, pipeline: Pipeline, function: Function
+) -> tuple[Directives, tuple[LoopKind, ...]]:
+    """Where a Func is computed and stored, and the kinds of the loops around it."""
+    form = rng.random()
+    if form < 0.2 and function.is_pure:
+        return directives.compute_inline(), ()
+    levels, legal = levels_around(pipeline, directives, function.name)
+    if form < 0.45 or not legal:
+        return _memory(rng, directives.compute_root(), inside=False), ()
+    kinds = tuple(levels.kind(place) for place in legal)
+    first = kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(legal)
+    depth = rng.randrange(len(legal)) if rng.random() < 0.1 or not first else rng.randrange(first)
+    directives = directives.compute_at(legal[depth].func, legal[depth].loop)
+    outer = depth
+    while outer >= 0 and kinds[outer] not in AT_ONCE:
+        outer -= 1
+    store = rng.randint(outer, depth) if rng.random() < 0.5 else depth
+    if store == -1:
+        directives = directives.store_root()
+    elif store < depth:
+        directives = directives.store_at(legal[store].func, legal[store].loop)
+    if store < depth and rng.random() < 0.15:
+        factor = rng.choice((3, 4, 8, 16, 32))
+        directives = directives.fold_storage(rng.choice(function.args), factor)
+    return _memory(rng, directives, inside=True), kinds[: depth + 1]
+
+
+def _memory(rng: random.Random, directives: Directives, inside: bool) -> Directives:
+    if rng.random() < 0.94:
+        return directives
+    kinds = (Memory.HEAP, Memory.STACK, Memory.REGISTER) if inside else (Memory.HEAP,)
+    return directives.store_in(rng.choice(kinds))
+
+
+@define
+class _Order:
+    """The domain order of one stage; ``loops`` are innermost first, each with the dimensions it
+    is made of.
+    """
+
+    rng: random.Random
+    directives: Directives
+    function: Function
+    index: int
+    pipeline: Pipeline
+    around: tuple[LoopKind, ...]
+    loops: dict[str, frozenset[str]] = field(init=False)
+    small: dict[str, int] = field(init=False, factory=dict)
+
+    def draw(self) -> Directives:
+        stage = self.function.stages[self.index]
+        self.loops = {name: frozenset({name}) for name in stage.dimensions}
+        for number in range(self.rng.choice((0, 0, 1, 1, 1, 2, 2, 3))):
+            self._split(stage, number)
+        if self.rng.random() < 0.12:
+            self._fuse()
+        if self.rng.random() < 0.5:
+            self._reorder()
+        self._kinds()
+        return self.directives
+
+    def _split(self, stage: Stage, number: int) -> None:
+        old = self.rng.choice(list(self.loops))
+        factor = self.rng.choice((1, 2, 2, 3, 4, 4, 5, 8))
+        inner = f"{old.replace('.', '_')}i{number}"
+        tail = self.rng.choice(self._tails(stage, old))
+        self.directives = self.directives.split(old, old, inner, factor, tail)
+        origin, self.loops = self.loops[old], dict(self.loops)
+        names: dict[str, frozenset[str]] = {}
+        for name, made_of in self.loops.items():
+            names.update({inner: origin, old: origin} if name == old else {name: made_of})
+        self.loops, self.small = names, {**self.small, inner: factor}
+        self.small.pop(old, None)
+
+    def _tails(self, stage: Stage, old: str) -> Sequence[Tail]:
+        if self.loops[old] & {r.name for r in stage.rvars}:
+            return _EXACT_TAILS
+        is_output = self.function.name in self.pipeline.outputs
+        if self.index:
+            return _UPDATE_TAILS[:2] if is_output else _UPDATE_TAILS
+        return _OUTPUT_TAILS if is_output else _PURE_TAILS
+
+    def _fuse(self) -> None:
+        names = [n for n, origin in self.loops.items() if not origin & self._ordered()]
+        if len(names) < 2:
+            return
+        at = self.rng.randrange(len(names) - 1)
+        inner, outer = names[at], names[at + 1]
+        self.directives = self.directives.fuse(inner, outer, "t")
+        merged = self.loops[inner] | self.loops[outer]
+        self.loops = {
+            "t" if n == inner else n: merged if n == inner else o
+            for n, o in self.loops.items()
+            if n != outer
+        }
+        if inner in self.small and outer in self.small:
+            self.small["t"] = self.small[inner] * self.small[outer]
+
+    def _reorder(self) -> None:
+        """Any order, but that of loops whose iterations depend on one another."""
+        names = list(self.loops)
+        kept = [n for n in names if self.loops[n] & self._ordered()]
+        self.rng.shuffle(names)
+        places = iter(kept)
+        names = [next(places) if n in kept else n for n in names]
+        self.directives = self.directives.reorder(*names)
+        self.loops = {n: self.loops[n] for n in names}
+
+    def _ordered(self) -> frozenset[str]:
+        return frozenset(ordered_dimensions(self.function, self.index))
+
+    def _kinds(self) -> None:
+        racing = racing_dimensions(self.function, self.index)
+        copies, in_vector = 1, LoopKind.VECTORIZED in self.around
+        for depth, name in enumerate(reversed(self.loops)):
+            free, size = not self.loops[name] & racing, self.small.get(name, 0)
+            fits = 1 <= size * copies <= _MOST_COPIES
+            drawn = self.rng.random()
+            if free and fits and size > 1 and drawn < 0.45:
+                self.directives, in_vector = self.directives.vectorize(name), True
+                copies *= size
+            elif fits and drawn < 0.65:
+                self.directives, copies = self.directives.unroll(name), copies * size
+            elif free and not in_vector and drawn > (0.75 if depth == 0 else 0.93):
+                self.directives = self.directives.parallel(name)

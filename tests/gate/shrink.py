@@ -1,0 +1,83 @@
+"""A failing case made smaller: parts of its schedule go as long as it fails in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import (
+    DomainOrder,
+    FuncSchedule,
+    Loop,
+    LoopKind,
+    Memory,
+    Schedule,
+    Split,
+    Tail,
+)
+from tests.gate.check import Case, Gate
+from tests.gate.oracle import Oracle
+
+_MOST_TRIES = 400
+
+
+def shrunk(gate: Gate, case: Case, oracle: Oracle) -> Case:
+    """The smallest case found that fails as ``case`` does."""
+    pipeline = oracle.subject.pipeline
+    wanted = _manner(gate, case, oracle)
+    tries, smaller = 0, True
+    while smaller:
+        smaller = False
+        for schedule in _simpler(pipeline, case.schedule):
+            tries += 1
+            if tries > _MOST_TRIES:
+                return case
+            candidate = evolve(case, schedule=schedule)
+            if schedule != case.schedule and _manner(gate, candidate, oracle) == wanted:
+                case, smaller = candidate, True
+                break
+    return case
+
+
+def _manner(gate: Gate, case: Case, oracle: Oracle) -> str:
+    """How a case fails: its mismatch without numbers."""
+    text = gate.judge(case, oracle).mismatch
+    return " ".join(word for word in text.split()[:6] if word.isalpha())
+
+
+def _simpler(pipeline: Pipeline, schedule: Schedule) -> Iterator[Schedule]:
+    default = Schedule.default(pipeline)
+    for func in schedule.funcs:
+        plain = next((f for f in default.funcs if f.name == func.name), func)
+        yield schedule.replace(plain)
+        yield schedule.replace(evolve(func, memory=Memory.AUTO))
+        yield schedule.replace(evolve(func, folds=()))
+        yield schedule.replace(evolve(func, store=func.compute))
+        for index in range(min(len(func.stages), len(plain.stages))):
+            yield schedule.with_stage(func.name, index, plain.stages[index])
+            for order in _simpler_orders(func, index):
+                yield schedule.with_stage(func.name, index, order)
+
+
+def _simpler_orders(func: FuncSchedule, index: int) -> Iterator[DomainOrder]:
+    order = func.stages[index]
+    for at, loop in enumerate(order.loops):
+        if loop.kind is not LoopKind.SERIAL:
+            plain = (*order.loops[:at], Loop(loop.name), *order.loops[at + 1 :])
+            yield evolve(order, loops=plain)
+    for at, record in enumerate(order.splits):
+        if not isinstance(record, Split):
+            continue
+        rest = (*order.splits[:at], *order.splits[at + 1 :])
+        if record.outer == record.old:
+            loops = tuple(loop for loop in order.loops if loop.name != record.inner)
+            yield DomainOrder(rest, loops)
+        for simple in (evolve(record, tail=Tail.AUTO), _smaller(record)):
+            yield evolve(order, splits=(*order.splits[:at], simple, *order.splits[at + 1 :]))
+
+
+def _smaller(split: Split) -> Split:
+    factor = split.factor
+    return evolve(split, factor=factor - 1) if isinstance(factor, int) and factor > 2 else split
