@@ -1,0 +1,322 @@
+"""Barriers: all threads of a block come to them together, and they keep apart what must be.
+
+Of every two accesses of memory that the threads of a block share, one of them a write, either a
+barrier stands between them, or different threads access different places. Writes of one statement
+may meet where they write the same value, as the shifted tiles of a split do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+
+from backend.gpu_program import THREAD, GpuProgram
+from backend.program import Allocate, Barrier, For, Load, Store
+from backend.proofs.launches import LaunchSite, launches
+from backend.proofs.meetings import Meeting, is_exact, meetings
+from backend.proofs.places import Places
+from backend.proofs.sites import Site, sites
+from backend.replay import replay_kernels
+from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
+from spaces.constraints.proofs.formulas import (
+    FALSE,
+    SECOND,
+    TRUE,
+    Second,
+    all_of,
+    any_of,
+    different,
+    equal,
+    less,
+    negation,
+    within,
+)
+from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.loopnest import LoopNest
+from spaces.model.rewrite import variables
+from spaces.model.types import Int32
+
+_ZERO, _ONE = constant(0, Int32), constant(1, Int32)
+
+
+def barrier_obligations(program: GpuProgram) -> tuple[Obligation, ...]:
+    """What must hold of the barriers of a program for every size: of each barrier of a kernel,
+    that no thread misses it; of each two statements that access memory which a block shares, that
+    there is one where it is needed.
+    """
+    dimensions = {b.name: b.dimensions for b in program.buffers}
+    return tuple(
+        obligation
+        for launch in launches(program)
+        for obligation in _Kernel(launch, Places(dimensions)).obligations()
+    )
+
+
+def prove_barriers(
+    nest: LoopNest, program: GpuProgram, *, timeout_ms: int = TIMEOUT_MS
+) -> tuple[Proof, ...]:
+    """Prove or refute every obligation about barriers.
+
+    Args:
+        nest: the loop nest that the program is made of.
+        program: the program with its barriers.
+        timeout_ms: how long the solver may take for one obligation.
+    """
+    decider = Decider(timeout_ms)
+    proofs = []
+    for obligation in barrier_obligations(program):
+        start, before = time.perf_counter(), decider.solver_seconds
+        outcome = decider.decide(obligation)
+        if isinstance(outcome, Refuted) and not obligation.exact:
+            outcome = _confirmed(nest, program, outcome)
+        seconds = time.perf_counter() - start
+        proofs.append(Proof(obligation, outcome, seconds, decider.solver_seconds - before))
+    return tuple(proofs)
+
+
+def _confirmed(nest: LoopNest, program: GpuProgram, suspected: Refuted) -> Outcome:
+    """The refutation of a sufficient condition, where a run of the kernels shows a fault."""
+    found = suspected.counterexample
+    run = replay_kernels(nest, program, found.sizes)
+    if any(fault.buffer == found.buffer for fault in run.faults):
+        return suspected
+    return Unknown(
+        "A condition that suffices does not hold, but a run of the kernels shows no fault.",
+        found.buffer,
+    )
+
+
+@define
+class _Kernel:
+    """The obligations of one kernel where it is launched.
+
+    Formulas speak of one thread by the names of the kernel, and of another one by those of copies.
+    """
+
+    launch: LaunchSite
+    places: Places
+    _opaque: Opaque = field(factory=Opaque)
+    _sites: tuple[Site, ...] = field(init=False)
+    _private: frozenset[str] = field(init=False)
+    _varying: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._sites = sites(self.launch.kernel.body)
+        statements = [site.statement for site in self._sites]
+        self._private = frozenset(s.buffer for s in statements if isinstance(s, Allocate))
+        loops = {s.var.name for s in statements if isinstance(s, For)}
+        self._varying = frozenset(loops | {v.name for v in THREAD})
+
+    def obligations(self) -> Iterator[Obligation]:
+        """All of them: first of the barriers, then of each shared buffer that is written."""
+        barriers = [site for site in self._sites if isinstance(site.statement, Barrier)]
+        for number, site in enumerate(barriers, 1):
+            yield self._together(site, number)
+        written = dict.fromkeys(
+            s.statement.buffer for s in self._sites if isinstance(s.statement, Store)
+        )
+        for buffer in written:
+            if buffer not in self._private:
+                yield from self._about(buffer)
+
+    def _together(self, barrier: Site, number: int) -> Obligation:
+        """That all threads of a block come to a barrier equally often."""
+        formula = self._opaque.formula
+        bounds = [formula(e) for loop in barrier.loops for e in (loop.min, loop.extent)]
+        conditions = [formula(c) for c, _ in barrier.conditions]
+        rounds = [r for loop in barrier.loops for r in self._rounds(loop)]
+        # Rounds of the loops around are common to all threads, as is proven of their bounds here.
+        other = Second(v.name for v in THREAD)
+        goal = all_of(
+            (
+                *(equal(bound, other(bound)) for bound in bounds),
+                *(_both_or_neither(c, other(c)) for c in conditions),
+            )
+        )
+        name = self.launch.kernel.name
+        statement = f"All threads of a block of {name} come to its barrier {number} together."
+        known = (*self._threads(), *map(other, self._threads()), *rounds)
+        return self._obligation(name, statement, known, goal, (), exact=True)
+
+    def _about(self, buffer: str) -> Iterator[Obligation]:
+        """Of each two statements that access ``buffer``, the later one in the text second."""
+        accessing = [s for s in self._sites if _written(s, buffer) or _read(s, buffer)]
+        for number, first in enumerate(accessing):
+            for second in accessing[number:]:
+                writes = [(a, b) for a in _written(first, buffer) for b in _written(second, buffer)]
+                if writes:
+                    yield self._writes_apart(buffer, first, second, writes)
+                mixed = [(a, b) for a in _written(first, buffer) for b in _read(second, buffer)]
+                if first is not second:
+                    mixed += [
+                        (a, b) for a in _read(first, buffer) for b in _written(second, buffer)
+                    ]
+                if mixed:
+                    reader = second if _read(second, buffer) else first
+                    statement = (
+                        f"A barrier stands between threads that write a place of {buffer} and "
+                        f"others that read it for {_purpose(reader)}."
+                    )
+                    yield self._apart(buffer, first, second, mixed, statement)
+
+    def _writes_apart(
+        self, buffer: str, first: Site, second: Site, pairs: list[tuple[Expr, Expr]]
+    ) -> Obligation:
+        statement = f"Threads that write {buffer} between two barriers write different places"
+        if first is second and isinstance(first.statement, Store):
+            leaves = self._leaves(first.statement.value)
+            if leaves is not None:
+                return self._apart(
+                    buffer, first, second, pairs, f"{statement}, or the same value.", leaves
+                )
+        return self._apart(buffer, first, second, pairs, f"{statement}.")
+
+    def _apart(
+        self,
+        buffer: str,
+        first: Site,
+        second: Site,
+        pairs: list[tuple[Expr, Expr]],
+        statement: str,
+        leaves: tuple[Expr, ...] | None = None,
+    ) -> Obligation:
+        """That different threads access different places between two barriers, or with
+        ``leaves``, that these are the same for both.
+        """
+        places = [(self._place(buffer, a), self._place(buffer, b)) for a, b in pairs]
+        one, two = self._running(first), self._running(second)
+        other = Second(self._varying)
+        ways = [_relation(meeting, other) for meeting in meetings(first, second)]
+        same = FALSE if leaves is None else all_of(equal(leaf, other(leaf)) for leaf in leaves)
+        goal = all_of(
+            any_of((*(different(a, other(b)) for a, b in zip(p, q, strict=True)), same))
+            for p, q in places
+        )
+        apart = any_of(
+            different(v, other(v))
+            for v, threads in zip(THREAD, self.launch.kernel.block, strict=True)
+            if threads > 1
+        )
+        return self._obligation(
+            buffer,
+            statement,
+            (*one, *map(other, two), apart, any_of(ways)) if ways else (),
+            goal if ways else TRUE,
+            places[0][0],
+            exact=leaves is None and is_exact(self.launch.kernel.body),
+        )
+
+    def _place(self, buffer: str, index: Expr) -> tuple[Expr, ...]:
+        return self.places.of(buffer, self._opaque.formula(index))
+
+    def _running(self, site: Site) -> tuple[Expr, ...]:
+        """What is known of one thread that runs a statement."""
+        rounds = [r for loop in site.loops for r in self._rounds(loop)]
+        conditions = [(self._opaque.formula(c), holds) for c, holds in site.conditions]
+        known = (c if holds else negation(c) for c, holds in conditions)
+        return (*self._threads(), *rounds, *known)
+
+    def _threads(self) -> tuple[Expr, ...]:
+        sizes = zip(THREAD, self.launch.kernel.block, strict=True)
+        limits = (within(v, _ZERO, constant(size - 1, Int32)) for v, size in sizes)
+        return tuple(limit for both in limits for limit in both)
+
+    def _rounds(self, loop: For) -> tuple[Expr, ...]:
+        low, extent = self._opaque.formula(loop.min), self._opaque.formula(loop.extent)
+        return within(loop.var, low, low + extent - 1)
+
+    def _leaves(self, value: Expr) -> tuple[Expr, ...] | None:
+        """What makes two threads compute the same value: variables, and where they read; None
+        where they read memory of their own.
+        """
+        leaves: dict[Expr, None] = {}
+        stack = [value]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Load):
+                if node.buffer in self._private:
+                    return None
+                leaves[self._opaque.formula(node.index)] = None
+            elif isinstance(node, Variable):
+                if node.name in self._varying:
+                    leaves[node] = None
+            else:
+                stack.extend(node.children)
+        return tuple(leaves)
+
+    def _obligation(
+        self,
+        buffer: str,
+        statement: str,
+        hypotheses: Iterable[Expr],
+        goal: Expr,
+        coordinate: tuple[Expr, ...],
+        *,
+        exact: bool,
+    ) -> Obligation:
+        given = (*self.launch.known, *hypotheses) if goal is not TRUE else ()
+        names = variables(*given, goal, *coordinate)
+        bare = {name: name.removesuffix(SECOND) for name in names}
+        meaning = self._opaque.meaning
+        for name in names:
+            limits = self._opaque.limits.get(bare[name], ())
+            given += limits if name == bare[name] else tuple(map(Second(), limits))
+        iteration = {*self._varying, *self.launch.uniform}
+        return Obligation(
+            kind="barrier",
+            func=buffer,
+            stage=0,
+            statement=statement,
+            hypotheses=given,
+            goal=goal,
+            buffer=buffer,
+            coordinate=coordinate,
+            sizes=tuple(n for n in names if bare[n] not in iteration and bare[n] not in meaning),
+            iteration=tuple(n for n in names if n in iteration),
+            other=tuple((n, bare[n]) for n in names if n != bare[n] and bare[n] in iteration),
+            opaque=tuple((n, meaning[bare[n]]) for n in names if bare[n] in meaning),
+            exact=exact,
+        )
+
+
+def _written(site: Site, buffer: str) -> tuple[Expr, ...]:
+    """The indices at which a statement writes a buffer."""
+    store = site.statement
+    return (store.index,) if isinstance(store, Store) and store.buffer == buffer else ()
+
+
+def _read(site: Site, buffer: str) -> tuple[Expr, ...]:
+    """The indices at which a statement reads a buffer."""
+    return tuple(load.index for load in site.reads if load.buffer == buffer)
+
+
+def _purpose(reader: Site) -> str:
+    """What a statement reads for."""
+    match reader.statement:
+        case Store(buffer=name):
+            return name
+        case For(var=var):
+            return f"the bounds of {var.name}"
+    return "a condition"
+
+
+def _relation(meeting: Meeting, other: Second) -> Expr:
+    """In which rounds two accesses meet: of the first in plain names, of the second in copies."""
+    same = [equal(loop.var, other(loop.var)) for loop in meeting.same]
+    if meeting.carried is None:
+        return all_of(same)
+    ends = (meeting.carried.var, other(meeting.carried.var))
+    earlier, later = ends if meeting.first_is_earlier else ends[::-1]
+    following = equal(later, earlier + 1) if meeting.next_only else less(earlier, later)
+    return all_of((*same, following))
+
+
+def _both_or_neither(a: Expr, b: Expr) -> Expr:
+    """That two conditions hold together; literally true for the same condition."""
+    if a is b:
+        return TRUE
+    return any_of((all_of((a, b)), all_of((negation(a), negation(b)))))

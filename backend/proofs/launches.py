@@ -1,0 +1,80 @@
+"""Where kernels are launched, and what is known there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from backend.gpu_program import (
+    BLOCK,
+    DeviceFunction,
+    GlobalArray,
+    GpuProgram,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+    Sequence,
+)
+from spaces.constraints.proofs.formulas import within
+from spaces.model.expr import Expr, constant
+from spaces.model.rewrite import variables
+from spaces.model.types import Int32
+
+_ZERO = constant(0, Int32)
+
+
+@frozen
+class LaunchSite:
+    """A launch of a kernel.
+
+    Attributes:
+        known: what holds there: of sizes, of the loops of the host around it, and of the place of
+            a block in its grid.
+        uniform: the variables that all threads of a block share: places of blocks, host loops.
+    """
+
+    kernel: DeviceFunction
+    known: tuple[Expr, ...]
+    uniform: tuple[str, ...]
+
+
+def launches(program: GpuProgram) -> tuple[LaunchSite, ...]:
+    """All launches of a program, in order. What it requires of sizes is known at each; of images
+    nothing needs to be.
+    """
+    images = {b.name for b in program.buffers if not b.is_output}
+    known = tuple(
+        r.condition
+        for r in program.requirements
+        if not images & {name.split(".")[0] for name in variables(r.condition)}
+    )
+    return tuple(_launches(program.body, known, ()))
+
+
+def _launches(
+    node: HostNode, known: tuple[Expr, ...], loops: tuple[str, ...]
+) -> Iterator[LaunchSite]:
+    match node:
+        case Sequence(body=body):
+            for part in body:
+                yield from _launches(part, known, loops)
+        case HostLoop(var=var, min=low, extent=extent, body=inside):
+            rounds = within(var, low, low + extent - 1)
+            yield from _launches(inside, (*known, *rounds), (*loops, var.name))
+        case HostIf(condition=condition, body=inside):
+            yield from _launches(inside, (*known, condition), loops)
+        case GlobalArray(body=inside):
+            yield from _launches(inside, known, loops)
+        case Launch(kernel=kernel):
+            places = [
+                condition
+                for place, extent in zip(BLOCK, kernel.grid, strict=True)
+                for condition in within(place, _ZERO, extent - 1)
+            ]
+            names = tuple(place.name for place in BLOCK)
+            yield LaunchSite(kernel, (*known, *places), (*loops, *names))
+        case HostPart():
+            return

@@ -1,0 +1,71 @@
+"""GPU programs with their barriers taken out, moved or put where they do not belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from backend.gpu_program import DeviceFunction, GpuProgram, HostNode, HostPart, Launch, Sequence
+from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.statements import EMPTY, map_bodies, walk_statements
+from backend.program import Barrier, Statement
+from spaces.model.directives import Directives
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+Change = Callable[[Statement], Statement]
+
+
+def lowered(pipeline: Pipeline, scheduled: Schedule | Directives) -> tuple[LoopNest, GpuProgram]:
+    plain = scheduled if isinstance(scheduled, Schedule) else scheduled.schedule
+    nest = loop_nest(pipeline, plain)
+    return nest, lower_gpu(nest)
+
+
+def barrier_places(program: GpuProgram) -> list[tuple[str, int]]:
+    """Each barrier: its kernel's name, and its number there."""
+    return [
+        (kernel.name, number)
+        for kernel in program.kernels
+        for number in range(sum(isinstance(s, Barrier) for s in walk_statements(kernel.body)))
+    ]
+
+
+def changed(program: GpuProgram, name: str, change: Change) -> GpuProgram:
+    """The program with the body of the kernel ``name`` changed."""
+
+    def host(node: HostNode) -> HostNode:
+        match node:
+            case Sequence(body=body):
+                return Sequence(tuple(map(host, body)))
+            case Launch(kernel=kernel):
+                return Launch(device(kernel))
+            case HostPart():
+                return node
+        return evolve(node, body=host(node.body))
+
+    def device(kernel: DeviceFunction) -> DeviceFunction:
+        return evolve(kernel, body=change(kernel.body)) if kernel.name == name else kernel
+
+    return evolve(program, body=host(program.body), kernels=tuple(map(device, program.kernels)))
+
+
+def at_barrier(number: int, change: Change) -> Change:
+    """What changes the barrier of that number in a body, and nothing else."""
+    seen = 0
+
+    def visit(statement: Statement) -> Statement:
+        nonlocal seen
+        if not isinstance(statement, Barrier):
+            return map_bodies(statement, visit)
+        seen += 1
+        return change(statement) if seen == number + 1 else statement
+
+    return visit
+
+
+def without(program: GpuProgram, kernel: str, number: int) -> GpuProgram:
+    """The program without one of its barriers."""
+    return changed(program, kernel, at_barrier(number, lambda _: EMPTY))
