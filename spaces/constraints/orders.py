@@ -21,12 +21,14 @@ class Fault:
         kind: what is wrong.
         loop: the name at fault.
         where: the split, fuse or list of loops it occurs in, as a person would write it.
+        record: the number of that split or fuse; None where it is the list of loops.
         choices: the loops there are at that point.
     """
 
     kind: FaultKind
     loop: str
     where: str
+    record: int | None
     choices: tuple[str, ...] = ()
 
 
@@ -66,18 +68,20 @@ class _Tracer:
         self.sequence = list(ordered)
         self.lost: dict[str, str] = {}
         self.faults: list[Fault] = []
+        self.record: int | None = None
 
     def run(self, order: DomainOrder) -> Trace:
-        for record in order.splits:
+        for self.record, record in enumerate(order.splits):
             if isinstance(record, Split):
                 self._split(record)
             else:
                 self._fuse(record)
+        self.record = None
         self._compare(order)
         return Trace(tuple(self.faults), self.origins, tuple(self.sequence), self.lost)
 
     def _fault(self, kind: FaultKind, loop: str, where: str) -> None:
-        self.faults.append(Fault(kind, loop, where, tuple(self.origins)))
+        self.faults.append(Fault(kind, loop, where, self.record, tuple(self.origins)))
 
     def _take(self, names: tuple[str, ...], where: str, into: str) -> frozenset[str]:
         """Remove loops, and give the dimensions they came from."""
@@ -113,7 +117,8 @@ class _Tracer:
         self._add(record.fused, origin, where)
         places = [self.sequence.index(n) for n in names if n in self.sequence]
         if len(places) == 2 and places[0] != places[1] + 1:
-            self.faults.append(Fault("fuse-order", record.fused, where, tuple(self.sequence)))
+            sequence = tuple(self.sequence)
+            self.faults.append(Fault("fuse-order", record.fused, where, self.record, sequence))
         if places:
             self.sequence[min(places)] = record.fused
         if len(places) == 2:

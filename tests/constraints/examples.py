@@ -184,6 +184,11 @@ EXAMPLES = (
         cpu(BLUR, D.vectorize("x", 1024)),
     ),
     Example(
+        "kind.unroll-copies",
+        cpu(BLUR, D.unroll("x", 5).unroll("y", 205)),
+        cpu(BLUR, D.unroll("x", 4).unroll("y", 256)),
+    ),
+    Example(
         "storage.fold-dimension",
         cpu(BLUR, _bx.compute_root().fold_storage("z", 4)),
         cpu(BLUR, _bx.compute_at("by", "y").fold_storage("y", 4)),

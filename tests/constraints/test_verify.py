@@ -164,8 +164,8 @@ def test_levels_that_would_be_legal_are_listed():
     violation = only_violation(verify(BLUR, parse_schedule(text, BLUR), CPU))
     assert violation.values["legal"] == "root, by.y, by.yi, by.x"
     assert violation.message == (
-        "bx is computed at by.yo, which does not enclose every use of bx (by by). "
-        "Levels that do: root, by.y, by.yi, by.x."
+        "bx.compute_at(by, yo) computes bx where not every use of it is enclosed (by by): by has "
+        "no loop yo, only y, yi, x. Levels that enclose them: root, by.y, by.yi, by.x."
     )
 
 
@@ -173,7 +173,9 @@ def test_a_loop_that_a_split_replaced_is_told():
     text = "by.split(y, yo, yi, 8)"
     s = schedule(BLUR, parse_schedule(text, BLUR)).parallel("y").schedule
     message = only_violation(verify(BLUR, s, CPU)).message
-    assert "by names y, which is no loop there (y has become yo and yi)" in message
+    assert message.startswith(
+        "by.parallel(y) names y, which is no loop of by there (y has become yo and yi). "
+    )
 
 
 def test_numbers_at_the_estimates_are_said_to_be():
@@ -217,7 +219,9 @@ def test_verdict_is_a_record_with_a_truth_value_and_json():
     assert told["legal"] is False
     assert set(told["violations"][0]) == {"rule", "func", "stage", "loop", "message", "values"}
     assert told["violations"][0]["values"]["factor"] == 0
-    assert str(illegal).startswith("order.factor: by splits x by 0. A factor is at least 1")
+    assert str(illegal).startswith(
+        "order.factor: by.split(x, x, xi, 0) splits loop x by 0. A factor is at least 1"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,19 @@ a pipeline has some, and else are conditions on the sizes of a call.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+
+from attrs import frozen
 
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
+from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
+from spaces.constraints.rules.written import split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import size_variable
-from spaces.model.placement import UnboundedError, inward_shifts
+from spaces.model.placement import InwardShift, UnboundedError, inward_shifts
 from spaces.model.regions import Box
-from spaces.model.schedule import Tail
+from spaces.model.schedule import Split, Tail
 from spaces.model.splits import resolved_tails
 from spaces.model.types import Int32
 
@@ -41,6 +45,8 @@ def unbounded_check(error: UnboundedError) -> Check:
     "bounds.smaller-than-tile",
     "An output is at least as large as the factor of a split that shifts its last tile inwards.",
     "Halide refuses a smaller one when the pipeline runs.",
+    factor="values",
+    size="values",
 )
 def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
     """One check for each such split of an output."""
@@ -52,13 +58,14 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             size - shift.factor >= _ZERO,
-            "{stage_name} splits {dimension} by {factor} and shifts the last tile inwards, which "
-            "needs an output at least {factor} wide along {dimension}; it is {size}.",
-            "Split by at most {size}, or give the split the tail guard_with_if.",
+            "{directive} splits {dimension} by {factor} and shifts the last tile inwards, which "
+            "needs an output {func} at least {factor} wide along {dimension}; it is {size}.",
+            "Split by at most {size}, or give the split the tail TailStrategy::GuardWithIf.",
             stage=shift.stage,
             loop=shift.dimension,
             values={
-                "stage_name": stage_name(func, shift.stage),
+                "directive": partial(_inward_split, view, func, shift),
+                "func": func,
                 "dimension": shift.dimension,
                 "factor": shift.factor,
                 "size": size,
@@ -66,55 +73,65 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
         )
 
 
+def _inward_split(view: NestView, func: str, shift: InwardShift) -> str:
+    splits = view.nest.schedule.of(func).stages[shift.stage].splits
+    index = next(
+        i for i, r in enumerate(splits) if isinstance(r, Split) and r.old == shift.dimension
+    )
+    return split_directive(view.records, func, shift.stage, index)
+
+
 @nest_rule(
     "bounds.output-overrun",
     "Everything that is computed of an output lies inside the output.",
     "The caller's buffer ends there; Halide refuses the buffer when the pipeline runs.",
+    excess="values",
+    reached="coordinate",
+    end="coordinate",
 )
 def output_overrun(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension along which tails may reach over the end of an output."""
     if func not in view.nest.pipeline.outputs:
         return
     placement = view.placement(func)
-    cause, remedy = _TAILS if _rounds_up(view, func) else _UPDATES
-    for d, (low, high) in enumerate(_excess(view, func, placement.storage.computed)):
-        for excess, side in ((low, "before its first"), (high, "beyond its last")):
-            if excess is not None:
-                yield Check(
-                    func,
-                    excess <= _ZERO,
-                    "{func} is computed up to {excess} {side} {dimension}: {cause}.",
-                    "{remedy}.",
-                    loop=placement.function.args[d],
-                    values={
-                        "func": func,
-                        "excess": excess,
-                        "side": side,
-                        "dimension": placement.function.args[d],
-                        "cause": cause,
-                        "remedy": remedy,
-                    },
-                )
+    for over in _overruns(view, func, placement.storage.computed):
+        dimension = placement.function.args[over.dimension]
+        yield Check(
+            func,
+            over.excess <= _ZERO,
+            "{func} is computed {side} {dimension} = {reached}, which is {excess} {beyond}, {end}: "
+            "{cause}.",
+            loop=dimension,
+            values={
+                "func": func,
+                "dimension": dimension,
+                **over.values,
+                "cause": partial(_cause, view, func),
+            },
+        )
 
 
-_TAILS = (
-    "a split by a factor that does not divide its loop computes whole tiles",
-    "Choose factors that divide, or give the splits the tail guard_with_if",
-)
-_UPDATES = (
-    "its update stages write there, whatever the size of the output",
-    "Give an output that holds all that they write",
-)
-
-
-def _rounds_up(view: NestView, func: str) -> bool:
-    """Whether a split of the Func computes whole tiles beyond the end of its loop."""
-    stages = zip(
-        view.nest.pipeline.function(func).stages, view.nest.schedule.of(func).stages, strict=True
-    )
-    return any(
-        Tail.ROUND_UP in resolved_tails(stage, order, is_update=index > 0)
-        for index, (stage, order) in enumerate(stages)
+def _cause(view: NestView, func: str) -> str:
+    """What computes beyond an output: splits that compute whole tiles, or its updates."""
+    function, entry = view.nest.pipeline.function(func), view.nest.schedule.of(func)
+    inward = inward_shifts(function, entry)
+    found = []
+    for stage, order in enumerate(entry.stages):
+        tails = resolved_tails(function.stages[stage], order, is_update=stage > 0)
+        fits = {s.dimension for s in inward if s.stage == stage}
+        for index, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
+            if tail is Tail.SHIFT_INWARDS and isinstance(record, Split) and record.old in fits:
+                fits.remove(record.old)
+            elif tail in (Tail.ROUND_UP, Tail.SHIFT_INWARDS):
+                found.append(split_directive(view.records, func, stage, index))
+    if not found:
+        return (
+            "its update stages write there, whatever the size of the output. Give an output that "
+            "holds all that they write"
+        )
+    return (
+        f"whole tiles are computed where the factor of {listed(dict.fromkeys(found))} does not "
+        "divide. Choose factors that divide, or the tail TailStrategy::GuardWithIf"
     )
 
 
@@ -122,55 +139,65 @@ def _rounds_up(view: NestView, func: str) -> bool:
     "bounds.image-overrun",
     "Everything that is read of an image lies inside the image.",
     "The caller's buffer ends there; Halide refuses the buffer when the pipeline runs.",
+    excess="values",
+    reached="coordinate",
+    end="coordinate",
+    dimension="index, the innermost 0",
 )
 def image_overrun(view: NestView, func: str) -> Iterator[Check]:
     """One check for each side of each image, all asked with the first output."""
     if func != view.nest.pipeline.outputs[0]:
         return
     for image, box in view.nest.inputs.items():
-        for d, (low, high) in enumerate(_excess(view, image, box)):
-            for excess, side in ((low, "before its first"), (high, "beyond its last")):
-                if excess is not None:
-                    yield Check(
-                        func,
-                        excess <= _ZERO,
-                        "Image {image} is read up to {excess} {side} coordinate in dimension "
-                        "{dimension}.",
-                        "Give a larger image, read it through a boundary condition, or choose "
-                        "split factors that divide their loops.",
-                        loop=image,
-                        values={
-                            "image": image,
-                            "excess": excess,
-                            "side": side,
-                            "dimension": d,
-                        },
-                    )
+        for over in _overruns(view, image, box):
+            yield Check(
+                func,
+                over.excess <= _ZERO,
+                "Image {image} is read {side} coordinate {reached} in dimension {dimension}, which "
+                "is {excess} {beyond}, {end} (by {readers}).",
+                "Give a larger image, read it through a boundary condition, or choose split "
+                "factors that divide their loops.",
+                loop=image,
+                values={
+                    "image": image,
+                    "dimension": over.dimension,
+                    **over.values,
+                    "readers": listed(view.nest.pipeline.consumers(image)),
+                },
+            )
 
 
-def _excess(view: NestView, buffer: str, box: Box) -> list[tuple[Expr | None, Expr | None]]:
-    """For each dimension how far ``box`` reaches over each end of a buffer; None where it
-    certainly does not.
-    """
-    return [
-        (
-            _over(view, size_variable(buffer, "min", d), interval.min),
-            _over(view, interval.max, _last(buffer, d)),
-        )
-        for d, interval in enumerate(box)
-    ]
+@frozen
+class _Overrun:
+    """A side of a buffer over which a region may reach by ``excess`` values."""
+
+    dimension: int
+    excess: Expr
+    reached: Expr
+    end: Expr
+    is_start: bool
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """What messages tell of it."""
+        return {
+            "excess": self.excess,
+            "reached": self.reached,
+            "end": self.end,
+            "side": "from" if self.is_start else "up to",
+            "beyond": "before its first" if self.is_start else "beyond its last",
+        }
 
 
-def _last(buffer: str, d: int) -> Expr:
-    return size_variable(buffer, "min", d) + size_variable(buffer, "extent", d) - 1
-
-
-def _over(view: NestView, larger: Expr | None, smaller: Expr | None) -> Expr | None:
-    if larger is None or smaller is None:
-        return None
-    if view.nest.simplify.at_most(larger, smaller):
-        return None
-    return view.simplify(larger - smaller)
+def _overruns(view: NestView, buffer: str, box: Box) -> Iterator[_Overrun]:
+    """The sides of a buffer over which ``box`` may reach, the beginning of a dimension first."""
+    for d, interval in enumerate(box):
+        first = size_variable(buffer, "min", d)
+        last = first + size_variable(buffer, "extent", d) - 1
+        if interval.min is not None and not view.nest.simplify.at_most(first, interval.min):
+            yield _Overrun(d, view.simplify(first - interval.min), interval.min, first, True)
+        if interval.max is not None and not view.nest.simplify.at_most(interval.max, last):
+            yield _Overrun(d, view.simplify(interval.max - last), interval.max, last, False)
 
 
 RULES = (unbounded, smaller_than_tile, output_overrun, image_overrun)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.written import kind_directive, level_directive, store_directive
 from spaces.model.levels import LevelError, Path
-from spaces.model.schedule import LoopKind
+from spaces.model.schedule import INLINE, LoopKind, LoopLevel
 
 
 @own_rule(
@@ -23,13 +24,13 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{func} is an output of the pipeline but is computed at {compute} and stored at "
-            "{store}.",
+            "{directive} moves {func}, which is an output of the pipeline.",
             "Outputs are computed and stored at {legal}; tile or reorder {func} instead.",
             values={
                 "func": func,
-                "compute": str(entry.compute),
-                "store": str(entry.store),
+                "directive": level_directive(func, "compute", entry.compute)
+                if not entry.compute.is_root
+                else store_directive(entry),
                 "legal": "root",
             },
         )
@@ -39,6 +40,7 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
     "call.inline-update",
     "A Func with update stages is not inlined.",
     "Halide refuses it: there is no one expression to substitute.",
+    updates="stages",
 )
 def inline_update(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -48,9 +50,15 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{func} is inlined, but it has {updates} update stages, which need storage to update.",
+            "{directive} inlines {func}, but it has {updates} update stage{s}, and updates need "
+            "storage.",
             "Compute it at root, or at a loop of a Func that reads it.",
-            values={"func": func, "updates": len(function.stages) - 1},
+            values={
+                "directive": level_directive(func, "compute", INLINE),
+                "func": func,
+                "updates": len(function.stages) - 1,
+                "s": "s" * (len(function.stages) > 2),
+            },
         )
 
 
@@ -67,16 +75,18 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{func} is computed {compute} but stored {store}: "
-            + (
-                "an inlined Func is not stored anywhere."
-                if entry.compute.is_inline
-                else "what is computed outside its consumers must be stored."
-            ),
+            "{store} stores {func}, which is inlined: it is not stored anywhere."
+            if entry.compute.is_inline
+            else "{compute} computes {func}, but it is not stored; what is computed outside its "
+            "consumers must be.",
             "Add compute_root or compute_at, or leave the storage out."
             if entry.compute.is_inline
             else "Store it where it is computed, or outside.",
-            values={"func": func, "compute": _at(entry.compute), "store": _at(entry.store)},
+            values={
+                "func": func,
+                "compute": level_directive(func, "compute", entry.compute),
+                "store": level_directive(func, "store", entry.store),
+            },
         )
 
 
@@ -95,20 +105,49 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
     legal = enclosing(records, func)
     if legal is None:
         return
-    readers = listed(dict.fromkeys(reader for reader, _ in records.levels.uses(func)))
+    readers = dict.fromkeys(stage_name(*use) for use in records.levels.uses(func))
     yield Check(
         func,
         VIOLATED,
-        "{func} is computed at {level}, which does not enclose every use of {func} (by {readers}).",
-        "Levels that do: {legal}.",
+        "{directive} computes {func} where not every use of it is enclosed (by {readers}): "
+        "{reason}.",
+        "Levels that enclose them: {legal}.",
         loop=level.loop,
         values={
+            "directive": level_directive(func, "compute", level),
             "func": func,
-            "level": str(level),
-            "readers": readers,
-            "legal": listed(["root", *(str(place.level) for place in legal)]),
+            "readers": listed(readers),
+            "reason": _why_not(records, func, level),
+            "legal": _levels(legal),
         },
     )
+
+
+def _why_not(records: Records, func: str, level: LoopLevel) -> str:
+    """Why a level does not enclose every use of a Func."""
+    known = {function.name for function in records.pipeline.functions}
+    if level.func not in known:
+        return f"there is no Func {level.func}"
+    if level.func == func:
+        return f"the loops of {func} itself lie inside it"
+    if records.is_inlined(level.func):
+        return f"{level.func} is inlined and has no loops"
+    orders = records.entry(level.func).stages
+    if all(level.loop not in order.names for order in orders):
+        loops = dict.fromkeys(name for order in orders for name in order.names)
+        return f"{level.func} has no loop {level.loop}, only {listed(loops)}"
+    outside = [
+        stage_name(*use)
+        for use in records.levels.uses(func)
+        if all(place.level != level for place in records.path(*use) or ())
+    ]
+    if outside:
+        return f"{listed(outside)} lies outside {level}"
+    return f"the loop {level} is another one for each of them"
+
+
+def _levels(path: Path) -> str:
+    return listed(["root", *(str(place.level) for place in path)])
 
 
 @call_rule(
@@ -125,14 +164,14 @@ def store_level(records: Records, func: str) -> Iterator[Check]:
     yield Check(
         func,
         VIOLATED,
-        "{func} is stored at {level}, which is not at or outside its compute level {compute}.",
+        "{directive} stores {func} neither at nor outside its compute level {compute}.",
         "Legal store levels are {legal}.",
         loop=level.loop,
         values={
             "func": func,
-            "level": str(level),
+            "directive": level_directive(func, "store", level),
             "compute": str(records.entry(func).compute),
-            "legal": listed(["root", *(str(place.level) for place in site)]),
+            "legal": _levels(site),
         },
     )
 
@@ -150,9 +189,14 @@ def unread(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{func} is computed, but once the inlined Funcs are substituted nobody reads it.",
+            "{directive} computes {func}, but once the inlined Funcs are substituted nobody reads "
+            "it.",
             "Inline it, or compute one of the Funcs that read it ({readers}).",
-            values={"func": func, "readers": listed(records.pipeline.consumers(func))},
+            values={
+                "directive": level_directive(func, "compute", records.entry(func).compute),
+                "func": func,
+                "readers": listed(records.pipeline.consumers(func)),
+            },
         )
 
 
@@ -181,15 +225,16 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{func} is stored at {store}, outside the {kind} loop {place}, and computed at "
-                "{compute}, inside it: iterations of {place} that run at once would share the "
-                "storage.",
+                "{store} stores {func} outside the {kind} loop {place}, inside which {compute} "
+                "computes it: iterations of {place} that run at once ({directive}) would share "
+                "the storage.",
                 "Store it at {legal}, or compute it outside {place}.",
                 loop=place.loop,
                 values={
                     "func": func,
-                    "store": str(records.entry(func).store),
-                    "compute": str(records.entry(func).compute),
+                    "store": level_directive(func, "store", records.entry(func).store),
+                    "compute": level_directive(func, "compute", records.entry(func).compute),
+                    "directive": kind_directive(records, place.func, place.stage, place.loop),
                     "kind": str(kind),
                     "place": str(place.level),
                     "legal": _store_levels(records, site[i:]),
@@ -209,11 +254,6 @@ def enclosing(records: Records, func: str) -> Path | None:
         return records.levels.enclosing(func)
     except LevelError:
         return None
-
-
-def _at(level: object) -> str:
-    text = str(level)
-    return text if text == "inline" else f"at {text}"
 
 
 RULES = (

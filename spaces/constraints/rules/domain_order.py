@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from spaces.constraints.hazards import racing_dimensions
 from spaces.constraints.orders import Fault, Trace
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.schedule import LoopKind, Split, Tail
 from spaces.model.splits import factor_expr
 from spaces.model.types import Bool, Int32
+from spaces.model.vocabulary import TAILS
 
 
 def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:
@@ -20,6 +23,15 @@ def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace
         for fault in traced.faults:
             if fault.kind == kind:
                 yield index, traced, fault
+
+
+def _directive(records: Records, func: str, stage: int, fault: Fault) -> str:
+    """The directive that a fault is in, as written."""
+    if fault.record is not None:
+        return split_directive(records, func, stage, fault.record)
+    if records.entry(func).stages[stage].kind(fault.loop) is LoopKind.SERIAL:
+        return f"The loop order of {stage_name(func, stage)}"
+    return kind_directive(records, func, stage, fault.loop)
 
 
 @own_rule(
@@ -35,12 +47,12 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{where} of {stage_name} names {loop}, which is no loop there{became}.",
+            "{directive} names {loop}, which is no loop of {stage_name} there{became}.",
             "The loops at that point are {legal}.",
             stage=index,
             loop=fault.loop,
             values={
-                "where": fault.where,
+                "directive": _directive(records, func, index, fault),
                 "stage_name": stage_name(func, index),
                 "loop": fault.loop,
                 "became": became,
@@ -60,12 +72,12 @@ def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{where} of {stage_name} uses the name {loop} for a second loop.",
+            "{directive} uses the name {loop} for a second loop of {stage_name}.",
             "Choose a name other than {taken}.",
             stage=index,
             loop=fault.loop,
             values={
-                "where": fault.where,
+                "directive": _directive(records, func, index, fault),
                 "stage_name": stage_name(func, index),
                 "loop": fault.loop,
                 "taken": listed(fault.choices),
@@ -86,15 +98,16 @@ def missing_loop(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "The loops of {stage_name} are {given}; {loop} is not among them, so part of "
-                    "the domain would not be visited.",
-                    "Add {loop} where it should run.",
+                    "The loops of {stage_name} are {given}, outermost first; {loop} is not among "
+                    "them, so part of the domain would not be visited.",
+                    "Add {loop} where it should run; the loops to order are {legal}.",
                     stage=index,
                     loop=fault.loop,
                     values={
                         "stage_name": stage_name(func, index),
                         "given": listed(order.names),
                         "loop": fault.loop,
+                        "legal": listed(fault.choices),
                     },
                 )
 
@@ -106,21 +119,22 @@ _LARGEST_FACTOR = 2**31 - 1
     "order.factor",
     "A split factor is a whole number from 1 to 2147483647.",
     "Loop variables are int32; Halide refuses factors below 1 while lowering.",
+    factor="iterations",
 )
 def factor(records: Records, func: str) -> Iterator[Check]:
     """One check for each split."""
     for index, (_, order, _) in enumerate(records.stages(func)):
-        for record in order.splits:
+        for number, record in enumerate(order.splits):
             if isinstance(record, Split):
                 yield Check(
                     func,
                     factor_in_range(record.factor),
-                    "{stage_name} splits {loop} by {factor}.",
+                    "{directive} splits loop {loop} by {factor}.",
                     "A factor is at least 1 and at most 2147483647.",
                     stage=index,
                     loop=record.old,
                     values={
-                        "stage_name": stage_name(func, index),
+                        "directive": partial(split_directive, records, func, index, number),
                         "loop": record.old,
                         "factor": record.factor,
                     },
@@ -143,7 +157,7 @@ def tail(records: Records, func: str) -> Iterator[Check]:
     """One check for each tail that would apply an update where, or as often as, it must not."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
         exact = {r.name for r in stage.rvars}
-        for record in order.splits:
+        for number, record in enumerate(order.splits):
             if not isinstance(record, Split):
                 if exact & {record.inner, record.outer}:
                     exact.add(record.fused)
@@ -154,22 +168,23 @@ def tail(records: Records, func: str) -> Iterator[Check]:
             wrong = (Tail.ROUND_UP, Tail.SHIFT_INWARDS) if over_rvar else (Tail.SHIFT_INWARDS,)
             if record.tail not in wrong or not (over_rvar or index):
                 continue
-            legal = ["auto", "guard_with_if", *(() if over_rvar else ("round_up",))]
+            legal = (Tail.AUTO, Tail.GUARD_WITH_IF, *(() if over_rvar else (Tail.ROUND_UP,)))
             reason = "runs over an RVar" if over_rvar else "belongs to an update stage"
             yield Check(
                 func,
                 VIOLATED,
-                "{stage_name} splits {loop} with the tail {tail}, but {loop} {reason}: values "
+                "{directive} gives {stage_name} the tail {tail}, but {loop} {reason}: values "
                 "would be updated that must not be, or twice.",
                 "Legal tails are {legal}.",
                 stage=index,
                 loop=record.old,
                 values={
+                    "directive": split_directive(records, func, index, number),
                     "stage_name": stage_name(func, index),
                     "loop": record.old,
-                    "tail": str(record.tail),
+                    "tail": TAILS[record.tail],
                     "reason": reason,
-                    "legal": listed(legal),
+                    "legal": listed(f"TailStrategy::{TAILS[tail]}" for tail in legal),
                 },
             )
 
@@ -205,7 +220,7 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
             values={
                 "stage_name": stage_name(func, index),
                 "value": str(stage.value),
-                "where": fused.where if fused is not None else "",
+                "where": "" if fused is None else _directive(records, func, index, fused),
                 "given": listed(given),
                 "legal": listed(fused.choices if fused is not None else traced.sequence),
             },
@@ -237,12 +252,13 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{stage_name} runs the iterations of {loop} {at_once}, but for different values "
-                "of {culprits} they may update the same element {func}({args}).",
+                "{directive} runs the iterations of loop {loop} of {stage_name} {at_once}, but for "
+                "different values of {culprits} they may update the same element {func}({args}).",
                 "Make {loop} serial or unrolled; loops whose iterations are independent: {legal}.",
                 stage=index,
                 loop=loop.name,
                 values={
+                    "directive": kind_directive(records, func, index, loop.name),
                     "stage_name": stage_name(func, index),
                     "loop": loop.name,
                     "at_once": _AT_ONCE[loop.kind],

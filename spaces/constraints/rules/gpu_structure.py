@@ -11,6 +11,11 @@ from spaces.constraints.devices import GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.written import (
+    kind_directive,
+    level_directive,
+    store_directive,
+)
 from spaces.model.levels import Path, Place
 from spaces.model.schedule import LoopKind
 
@@ -33,14 +38,16 @@ def device(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "{stage_name} maps loop {loop} to {kind}, but the device {device} is no GPU.",
+                    "{directive} maps loop {loop} of {stage_name} to a {kind}, but the device "
+                    "{device} is no GPU.",
                     "Make it parallel, vectorized or serial, or choose a GPU: {legal}.",
                     stage=index,
                     loop=loop.name,
                     values={
                         "stage_name": stage_name(func, index),
                         "loop": loop.name,
-                        "kind": str(loop.kind),
+                        "directive": kind_directive(records, func, index, loop.name),
+                        "kind": "block" if loop.kind is _BLOCK else "thread",
                         "device": records.device.name,
                         "legal": listed(n for n in device_names() if n != "cpu"),
                     },
@@ -76,12 +83,14 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "The thread loop {loop} of {stage_name} lies in no block loop.",
+                    "{directive} makes threads of loop {loop} of {stage_name}, which lies in no "
+                    "block loop.",
                     "Make a loop outside it a block loop (gpu_blocks), or compute {func} inside "
                     "the block loops of a Func that reads it.",
                     stage=index,
                     loop=path[i].loop,
                     values={
+                        "directive": kind_directive(records, func, index, path[i].loop),
                         "loop": path[i].loop,
                         "stage_name": stage_name(func, index),
                         "func": func,
@@ -128,9 +137,9 @@ def _inside(
     return Check(
         func,
         VIOLATED,
-        "The {kind} loop {loop} of {stage_name} lies inside the {kind} loop {outer}, because "
-        "{func} is computed at {compute}.",
-        "Make {loop} serial, or compute {func} outside {outer}.",
+        "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the {kind} loop {outer}, "
+        "because of {compute}.",
+        "Make {loop} serial{instead}, or compute {func} outside {outer}.",
         stage=index,
         loop=place.loop,
         values={
@@ -138,8 +147,10 @@ def _inside(
             "loop": place.loop,
             "stage_name": stage_name(func, index),
             "outer": str(outer.level),
+            "directive": kind_directive(records, func, index, place.loop),
             "func": func,
-            "compute": str(records.entry(func).compute),
+            "compute": level_directive(func, "compute", records.entry(func).compute),
+            "instead": " or map it to threads" if kind == "block" else "",
         },
     )
 
@@ -159,11 +170,13 @@ def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "{stage_name} has the block loop {loop} inside the thread loop {thread}.",
+                    "{directive} makes blocks of loop {loop} of {stage_name}, which lies inside "
+                    "the thread loop {thread}.",
                     "Reorder them so that {loop} is outside.",
                     stage=index,
                     loop=loop.name,
                     values={
+                        "directive": kind_directive(records, func, index, loop.name),
                         "stage_name": stage_name(func, index),
                         "loop": loop.name,
                         "thread": thread,
@@ -189,7 +202,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
                         VIOLATED,
                         "{stage_name} has the {kind} loop {loop} between its {name} loops "
                         "{outer} and {inner}.",
-                        "Reorder {loop} to the inside or the outside of them.",
+                        "Reorder {loop} to the inside of {inner} or the outside of {outer}.",
                         stage=index,
                         loop=order.loops[i].name,
                         values={
@@ -207,6 +220,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
     "gpu.dimensions",
     "A kernel has at most three block loops and at most three thread loops a stage.",
     f"Grids and blocks have the dimensions x, y and z ({_MODEL}).",
+    count="loops",
 )
 def dimensions(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage with more of them."""
@@ -255,19 +269,26 @@ def level_between(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{func} is {verb} at {level}, between the {kind} loops {names} of {outer}.",
+                "By {directive} {func} is {verb} between the {kind} loops {names} of {outer}.",
                 "Use the innermost of them, {legal}.",
                 loop=place.loop,
                 values={
                     "func": func,
+                    "directive": _level(records, func, verb),
                     "verb": verb,
-                    "level": str(place.level),
                     "kind": "block" if kind is _BLOCK else "thread",
                     "names": listed(names),
                     "outer": stage_name(place.func, place.stage),
                     "legal": f"{place.func}.{names[-1]}",
                 },
             )
+
+
+def _level(records: Records, func: str, verb: str) -> str:
+    entry = records.entry(func)
+    if verb == "stored":
+        return store_directive(entry)
+    return level_directive(func, "compute", entry.compute)
 
 
 @call_rule(
@@ -284,11 +305,13 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "The parallel loop {loop} of {stage_name} lies in the kernel of {outer}.",
+                    "{directive} runs loop {loop} of {stage_name} in parallel, but it lies in the "
+                    "kernel of {outer}.",
                     "Map it to threads (gpu_threads), or make it serial.",
                     stage=index,
                     loop=path[i].loop,
                     values={
+                        "directive": kind_directive(records, func, index, path[i].loop),
                         "loop": path[i].loop,
                         "stage_name": stage_name(func, index),
                         "outer": str(around[0].level),

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
+from functools import partial, reduce
 
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule
+from spaces.constraints.rules.written import kind_directive
 from spaces.model.expr import Expr
 from spaces.model.schedule import LoopKind
+from spaces.model.traversal import LoopVar
 
 MAX_VECTOR_LANES = 1024
 """The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte; beyond that LLVM
 splits, in time that grows with the square: three operations on 1024 lanes take it 0.2 s, on 4096
 lanes 2 s."""
+
+MAX_UNROLLED_COPIES = 1024
+"""The most copies of a stage that are compiled. LLVM takes 5 s for 1024 copies of a blur of three
+values, and more than 100 s for 4096."""
 
 _TASKS = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
@@ -37,13 +45,14 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "The {kind} loop {loop} of {stage_name} lies inside the vectorized loop "
-                    "{outer}.",
+                    "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the "
+                    "vectorized loop {outer}.",
                     "Put {loop} outside {outer}, or make it serial.",
                     stage=index,
                     loop=place.loop,
                     values={
                         "kind": str(kind),
+                        "directive": kind_directive(records, func, index, place.loop),
                         "loop": place.loop,
                         "stage_name": stage_name(func, index),
                         "outer": str(path[around].level),
@@ -58,8 +67,9 @@ def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[C
                 yield Check(
                     func,
                     VIOLATED,
-                    "{stage_name} {does} {loop}, which has {extent} iterations: not a constant.",
-                    "Split {loop} by a constant and {directive} the inner loop.",
+                    "{directive} {does} loop {loop} of {stage_name}, which has {extent} "
+                    "iterations: not a constant.",
+                    "Split {loop} by a constant and {do} the inner loop.",
                     stage=index,
                     loop=loop.loop,
                     values={
@@ -67,7 +77,8 @@ def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[C
                         "does": does,
                         "loop": loop.loop,
                         "extent": str(loop.extent),
-                        "directive": does.removesuffix("s"),
+                        "directive": kind_directive(view.records, func, index, loop.loop),
+                        "do": does.removesuffix("s"),
                     },
                 )
 
@@ -96,32 +107,83 @@ def unroll_extent(view: NestView, func: str) -> Iterator[Check]:
     "kind.vector-lanes",
     f"Vectorized loops inside one another make at most {MAX_VECTOR_LANES} lanes.",
     "LLVM compiles wider vectors in time that grows with the square of their lanes.",
+    lanes="lanes",
+    limit="lanes",
+    most="iterations",
 )
 def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with vectorized loops of constant extent."""
+    for index, loops, lanes in _multiplied(view, func, LoopKind.VECTORIZED):
+        yield Check(
+            func,
+            lanes <= MAX_VECTOR_LANES,
+            "The vectorized loops around {stage_name} ({directives}) make vectors of "
+            "{reason}{lanes} lanes; at most {limit} are compiled.",
+            "Split {loop} and vectorize an inner loop of at most {most} iterations.",
+            stage=index,
+            loop=loops[-1].loop,
+            values={
+                "stage_name": stage_name(func, index),
+                "directives": partial(_directives, view, loops),
+                "reason": partial(_factors, loops),
+                "lanes": lanes,
+                "limit": MAX_VECTOR_LANES,
+                "loop": loops[-1].loop,
+                "most": MAX_VECTOR_LANES * loops[-1].extent / lanes,
+            },
+        )
+
+
+@nest_rule(
+    "kind.unroll-copies",
+    f"Unrolled loops inside one another make at most {MAX_UNROLLED_COPIES} copies.",
+    "Every copy is compiled; Halide does not limit them, and does not end.",
+    copies="copies",
+    limit="copies",
+    most="iterations",
+)
+def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each stage with unrolled loops of constant extent."""
+    for index, loops, copies in _multiplied(view, func, LoopKind.UNROLLED):
+        yield Check(
+            func,
+            copies <= MAX_UNROLLED_COPIES,
+            "The unrolled loops around {stage_name} ({directives}) make {reason}{copies} copies of "
+            "it; at most {limit} are compiled.",
+            "Split {loop} and unroll an inner loop of at most {most} iterations.",
+            stage=index,
+            loop=loops[-1].loop,
+            values={
+                "stage_name": stage_name(func, index),
+                "directives": partial(_directives, view, loops),
+                "reason": partial(_factors, loops),
+                "copies": copies,
+                "limit": MAX_UNROLLED_COPIES,
+                "loop": loops[-1].loop,
+                "most": MAX_UNROLLED_COPIES * loops[-1].extent / copies,
+            },
+        )
+
+
+def _multiplied(
+    view: NestView, func: str, kind: LoopKind
+) -> Iterator[tuple[int, tuple[LoopVar, ...], Expr]]:
+    """The stages of a Func inside loops of that kind of constant extent, with these loops and the
+    product of their extents.
+    """
     for index, path in enumerate(view.paths(func)):
-        lanes: Expr | None = None
-        innermost = ""
-        for loop in path:
-            if loop.kind is LoopKind.VECTORIZED and view.is_constant(loop.extent):
-                lanes = loop.extent if lanes is None else lanes * loop.extent
-                innermost = loop.loop
-        if lanes is not None:
-            yield Check(
-                func,
-                lanes <= MAX_VECTOR_LANES,
-                "The vectorized loops around {stage_name} make vectors of {lanes} lanes; at most "
-                "{limit} are compiled.",
-                "Split {loop} and vectorize a smaller inner loop.",
-                stage=index,
-                loop=innermost,
-                values={
-                    "stage_name": stage_name(func, index),
-                    "lanes": lanes,
-                    "limit": MAX_VECTOR_LANES,
-                    "loop": innermost,
-                },
-            )
+        loops = tuple(p for p in path if p.kind is kind and view.is_constant(p.extent))
+        if loops:
+            yield index, loops, reduce(operator.mul, (loop.extent for loop in loops))
 
 
-RULES = (inside_vectorized, vector_extent, unroll_extent, vector_lanes)
+def _directives(view: NestView, loops: tuple[LoopVar, ...]) -> str:
+    return listed(kind_directive(view.records, p.func, p.stage, p.loop) for p in loops)
+
+
+def _factors(loops: tuple[LoopVar, ...]) -> str:
+    """``32 x 64 = ``, or nothing for one loop."""
+    return " x ".join(str(loop.extent) for loop in loops) + " = " if len(loops) > 1 else ""
+
+
+RULES = (inside_vectorized, vector_extent, unroll_extent, vector_lanes, unroll_copies)

@@ -34,6 +34,7 @@ def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
     "schedule.missing-func",
     "A schedule has one entry for each Func of its pipeline.",
     "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
+    entries="entries",
 )
 def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each Func with no entry, or several."""
@@ -56,6 +57,9 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
     "schedule.stages",
     "The entry of a Func has one domain order for each of its stages.",
     "Each definition of a Func has a domain order of its own [RK13 3.2].",
+    given="domain orders",
+    expected="stages",
+    updates="stages",
 )
 def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each entry with the wrong number of domain orders."""

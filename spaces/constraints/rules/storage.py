@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from spaces.constraints.kernels import allocation_bytes
 from spaces.constraints.rules.domain_order import factor_in_range
+from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
+from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
+from spaces.model.expr import Expr, constant
+from spaces.model.regions import Interval
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.splits import factor_expr
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Int32
+from spaces.model.vocabulary import MEMORIES
 
 _PRIVATE = (Memory.STACK, Memory.REGISTER)
 
@@ -32,10 +41,15 @@ def fold_dimension(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "fold_storage of {func} names {dimension}, which is no dimension of {func}.",
+                "{directive} names {dimension}, which is no dimension of {func}.",
                 "Its dimensions are {legal}.",
                 loop=fold.dimension,
-                values={"func": func, "dimension": fold.dimension, "legal": listed(args)},
+                values={
+                    "directive": fold_directive(func, fold),
+                    "func": func,
+                    "dimension": fold.dimension,
+                    "legal": listed(args),
+                },
             )
 
 
@@ -51,11 +65,15 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{func} is an output, whose storage belongs to the caller and cannot be folded "
-                "along {dimension}.",
-                "Leave fold_storage out.",
+                "{directive} folds {func} along {dimension}, but it is an output: its storage "
+                "belongs to the caller.",
+                "Leave it out.",
                 loop=fold.dimension,
-                values={"func": func, "dimension": fold.dimension},
+                values={
+                    "directive": fold_directive(func, fold),
+                    "func": func,
+                    "dimension": fold.dimension,
+                },
             )
 
 
@@ -63,6 +81,7 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
     "storage.fold-factor",
     "A fold factor is a whole number from 1 to 2147483647.",
     "Coordinates count modulo it.",
+    factor="values",
 )
 def fold_factor(records: Records, func: str) -> Iterator[Check]:
     """One check for each fold."""
@@ -70,10 +89,15 @@ def fold_factor(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             factor_in_range(fold.factor),
-            "{func} is folded along {dimension} by {factor}.",
+            "{directive} folds {func} along {dimension} by {factor}.",
             "A factor is at least 1 and at most 2147483647.",
             loop=fold.dimension,
-            values={"func": func, "dimension": fold.dimension, "factor": fold.factor},
+            values={
+                "directive": fold_directive(func, fold),
+                "func": func,
+                "dimension": fold.dimension,
+                "factor": fold.factor,
+            },
         )
 
 
@@ -81,6 +105,8 @@ def fold_factor(records: Records, func: str) -> Iterator[Check]:
     "storage.fold-too-small",
     "Folded storage holds all values that are still to be read.",
     "Halide checks it only when the pipeline runs [RK13 4.3].",
+    factor="values",
+    least="values",
 )
 def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
     """One check for each folded dimension."""
@@ -90,17 +116,47 @@ def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             factor_expr(fold.factor) >= least,
-            "{func} is folded along {dimension} by {factor}, but {least} values along it are still "
-            "to be read while more are computed.",
+            "{directive} keeps {factor} of the values of {func} along {dimension}, but {least} are "
+            "still to be read while more are computed: {reason}.",
             "Fold by at least {least}.",
             loop=fold.dimension,
             values={
+                "directive": fold_directive(func, fold),
+                "reason": partial(_live, view, func, fold.dimension),
                 "func": func,
                 "dimension": fold.dimension,
                 "factor": factor_expr(fold.factor),
                 "least": least,
             },
         )
+
+
+def _live(view: NestView, func: str, dimension: str) -> str:
+    """What is read of a Func along a dimension while more is computed."""
+    placement = view.placement(func)
+    d = placement.function.args.index(dimension)
+    readers = listed(dict.fromkeys(stage_name(*use) for use in view.nest.levels.uses(func)))
+    stored, window = placement.storage.stored[d], placement.required[d]
+    if placement.storage.least_folds[d] is view.simplify(_extent(stored)):
+        return (
+            f"{readers} reads {_span(placement.path, stored)}, all that is stored, again and again"
+        )
+    loops = [f"{p.func}.{p.loop}" for p in placement.between[-1:]]
+    where = f"each iteration of {loops[0]}" if loops else "one visit"
+    return f"in {where}, {readers} reads {_span(placement.path, window)}"
+
+
+def _extent(interval: Interval) -> Expr:
+    low, high = interval.min, interval.max
+    return constant(0, Int32) if low is None or high is None else high - low + 1
+
+
+def _span(path: tuple[LoopVar, ...], interval: Interval) -> str:
+    """``by.y to by.y + 2``: loops as a schedule names them."""
+    ends = [str(end) for end in (interval.min, interval.max)]
+    for loop in path:
+        ends = [end.replace(loop.var.name, f"{loop.func}.{loop.loop}") for end in ends]
+    return f"the values from {ends[0]} to {ends[1]}"
 
 
 @call_rule(
@@ -118,7 +174,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
         return
     kinds = set(records.kinds(site[:depth]))
     if LoopKind.GPU_THREAD in kinds:
-        place, legal = "for each thread of a kernel", [*_PRIVATE]
+        place, legal = "inside the thread loops of a kernel", [*_PRIVATE]
     elif LoopKind.GPU_BLOCK in kinds:
         place, legal = "for a whole block of a kernel", [Memory.GPU_SHARED]
     else:
@@ -131,16 +187,17 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
     yield Check(
         func,
         VIOLATED,
-        "{func} is stored in {memory} at {store}, which is {place}{reason}.",
+        "{directive} stores {func} in {memory}, but by {store} it is stored {place}{reason}.",
         "Legal kinds of memory there are {legal}.",
         loop=records.entry(func).store.loop if site[:depth] else "",
         values={
             "func": func,
+            "directive": memory_directive(func, memory),
             "memory": str(memory),
-            "store": str(records.entry(func).store),
+            "store": store_directive(records.entry(func)),
             "place": place,
             "reason": reason,
-            "legal": listed(["auto", *map(str, legal)]),
+            "legal": listed(f"MemoryType::{MEMORIES[kind]}" for kind in (Memory.AUTO, *legal)),
         },
     )
 
@@ -154,7 +211,8 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     site, depth = records.site(func), records.store_depth(func)
     memory = records.entry(func).memory
-    if func not in records.computed or site is None or depth is None or memory not in _PRIVATE:
+    stored = func in records.computed and func not in records.pipeline.outputs
+    if not stored or site is None or depth is None or memory not in _PRIVATE:
         return
     if LoopKind.GPU_BLOCK in records.kinds(site[:depth]):
         return
@@ -164,14 +222,14 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{func} is stored in {memory} at {store} but used in the kernel of {user}, which "
-                "cannot reach it.",
-                "Store it in heap, or inside the kernel.",
+                "{directive} stores {func} in {memory} of the CPU, but it is used in the kernel of "
+                "{user}, which cannot reach it.",
+                "Store it in MemoryType::Heap, or inside the kernel.",
                 values={
+                    "directive": memory_directive(func, memory),
                     "func": func,
                     "memory": str(memory),
-                    "store": str(records.entry(func).store),
-                    "user": user,
+                    "user": stage_name(user, stage),
                 },
             )
             return
@@ -197,9 +255,14 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{func} is stored in {memory}, but its size {size} is not a constant.",
-            "Store it in heap, or inside a tile of constant size.",
-            values={"func": func, "memory": str(allocation.memory), "size": shape},
+            "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
+            "Store it in MemoryType::Heap, or inside a tile of constant size.",
+            values={
+                "directive": memory_directive(func, allocation.memory),
+                "func": func,
+                "memory": str(allocation.memory),
+                "size": shape,
+            },
         )
 
 
@@ -207,6 +270,8 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
     "storage.stack-bytes",
     f"An allocation on the stack of the CPU takes at most {MAX_STACK_BYTES} bytes.",
     "Half of 512 KiB, the smallest default stack of a thread among current systems.",
+    bytes="bytes",
+    limit="bytes",
 )
 def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -216,16 +281,16 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     kinds = {loop.kind for loop in view.placement(func).path}
     if LoopKind.GPU_BLOCK in kinds or not view.is_constant(allocation.elements):
         return
-    taken = allocation.elements * allocation.type.bytes
     yield Check(
         func,
-        taken <= MAX_STACK_BYTES,
-        "{func} takes {bytes} bytes of {memory}; a thread has at most {limit} for one Func.",
-        "Store it in heap, or compute less of it at a time.",
+        allocation_bytes(allocation) <= MAX_STACK_BYTES,
+        "{directive} puts {bytes} bytes on the stack ({array}); a thread has room for {limit}.",
+        "Store {func} in MemoryType::Heap, or compute less of it at a time.",
         values={
+            "directive": memory_directive(func, allocation.memory),
             "func": func,
-            "bytes": taken,
-            "memory": str(allocation.memory),
+            "bytes": allocation_bytes(allocation),
+            "array": partial(in_bytes, [allocation]),
             "limit": MAX_STACK_BYTES,
         },
     )
