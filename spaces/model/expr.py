@@ -343,7 +343,12 @@ def constant(value: int | float, type: Type) -> Const:
     """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float32."""
     if type.is_float:
         return Const(type, float(type.dtype.type(value)))
-    return Const(type, type.wrap(int(value)))
+    return _integer(int(value), type)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, type: Type) -> Const:
+    return Const(type, type.wrap(value))
 
 
 def as_expr(value: ExprLike, like: Type | None = None) -> Expr:

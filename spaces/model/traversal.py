@@ -8,11 +8,10 @@ from attrs import field, frozen
 
 from spaces.model import functions as fn
 from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.pipeline import Stage
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Split, Tail
 from spaces.model.simplify import Simplifier
-from spaces.model.splits import Step, divide
+from spaces.model.splits import Division, Step
 from spaces.model.types import Bool, Int32
 
 
@@ -79,17 +78,9 @@ class Traversal:
 
 
 def traverse(
-    func: str,
-    index: int,
-    stage: Stage,
-    order: DomainOrder,
-    box: dict[str, Interval],
-    simplify: Simplifier,
+    func: str, index: int, order: DomainOrder, division: Division, simplify: Simplifier
 ) -> Traversal:
-    """The loops of stage ``index`` of ``func`` over ``box`` (a range for each of its Vars and
-    RVars). The domain order must be well formed.
-    """
-    division = divide(stage, order, index > 0, box, simplify)
+    """The loops of stage ``index`` of ``func``, over a box that ``order`` has divided."""
     loops = []
     for loop in order.loops:
         low, extent = division.ranges[loop.name]
