@@ -343,3 +343,50 @@ def test_a_failed_run_of_the_real_program_shows_no_stack(tmp_path):
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     assert files(tmp_path) == []
+
+
+# Repairing
+
+
+TOO_MANY_THREADS = """
+    blur_y.gpu_tile(x, y, xi, yi, 32, 32);
+    blur_x.compute_at(blur_y, x).gpu_threads(x, y);
+"""
+
+
+def test_verify_prints_the_nearest_legal_schedule_and_writes_it(sched, tmp_path):
+    path, repaired = sched(TOO_MANY_THREADS), tmp_path / "repaired.sched"
+    arguments = ("verify", "blur", "--schedule", path, "--device", "sm_80", "--repair")
+    out, err = spaces(*arguments, "--output", repaired, status=1)
+    assert "The nearest legal schedule changes 1 decision:" in out
+    assert "  blur_y: split y by 30 instead of 32" in out
+    assert "blur_y.gpu_tile(x, y, xi, yi, 32, 30)" in out
+    assert f"{repaired} is written." in err
+    legal, _ = spaces("verify", "blur", "--schedule", repaired, "--device", "sm_80")
+    assert "The schedule is legal for sm_80." in legal
+
+
+def test_verify_tells_a_repair_as_json(sched):
+    path = sched("blur_y.parallel(yy)")
+    out, _ = spaces("verify", "blur", "--schedule", path, "--repair", "--json", status=1)
+    repaired = json.loads(out)["repair"]
+    assert (repaired["answer"], repaired["changes"]) == ("nearest", 1)
+    assert repaired["schedule"] == "blur_y.parallel(y)"
+
+
+def test_verify_shows_the_sizes_for_which_a_schedule_is_legal(sched):
+    path = sched("blur_y.split(x, x, xi, 256)")
+    out, _ = spaces("verify", "blur", "--schedule", path)
+    assert "blur_y.extent.0 >= 256: blur_y must have an extent along x of at least 256" in out
+    as_json, _ = spaces("verify", "blur", "--schedule", path, "--json")
+    assert json.loads(as_json)["preconditions"][0]["condition"] == "blur_y.extent.0 >= 256"
+    # The estimate is 1536 wide: legal elsewhere.
+    wide, _ = spaces("verify", "blur", "--schedule", sched("blur_y.split(x, x, xi, 2000)"),
+                     status=1)  # fmt: skip
+    assert "Sizes for which it is legal:\n  blur_y.extent.0 >= 2000" in wide
+
+
+def test_an_output_without_a_repair_is_refused(sched, tmp_path):
+    path = sched("blur_y.parallel(y)")
+    _, err = spaces("verify", "blur", "--schedule", path, "-o", tmp_path / "x", status=2)
+    assert "give --repair, too" in err
