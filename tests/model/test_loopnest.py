@@ -85,6 +85,18 @@ def test_guarded_splits_of_fused_loops_stay_in_the_box() -> None:
     assert ends == [-2, 4, 5, 7]
 
 
+@pytest.mark.parametrize("fused", [("x", "y"), ("y", "x")])
+def test_fused_loops_visit_each_point_once(fused: tuple[str, str]) -> None:
+    out, x, y = Func("out"), Var("x"), Var("y")
+    out[x, y] = x * 10 + y
+    algorithm = freeze(out)
+    chosen = schedule(algorithm).fuse(*fused, "t").schedule
+    sizes = sizes_of(algorithm, (7, 3), (-2, 5))
+    outputs, computed = run_nest(loop_nest(algorithm, chosen), sizes, counting)
+    assert outputs["out"] == {(x, y): x * 10 + y for x in range(-2, 5) for y in range(5, 8)}
+    assert computed == 21
+
+
 def counting(name: str, at: tuple[int, ...]) -> int:
     raise AssertionError(f"nothing reads {name}")
 
@@ -140,3 +152,20 @@ def test_updates_of_whole_tiles_are_done_once() -> None:
     box = loop_nest(algorithm, chosen).outputs["f"][0]
     assert box.max is not None
     assert evaluate(box.max, {"f.min.0": 0, "f.extent.0": 6}) == 7
+
+
+def test_a_guard_stops_what_splits_of_its_tiles_visit_beyond() -> None:
+    """Tiles of tiles may be more than there are, but the first split lets no iteration pass."""
+    f, out, x = Func("f"), Func("out"), Var("x")
+    f[x] = x * 3
+    out[x] = f[x] + f[x + 1]
+    algorithm = freeze(out)
+    tiled = schedule(algorithm).func("f").compute_root().split("x", "xo", "xi", 4, "guard_with_if")
+    chosen = tiled.split("xo", "xoo", "xoi", 8, "round_up").schedule
+    nest = loop_nest(algorithm, chosen)
+    sizes = {"out.min.0": -3, "out.extent.0": 9}
+    outputs, computed = run_nest(nest, sizes, counting)
+    assert outputs["out"] == {(x,): 6 * x + 3 for x in range(-3, 6)}
+    assert computed == 9 + 10
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert [evaluate(e, sizes) for e in allocation.extents] == [10]

@@ -48,8 +48,8 @@ DROPPED = (
     Mutant(
         "requirements-forgotten",
         "spaces/constraints/judge.py",
-        "elif open_sizes:",
-        "elif open_sizes and not known:",
+        "elif not isinstance(item.check.holds, Const):",
+        "elif not (sizes or isinstance(item.check.holds, Const)):",
         "What holds at the estimated sizes is not required of other sizes.",
         _EXAMPLES,
     ),

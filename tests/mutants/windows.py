@@ -156,8 +156,8 @@ FOLDING = (
     Mutant(
         "fold-of-varying-width",
         _FILE,
-        "extent if widest is None or varies else",
-        "extent if widest is None else",
+        "return None if varies else widest",
+        "return widest",
         "A fold factor varies with the loops that it should outlive.",
         _TESTS,
     ),
