@@ -1,0 +1,236 @@
+"""The pipelines of the corpus: small, of many shapes, on integers wherever bits are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import Array
+from spaces.model import functions as fn
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
+
+X, Y, Z, C = Var("x"), Var("y"), Var("z"), Var("c")
+
+
+@frozen
+class Algorithm:
+    """A pipeline, the images it is run on, and the sizes of its outputs, as it is estimated."""
+
+    pipeline: Pipeline
+    inputs: Mapping[str, Array]
+    sizes: Mapping[str, tuple[tuple[int, int], ...]]
+
+
+_Sizes = Mapping[Func, tuple[int, ...]]
+
+
+def _algorithm(images: Mapping[ImageParam, tuple[int, ...]], outputs: _Sizes) -> Algorithm:
+    """An algorithm on random pixels; sizes count dimension 0 first."""
+    draw = np.random.default_rng(7)
+    inputs = {i.name: _pixels(draw, i, extents[::-1]) for i, extents in images.items()}
+    return Algorithm(
+        pipeline(list(outputs), estimates={**images, **outputs}),
+        inputs,
+        {f.name: tuple((0, e) for e in extents) for f, extents in outputs.items()},
+    )
+
+
+def _pixels(draw: np.random.Generator, image: ImageParam, shape: tuple[int, ...]) -> Array:
+    if image.type.is_float:
+        return draw.random(shape, dtype=np.float32)
+    return draw.integers(0, 256, shape).astype(image.type.dtype)
+
+
+def blur() -> Algorithm:
+    """A blur in x, then in y."""
+    image = ImageParam(UInt16, 2, "input")
+    blur_x, blur_y = Func("blur_x"), Func("blur_y")
+    blur_x[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2, Y]) / 3
+    blur_y[X, Y] = (blur_x[X, Y] + blur_x[X, Y + 1] + blur_x[X, Y + 2]) / 3
+    return _algorithm({image: (98, 66)}, {blur_y: (96, 64)})
+
+
+def unsharp() -> Algorithm:
+    """A chain of floating-point stages over three channels."""
+    image = ImageParam(Float32, 3, "input")
+    gray, across, along, out = Func("gray"), Func("across"), Func("along"), Func("out")
+    gray[X, Y] = image[X, Y, 0] * 0.25 + image[X, Y, 1] * 0.5 + image[X, Y, 2] * 0.25
+    across[X, Y] = gray[X, Y] + gray[X + 1, Y] * 2.0 + gray[X + 2, Y]
+    along[X, Y] = across[X, Y] + across[X, Y + 1] * 2.0 + across[X, Y + 2]
+    out[X, Y, C] = image[X, Y, C] * 2.0 - along[X, Y] / 16.0
+    return _algorithm({image: (66, 50, 3)}, {out: (64, 48, 3)})
+
+
+def edge() -> Algorithm:
+    """A stencil along y that reads a computed Func at clamped coordinates."""
+    image = ImageParam(Int32, 2, "input")
+    f, g = Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 3 + 1
+    above, here, below = (fn.clamp(Y + d, 0, 39) for d in (-1, 0, 1))
+    g[X, Y] = f[X, above] + f[X, here] * 2 + f[X, below]
+    return _algorithm({image: (48, 40)}, {g: (48, 40)})
+
+
+def plateau() -> Algorithm:
+    """Rows of a computed Func, some of them read again and again, beside each in its turn."""
+    image = ImageParam(Int32, 2, "input")
+    f, g = Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 3 + 1
+    g[X, Y] = f[X, fn.clamp(Y, 3, 9)] + f[X, Y]
+    return _algorithm({image: (24, 16)}, {g: (24, 16)})
+
+
+def pyramid() -> Algorithm:
+    """Half the resolution, and back to the whole."""
+    image = ImageParam(UInt16, 2, "input")
+    down, up = Func("down"), Func("up")
+    x, y = X * 2, Y * 2
+    down[X, Y] = (image[x, y] + image[x + 1, y] + image[x, y + 1] + image[x + 1, y + 1]) / 4
+    up[X, Y] = (down[X / 2, Y / 2] * 3 + down[(X + 1) / 2, (Y + 1) / 2]) / 4
+    return _algorithm({image: (66, 50)}, {up: (64, 48)})
+
+
+def equalize() -> Algorithm:
+    """A histogram, its running sum, and a lookup of each pixel in that."""
+    image = ImageParam(UInt8, 2, "input")
+    r, b = RDom([(0, image.width()), (0, image.height())], "r"), RDom([(1, 255)], "b")
+    histogram, cumulative, out = Func("histogram"), Func("cumulative"), Func("out")
+    histogram[X] = fn.cast(UInt32, 0)
+    histogram[fn.cast(Int32, image[r.x, r.y])] += fn.cast(UInt32, 1)
+    cumulative[X] = histogram[X]
+    cumulative[b] += cumulative[b - 1]
+    out[X, Y] = cumulative[fn.cast(Int32, image[X, Y])] * 255 / 1536
+    return _algorithm({image: (48, 32)}, {out: (48, 32)})
+
+
+def recurrence() -> Algorithm:
+    """Updates whose order matters: a filter along y, and polynomials over two RVars."""
+    image = ImageParam(Int32, 2, "input")
+    r, q = RDom([(1, 31)], "r"), RDom([(0, 4), (0, 3)], "q")
+    filtered, poly, out = Func("filtered"), Func("poly"), Func("out")
+    filtered[X, Y] = image[X, Y]
+    filtered[X, r] = filtered[X, r - 1] * 3 + image[X, r]
+    poly[X] = 0
+    poly[X] = poly[X] * 2 + image[X, q.x + q.y * 4]
+    out[X, Y] = filtered[X, Y] + poly[X]
+    return _algorithm({image: (40, 32)}, {out: (40, 32)})
+
+
+def diamond() -> Algorithm:
+    """A Func with two consumers, both read by the output."""
+    image = ImageParam(Int32, 2, "input")
+    a, b, c, d = Func("a"), Func("b"), Func("c"), Func("d")
+    a[X, Y] = image[X, Y] * 2 + 1
+    b[X, Y] = a[X, Y] + a[X + 1, Y]
+    c[X, Y] = a[X, Y] * a[X, Y + 1]
+    d[X, Y] = b[X, Y] + b[X, Y + 1] - c[X, Y] - c[X + 1, Y]
+    return _algorithm({image: (66, 50)}, {d: (64, 48)})
+
+
+def pair() -> Algorithm:
+    """Two outputs that read the same Func."""
+    image = ImageParam(Int32, 2, "input")
+    base, sums, steps = Func("base"), Func("sums"), Func("steps")
+    base[X, Y] = image[X, Y] * 5 + 1
+    sums[X, Y] = base[X, Y] + base[X + 1, Y]
+    steps[X, Y] = base[X, Y] - base[X, Y + 1]
+    return _algorithm({image: (66, 50)}, {sums: (64, 48), steps: (64, 48)})
+
+
+def line() -> Algorithm:
+    """Three stages along one dimension."""
+    image = ImageParam(Int32, 1, "input")
+    p, q, out = Func("p"), Func("q"), Func("out")
+    p[X] = image[X] + image[X + 1]
+    q[X] = p[X] * p[X + 2]
+    out[X] = q[X] - q[X + 3]
+    return _algorithm({image: (1006,)}, {out: (1000,)})
+
+
+def volume() -> Algorithm:
+    """Two stages in three dimensions."""
+    image = ImageParam(UInt16, 3, "input")
+    v, w = Func("v"), Func("w")
+    v[X, Y, Z] = image[X, Y, Z] + image[X, Y, Z + 1] + image[X, Y, Z + 2]
+    w[X, Y, Z] = v[X, Y, Z] + v[X + 1, Y, Z] + v[X, Y + 1, Z]
+    return _algorithm({image: (33, 25, 18)}, {w: (32, 24, 16)})
+
+
+def lookup() -> Algorithm:
+    """A computed table read at pixel values."""
+    image = ImageParam(UInt8, 2, "input")
+    table, out = Func("table"), Func("out")
+    table[X] = X * X % 251
+    out[X, Y] = table[fn.cast(Int32, image[X, Y])] + table[fn.cast(Int32, image[X + 1, Y])]
+    return _algorithm({image: (65, 48)}, {out: (64, 48)})
+
+
+def gather() -> Algorithm:
+    """A Func read at coordinates without limits."""
+    image = ImageParam(Int32, 1, "input")
+    g, out = Func("g"), Func("out")
+    g[X] = X * 2
+    out[X] = g[image[X]]
+    return _algorithm({image: (64,)}, {out: (64,)})
+
+
+def product() -> Algorithm:
+    """A matrix product, negative values cut off."""
+    a, b = ImageParam(Int32, 2, "a"), ImageParam(Int32, 2, "b")
+    k = RDom([(0, 24)], "k")
+    prod, out = Func("prod"), Func("out")
+    prod[X, Y] = 0
+    prod[X, Y] += a[k, Y] * b[X, k]
+    prod[X, Y] = fn.max(prod[X, Y] - 100, 0)
+    out[X, Y] = prod[X, Y] + 1
+    return _algorithm({a: (24, 32), b: (48, 24)}, {out: (48, 32)})
+
+
+def average() -> Algorithm:
+    """Sums of floats, which round differently in another order."""
+    image = ImageParam(Float32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    total = Func("total")
+    total[X, Y] = fn.cast(Float32, 0)
+    total[X, Y] += image[X + r.x, Y + r.y]
+    return _algorithm({image: (35, 26)}, {total: (32, 24)})
+
+
+def tall() -> Algorithm:
+    """More rows than a grid has along y."""
+    image = ImageParam(UInt8, 2, "input")
+    f, g = Func("f"), Func("g")
+    f[X, Y] = image[X, Y] + 1
+    g[X, Y] = f[X, Y] + f[X, Y + 1]
+    return _algorithm({image: (4, 70001)}, {g: (4, 70000)})
+
+
+_MADE_BY: tuple[Callable[[], Algorithm], ...] = (
+    *(
+        blur,
+        unsharp,
+        edge,
+        plateau,
+        pyramid,
+        equalize,
+        recurrence,
+        diamond,
+        pair,
+        line,
+        volume,
+        lookup,
+    ),
+    *(gather, product, average, tall),
+)
+
+
+@cache
+def algorithms() -> Mapping[str, Algorithm]:
+    """All pipelines, by name."""
+    return {make.__name__: make() for make in _MADE_BY}

@@ -1,0 +1,83 @@
+"""The schedules of the corpus, read from ``schedules/*.toml``: one file a pipeline."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from attrs import frozen
+
+from spaces.constraints.devices import Device, device
+from spaces.constraints.verdict import Verdict
+from spaces.constraints.verify import verify
+from spaces.model.schedule import Schedule
+from spaces.model.text import parse_schedule
+from tests.halide_corpus.algorithms import Algorithm, algorithms
+
+FOLDER = Path(__file__).parent
+
+
+@frozen
+class Case:
+    """One schedule of one pipeline for one device.
+
+    Attributes:
+        name: ``pipeline/schedule``.
+        purpose: what it tries, in a phrase.
+        text: the directives.
+        device: a name that :func:`spaces.device` knows.
+    """
+
+    name: str
+    purpose: str
+    text: str
+    device: str = "cpu"
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The pipeline and what it is run on."""
+        return algorithms()[self.name.split("/")[0]]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The text as a record."""
+        return parse_schedule(self.text, self.algorithm.pipeline)
+
+    @property
+    def target(self) -> Device:
+        """The device."""
+        return device(self.device)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is for a GPU."""
+        return self.device != "cpu"
+
+    def verdict(self) -> Verdict:
+        """Ours."""
+        return verify(self.algorithm.pipeline, self.schedule, self.target)
+
+
+@cache
+def cases() -> Mapping[str, Case]:
+    """All cases by name, in the order of the pipelines and of their files."""
+    return {
+        case.name: case
+        for algorithm in algorithms()
+        for case in _read(FOLDER / "schedules" / f"{algorithm}.toml")
+    }
+
+
+def _read(path: Path) -> list[Case]:
+    entries = tomllib.loads(path.read_text())
+    return [
+        Case(
+            f"{path.stem}/{name}",
+            entry["purpose"],
+            entry["schedule"],
+            entry.get("device", "cpu"),
+        )
+        for name, entry in entries.items()
+    ]

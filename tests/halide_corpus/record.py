@@ -1,0 +1,81 @@
+"""What was found when all cases were last run: ``results.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+
+import attrs
+from attrs import field, frozen
+
+from tests.halide_corpus.corpus import FOLDER, Case
+
+_FILE = FOLDER / "results.json"
+
+
+class End(StrEnum):
+    """How far a case comes in Halide."""
+
+    DIRECTIVE = "refused at the directive"
+    LOWERING = "refused while lowering"
+    CODEGEN = "refused while generating code"
+    RUN = "refused while running"
+    CRASH = "crashes"
+    TIMEOUT = "does not end"
+    WRONG = "gives wrong values"
+    EQUAL = "gives the values of the reference"
+    LOWERS = "lowers to a GPU program"
+
+
+ACCEPTED = (End.WRONG, End.EQUAL, End.LOWERS)
+"""Ends at which Halide has no complaint, whatever it computes."""
+
+BROKEN = (End.WRONG, End.CRASH, End.TIMEOUT)
+"""Ends to which no legal schedule may lead, unless by a fault of Halide's."""
+
+
+@frozen
+class Outcome:
+    """How a case ends in Halide, and what Halide says of it or what is wrong."""
+
+    end: End = field(converter=End)
+    said: str = ""
+
+
+@frozen
+class Result:
+    """Our verdict on a case, the rules it breaks, and Halide's."""
+
+    legal: bool
+    rules: tuple[str, ...] = field(converter=tuple)
+    end: End = field(converter=End)
+    said: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether one of the two accepts what the other does not."""
+        return self.legal is not (self.end in ACCEPTED) or (self.legal and self.end in BROKEN)
+
+
+def judged(case: Case) -> tuple[bool, tuple[str, ...]]:
+    """Our verdict as it is recorded."""
+    verdict = case.verdict()
+    return verdict.legal, tuple(sorted({v.rule for v in verdict.violations}))
+
+
+def recorded() -> Mapping[str, Result]:
+    """The results by the names of their cases."""
+    document = json.loads(_FILE.read_text())
+    return {name: Result(**entry) for name, entry in document["results"].items()}
+
+
+def recorded_version() -> str:
+    """The version of Halide that was run."""
+    return str(json.loads(_FILE.read_text())["halide"])
+
+
+def write(version: str, results: Mapping[str, Result]) -> None:
+    """Replace the record."""
+    entries = {name: attrs.asdict(result) for name, result in results.items()}
+    _FILE.write_text(json.dumps({"halide": version, "results": entries}, indent=1) + "\n")
