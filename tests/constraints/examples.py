@@ -24,11 +24,20 @@ class Subject:
 
 @frozen
 class Example:
-    """``broken`` breaks rule ``rule`` and no other; ``legal`` is a small step away."""
+    """``broken`` breaks rule ``rule`` and no other; ``legal`` is a small step away.
+
+    Where a rule has several examples, ``case`` tells them apart.
+    """
 
     rule: str
     broken: Subject
     legal: Subject
+    case: str = ""
+
+    @property
+    def name(self) -> str:
+        """The rule, and the case where there are several."""
+        return f"{self.rule}, {self.case}" if self.case else self.rule
 
 
 def cpu(pipeline: Pipeline, directives: Directives) -> Subject:
@@ -44,6 +53,7 @@ SIZED = algorithms.blur(1536, 2560)
 TOTAL = algorithms.total()
 HORNER = algorithms.horner()
 VOLUME = algorithms.volume()
+CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
 SCATTERED = algorithms.scattered()
 
@@ -72,7 +82,7 @@ def _strip(height: int, device: Device, registers: bool = True, width: int = 32)
     return gpu(BLUR, result.store_in("register") if registers else result, device)
 
 
-def _shared(height: int) -> Subject:
+def _shared(height: int, on: Device = SM75) -> Subject:
     """A block computes 1024 x ``height`` values and shares 1024 x (``height`` + 2) of bx."""
     result = (
         D.split("x", "x", "xi", 1024)
@@ -81,7 +91,14 @@ def _shared(height: int) -> Subject:
         .gpu_blocks("x", "y")
         .gpu_threads("xi")
     )
-    return gpu(BLUR, result.func("bx").compute_at("by", "x").gpu_threads("x"), SM75)
+    return gpu(BLUR, result.func("bx").compute_at("by", "x").gpu_threads("x"), on)
+
+
+def _corner(width: int) -> Subject:
+    """The block is one wider and one higher than the tile of ``width`` x 32."""
+    pipeline = algorithms.corner()
+    result = schedule(pipeline).gpu_tile("x", "y", "xi", "yi", width, 32)
+    return gpu(pipeline, result.func("p").compute_at("q", "x").gpu_threads("x", "y"))
 
 
 def _tall(height: int) -> Subject:
@@ -351,4 +368,42 @@ EXAMPLES = (
         _strip(262143, SM80, registers=False),
         _strip(262142, SM80, registers=False),
     ),
+    # Where another rule might be expected, or the same one for another reason.
+    Example(
+        "order.reduction",
+        cpu(HORNER, POWERS.fuse("r.y", "r.x", "t")),
+        cpu(HORNER, POWERS.fuse("r.x", "r.y", "t")),
+        "through fuse",
+    ),
+    Example(
+        "race.shared-storage",
+        gpu(BLUR, GPU.func("bx").store_at("by", "x").compute_at("by", "xi")),
+        gpu(BLUR, GPU.func("bx").store_at("by", "xi").compute_at("by", "xi")),
+        "one thread's values in the memory of all",
+    ),
+    Example(
+        "storage.memory-kind",
+        gpu(BLUR, GPU.func("bx").compute_root().store_in("gpu_shared")),
+        gpu(BLUR, GPU.func("bx").compute_root().store_in("heap")),
+        "shared memory outside kernels",
+    ),
+    Example(
+        "storage.memory-kind",
+        gpu(BLUR, GPU.func("bx").compute_at("by", "xi").store_in("heap")),
+        gpu(BLUR, GPU.func("bx").compute_at("by", "xi").store_in("stack")),
+        "the heap inside kernels",
+    ),
+    Example(
+        "bounds.output-overrun",
+        cpu(CHAIN, schedule(CHAIN).split("x", "x", "xi", 33, "round_up")),
+        cpu(CHAIN, schedule(CHAIN).split("x", "x", "xi", 32, "round_up")),
+        "whole tiles over the end",
+    ),
+    Example(
+        "gpu.threads-per-block",
+        _corner(31),
+        _corner(30),
+        "wider and higher than the tile",
+    ),
+    Example("gpu.shared-bytes", _shared(80, SM80), _shared(79, SM80), "with the reserve"),
 )

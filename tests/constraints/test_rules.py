@@ -1,15 +1,21 @@
-"""Every rule, at its boundary: what breaks it alone, and what is legal beside it."""
+"""Every rule and every advice, at its boundary: what breaks it alone, and its legal neighbor."""
 
 import pytest
 
 from spaces import verify
 from spaces.constraints.encode import encode, explain
-from spaces.constraints.rules.catalogue import RULES, rule
+from spaces.constraints.findings import Finding
+from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import MatchRule
 from spaces.constraints.universe import Universe
+from spaces.constraints.verdict import CheckedSchedule
+from tests.constraints.advice_examples import ADVICE_EXAMPLES
 from tests.constraints.examples import EXAMPLES, Example
 
-by_rule = pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.rule)
+by_rule = pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+
+by_advice = pytest.mark.parametrize("example", ADVICE_EXAMPLES, ids=lambda e: e.name)
+by_finding = pytest.mark.parametrize("example", [*EXAMPLES, *ADVICE_EXAMPLES], ids=lambda e: e.name)
 
 
 @by_rule
@@ -27,21 +33,52 @@ def test_neighbor_is_legal(example: Example):
     assert verdict, str(verdict)
 
 
-@by_rule
-def test_message_is_two_sentences_with_all_quantities_filled_in(example: Example):
+@by_advice
+def test_gets_this_advice_alone(example: Example):
     subject = example.broken
-    for violation in verify(subject.pipeline, subject.schedule, subject.device).violations:
-        assert violation.message[-1] in ".)"
-        assert "{" not in violation.message
-        assert "  " not in violation.message
-        assert violation.func == "by" or violation.func in violation.message
-        assert violation.loop in violation.message
+    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    assert isinstance(verdict, CheckedSchedule)
+    assert {a.rule for a in verdict.advice} == {example.rule}
+    assert verdict.json()["advice"] == [a.json() for a in verdict.advice]
+
+
+@by_advice
+def test_neighbor_gets_no_advice(example: Example):
+    subject = example.legal
+    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    assert isinstance(verdict, CheckedSchedule)
+    assert verdict.advice == ()
+
+
+def findings(example: Example) -> tuple[Finding, ...]:
+    subject = example.broken
+    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    return verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
+
+
+@by_finding
+def test_message_is_sentences_with_all_quantities_filled_in(example: Example):
+    for found in findings(example):
+        assert found.message[-1] in ".)"
+        assert found.message[0].isupper() or found.message.startswith(found.func)
+        assert "{" not in found.message
+        assert "  " not in found.message
+        assert ".s0." not in found.message
+        assert found.func == "by" or found.func in found.message
+        assert found.loop in found.message
+
+
+@by_finding
+def test_numbers_have_units(example: Example):
+    for found in findings(example):
+        numbers = {name for name, value in found.values.items() if isinstance(value, int)}
+        assert numbers <= set(rule(found.rule).units) <= set(found.values)
 
 
 @pytest.mark.parametrize(
     "example",
     [e for e in EXAMPLES if not isinstance(rule(e.rule), MatchRule)],
-    ids=lambda e: e.rule,
+    ids=lambda e: e.name,
 )
 def test_solver_gives_the_same_verdict_and_names_the_rule(example: Example):
     for subject, answer in ((example.broken, "illegal"), (example.legal, "legal")):
@@ -53,12 +90,16 @@ def test_solver_gives_the_same_verdict_and_names_the_rule(example: Example):
 
 
 def test_every_rule_has_an_example():
-    assert sorted(e.rule for e in EXAMPLES) == sorted(r.id for r in RULES)
+    assert {e.rule for e in EXAMPLES} == {r.id for r in RULES}
+    assert {e.rule for e in ADVICE_EXAMPLES} == {r.id for r in ADVICE}
+    names = [e.name for e in (*EXAMPLES, *ADVICE_EXAMPLES)]
+    assert len(set(names)) == len(names)
 
 
 def test_rules_say_what_they_are():
-    assert len({r.id for r in RULES}) == len(RULES)
-    for each in RULES:
+    every = (*RULES, *ADVICE)
+    assert len({r.id for r in every}) == len(every)
+    for each in every:
         assert each.statement.endswith(".")
         assert each.source.endswith((".", ")", "]", "block", "thread"))
         assert each.id.count(".") == 1
