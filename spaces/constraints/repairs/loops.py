@@ -47,6 +47,7 @@ class StageEdits:
         """Every edit, in no order."""
         yield from self._kinds()
         yield from self._orders()
+        yield from self._swaps()
         yield from self._tails()
         yield from self._without()
         yield from self._splits()
@@ -82,6 +83,16 @@ class StageEdits:
             moved = sum(a != b for a, b in zip(names, order.names, strict=True)) / len(names)
             text = instead(self._name, f"reorder({', '.join(reversed(names))})", f"({old})")
             yield self._edit(text, Rank.ORDER, moved, evolve(order, loops=loops))
+
+    def _swaps(self) -> Iterator[Edit]:
+        """Fuses of the same two loops, the other one inside."""
+        order = self._order
+        for i, record in enumerate(order.splits):
+            if isinstance(record, Fuse):
+                swapped = Fuse(record.outer, record.inner, record.fused)
+                text = instead(self._name, _call(swapped), _call(record))
+                changed = _replaced(order, i, swapped)
+                yield self._edit(text, Rank.ORDER, 0.5, changed, record.fused)
 
     def _tails(self) -> Iterator[Edit]:
         order = self._order
