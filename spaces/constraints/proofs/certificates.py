@@ -51,6 +51,7 @@ def certificate(proof: Proof) -> str:
         "kind": obligation.kind,
         "statement": " ".join(obligation.statement.split()),
         "expected": _expected(proof.outcome),
+        "assertions": len(solver.assertions()),
     }
     lines = [f"; {name}: {text}" for name, text in head.items()]
     return "\n".join([*lines, solver.to_smt2()])
@@ -103,6 +104,10 @@ def _rechecked(name: str, text: str, context: z3.Context, timeout_ms: int) -> Re
         solver.from_string(text)
     except z3.Z3Exception as error:
         return Recheck(name, expected[1], f"no SMT-LIB text ({_first_line(error)})")
+    if (
+        f"\n; assertions: {len(solver.assertions())}\n" not in text
+    ):  # a parser skips what it ignores
+        return Recheck(name, expected[1], "another number of assertions than it says")
     return Recheck(name, expected[1], str(solver.check()))
 
 

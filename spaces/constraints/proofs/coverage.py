@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from spaces.constraints.proofs.formulas import FALSE, all_of, equal, within
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Site, Subject, common_depth, encloses, loops_of
+from spaces.constraints.proofs.sites import (
+    Access,
+    Site,
+    Subject,
+    common_depth,
+    coordinates,
+    encloses,
+    loops_of,
+)
 from spaces.constraints.proofs.witness import Span, witness
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expr import Expr, Variable
@@ -94,13 +102,9 @@ def _visits(subject: Subject, site: Site) -> Obligation:
     values = {loop.var.name: found[loop.loop] for loop in own if loop.loop in found}
     runs = [substitute(c, values) for loop in own for c in subject.range(loop)]
     runs += [substitute(g, values) for g in site.guards]
-    visited = placement.stages[index].coordinates
     formula = subject.opaque.formula
-    reached = {n: substitute(formula(visited[n]), values) for n in definition.dimensions}
-    written = [substitute(a, values) for a in site.write.args]
-    expected = [formula(substitute(a, point)) for a in definition.args]
-    same = [equal(reached[n], point[n]) for n in definition.dimensions]
-    same += [equal(a, b) for a, b in zip(written, expected, strict=True)]
+    visited = coordinates(subject, site)
+    same = [equal(substitute(formula(visited[n]), values), point[n]) for n in definition.dimensions]
     where = " and ".join(definition.dimensions)
     return obligation(
         subject,
@@ -112,7 +116,7 @@ def _visits(subject: Subject, site: Site) -> Obligation:
         hypotheses,
         all_of([*runs, *same]),
         func,
-        tuple(expected),
+        tuple(formula(substitute(a, point)) for a in definition.args),
         exact=False,
         free=free_names(point),
     )

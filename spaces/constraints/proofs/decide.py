@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 import z3
 from attrs import define, field
 
-from spaces.constraints.proofs.formulas import conjuncts
 from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import (
     Counterexample,
@@ -19,7 +18,7 @@ from spaces.constraints.proofs.records import (
     Unknown,
 )
 from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr
+from spaces.model.expr import Expr, Op, walk
 from spaces.model.rewrite import variables
 from spaces.model.smt import Term, condition
 
@@ -143,14 +142,8 @@ def _hardest(obligation: Obligation) -> str:
 
 
 def _nonlinear(obligation: Obligation) -> Iterator[Expr]:
-    for formula in (obligation.goal, *obligation.hypotheses):
-        for part in conjuncts(formula):
-            stack = [part]
-            while stack:
-                node = stack.pop()
-                stack.extend(node.children)
-                name = getattr(node, "name", "")
-                left_right = [variables(c) for c in node.children]
-                both = len(left_right) == 2 and all(left_right)
-                if (name == "mul" and both) or (name in ("div", "mod") and left_right[1]):
-                    yield node
+    for node in walk(obligation.goal, *obligation.hypotheses):
+        if isinstance(node, Op) and node.name in ("mul", "div", "mod"):
+            a, b = (bool(variables(c)) for c in node.args)
+            if b and (a or node.name != "mul"):
+                yield node

@@ -1,7 +1,7 @@
 """Definition: each computation is the one that the Func's definition gives for its coordinate.
 
 The value of a computation and the definition with that coordinate put in are compared node by
-node; where both are index arithmetic of other form, they must be equal numbers.
+node; where both are integers calculated in other ways, they must be equal numbers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from spaces.constraints.proofs.formulas import FALSE, all_of, at_most, equal, less
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject
-from spaces.model.expr import Call, Expr
+from spaces.constraints.proofs.sites import Site, Subject, coordinates
+from spaces.model.expr import Call, Expr, walk
 from spaces.model.rewrite import substitute
 from spaces.model.types import Int32
 
@@ -23,28 +23,14 @@ def definition(subject: Subject) -> Iterator[Obligation]:
         yield _as_defined(subject, site)
 
 
-def coordinates(subject: Subject, site: Site) -> dict[str, Expr]:
-    """The Vars and RVars of a stage, over its loops: for a pure stage where it writes, for an
-    update what bounds inference says.
-    """
-    placement = subject.nest.placements[site.compute.func]
-    stage = placement.function.stages[site.compute.stage]
-    if site.compute.stage == 0:
-        return dict(zip(placement.function.args, site.compute.args, strict=True))
-    visited = placement.stages[site.compute.stage].coordinates
-    return {name: visited[name] for name in stage.dimensions}
-
-
 def _as_defined(subject: Subject, site: Site) -> Obligation:
     compute = site.compute
     stage = subject.nest.placements[compute.func].function.stages[compute.stage]
     formula = subject.opaque.formula
     at = coordinates(subject, site)
-    conditions = [
-        equal(a, formula(substitute(b, at)))
-        for a, b in zip(site.write.args, stage.args, strict=True)
-    ]
-    conditions += _same(subject, compute.value, substitute(stage.value, at))
+    conditions = list(_same(subject, compute.value, substitute(stage.value, at)))
+    for written, defined in zip(compute.args, stage.args, strict=True):
+        conditions.append(equal(formula(written), formula(substitute(defined, at))))
     for rvar in stage.rvars:
         value, low = formula(at[rvar.name]), formula(rvar.min)
         conditions += [at_most(low, value), less(value, low + formula(rvar.extent))]
@@ -57,11 +43,15 @@ def _as_defined(subject: Subject, site: Site) -> Obligation:
         all_of(conditions),
         compute.func,
         site.write.args,
+        exact=FALSE not in conditions,
     )
 
 
 def _same(subject: Subject, value: Expr, defined: Expr) -> Iterator[Expr]:
-    """Conditions under which two values are the same; literally false where their forms differ."""
+    """Conditions under which two values are the same; literally false where their forms differ.
+
+    The arithmetic of a value stays as it was written, only coordinates are simplified.
+    """
     formula = subject.opaque.formula
     pairs, seen = [(value, defined)], set()
     while pairs:
@@ -69,23 +59,17 @@ def _same(subject: Subject, value: Expr, defined: Expr) -> Iterator[Expr]:
         if a is b or (a, b) in seen:
             continue
         seen.add((a, b))
-        is_index = a.type == Int32 and b.type == Int32
-        alike = type(a) is type(b) and len(a.children) == len(b.children)
         if isinstance(a, Call) and isinstance(b, Call) and a.target == b.target:
             yield from (equal(formula(x), formula(y)) for x, y in zip(a.args, b.args, strict=True))
-        elif is_index and not (_reads(a) or _reads(b)):
+        elif a.type == b.type == Int32 and not any(isinstance(n, Call) for n in walk(a, b)):
             yield equal(formula(a), formula(b))
-        elif alike and a.children and a.with_children(b.children) is b:
+        elif _alike(a, b):
             pairs += zip(a.children, b.children, strict=True)
         else:
             yield FALSE
 
 
-def _reads(expr: Expr) -> bool:
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Call):
-            return True
-        stack.extend(node.children)
-    return False
+def _alike(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same but for what is below them."""
+    same_shape = type(a) is type(b) and len(a.children) == len(b.children) > 0
+    return same_shape and a.with_children(b.children) is b

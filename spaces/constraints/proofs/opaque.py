@@ -13,6 +13,7 @@ from spaces.model.expr import (
     ARITHMETIC,
     COMPARISONS,
     LOGIC,
+    Call,
     Cast,
     Const,
     Expr,
@@ -20,6 +21,8 @@ from spaces.model.expr import (
     Variable,
     constant,
 )
+from spaces.model.rewrite import rewrite
+from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
 
 
@@ -30,6 +33,7 @@ class Opaque:
     meaning: dict[str, Expr] = field(factory=dict)
     limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
     _done: dict[Expr, Expr] = field(factory=dict)
+    _simplify: Simplifier = field(factory=Simplifier)
 
     def formula(self, expr: Expr) -> Expr:
         """``expr``, an int32 or boolean expression, as a formula."""
@@ -51,6 +55,8 @@ class Opaque:
             if inner.type.is_bool:
                 one, zero = constant(1, Int32), constant(0, Int32)
                 return Op(Int32, "select", (self.formula(inner), one, zero))
+            if not inner.type.is_float and inner.type.bits <= 16:  # the same number
+                return self._variable(inner)
         return self._variable(node)
 
     @staticmethod
@@ -61,14 +67,24 @@ class Opaque:
             return all(a.type == Int32 for a in node.args)
         return node.type == Int32 and node.name in (*ARITHMETIC, "select")
 
+    def _normal(self, node: Expr) -> Expr:
+        """A read at the same place written in one way."""
+        if isinstance(node, Call):
+            return node.with_children(tuple(map(self._simplify, node.args)))
+        return node
+
     def _variable(self, node: Expr) -> Expr:
+        node = rewrite(node, self._normal)
+        if node in self._done:
+            return self._done[node]
         name = f"{OPAQUE}{len(self.meaning)}"
         self.meaning[name] = node
         variable = Variable(Int32, name)
         if node.type.is_bool:
-            return different(variable, constant(0, Int32))
-        source = node.value.type if isinstance(node, Cast) else node.type
-        if not source.is_float and source.bits <= 16:
-            low, high = constant(source.min_value, Int32), constant(source.max_value, Int32)
+            self._done[node] = different(variable, constant(0, Int32))
+            return self._done[node]
+        if not node.type.is_float and node.type.bits <= 16:
+            low, high = (constant(v, Int32) for v in (node.type.min_value, node.type.max_value))
             self.limits[name] = (at_most(low, variable), at_most(variable, high))
+        self._done[node] = variable
         return variable

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.hazards import is_commutative
-from spaces.constraints.proofs.definition import coordinates
 from spaces.constraints.proofs.formulas import (
     Second,
     all_of,
@@ -22,7 +21,7 @@ from spaces.constraints.proofs.formulas import (
 )
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject, loops_of
+from spaces.constraints.proofs.sites import Site, Subject, coordinates, loops_of
 from spaces.model.expr import Expr
 
 

@@ -198,3 +198,15 @@ class Subject:
             limits = self.opaque.limits.get(bare, ())
             found += limits if name == bare else map(Second([bare]), limits)
         return tuple(found)
+
+
+def coordinates(subject: Subject, site: Site) -> dict[str, Expr]:
+    """The Vars and RVars of a stage, over its loops: for a pure stage where it writes, for an
+    update what bounds inference says.
+    """
+    placement = subject.nest.placements[site.compute.func]
+    stage = placement.function.stages[site.compute.stage]
+    if site.compute.stage == 0:
+        return dict(zip(placement.function.args, site.compute.args, strict=True))
+    visited = placement.stages[site.compute.stage].coordinates
+    return {name: visited[name] for name in stage.dimensions}

@@ -1,0 +1,82 @@
+"""Certificates are accepted as written, and refused once they are changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spaces.constraints.proofs.certificates import certificate, recheck, write_certificates
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import Proven
+from tests.constraints.proofs.broken import blur, nest_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Certificates of a blur with a sliding window whose fold factor is too small."""
+    nest = nest_of(
+        blur(), lambda d: d.func("blurx").store_root().compute_at("out", "y").fold_storage("y", 2)
+    )
+    report = prove(nest)
+    written = write_certificates(report, tmp_path / "proofs")
+    assert len(written) == len(report.proofs)
+    return tmp_path / "proofs"
+
+
+def of_kind(folder: Path, kind: str) -> Path:
+    return min(folder.glob(f"*-{kind}-*.smt2"))
+
+
+def refused(folder: Path) -> list[str]:
+    return [check.file for check in recheck(folder) if not check.accepted]
+
+
+def test_certificates_are_accepted_as_they_are_written(folder: Path) -> None:
+    checks = recheck(folder)
+    assert all(check.accepted for check in checks)
+    assert {c.found for c in checks if "folding" in c.file} == {"sat"}
+    assert {c.found for c in checks if "folding" not in c.file} == {"unsat"}
+    text = of_kind(folder, "sliding").read_text()
+    assert "; kind: sliding\n; statement: What blurx does not compute again" in text
+    assert "; expected: unsat\n" in text
+    assert "(assert" in text
+
+
+def test_a_changed_number_is_refused(folder: Path) -> None:
+    path = of_kind(folder, "sliding")
+    text = path.read_text()
+    assert "(ite (= out.s0.y out.min.1) 0 2)" in text
+    path.write_text(
+        text.replace("(ite (= out.s0.y out.min.1) 0 2)", "(ite (= out.s0.y out.min.1) 0 3)")
+    )
+    assert refused(folder) == [path.name]
+
+
+def test_a_changed_verdict_is_refused(folder: Path) -> None:
+    path = of_kind(folder, "folding")
+    path.write_text(path.read_text().replace("; expected: sat", "; expected: unsat"))
+    assert refused(folder) == [path.name]
+
+
+def test_text_that_is_no_certificate_is_refused(folder: Path) -> None:
+    broken, headless = of_kind(folder, "bounds"), of_kind(folder, "coverage")
+    broken.write_text(broken.read_text().replace("(assert", "(asert", 1))
+    headless.write_text("(check-sat)")
+    assert {broken.name, headless.name} <= set(refused(folder))
+
+
+def test_a_missing_certificate_is_refused(folder: Path) -> None:
+    of_kind(folder, "definition").unlink()
+    assert refused(folder) == ["0001-*.smt2"]
+
+
+def test_a_folder_without_certificates_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There are no certificates"):
+        recheck(tmp_path)
+
+
+def test_what_intervals_prove_the_solver_proves_too() -> None:
+    report = prove(nest_of(blur()))
+    assert {p.outcome for p in report.proofs} == {Proven("intervals")}
+    assert all("; expected: unsat" in certificate(p) for p in report.proofs)

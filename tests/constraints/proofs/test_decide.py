@@ -1,0 +1,166 @@
+"""Deciding formulas: what intervals and the solver say, against trying all small values."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.proofs.decide import decide
+from spaces.constraints.proofs.formulas import (
+    all_of,
+    any_of,
+    at_most,
+    different,
+    equal,
+    less,
+    negation,
+    precedes,
+    within,
+)
+from spaces.constraints.proofs.intervals import Intervals
+from spaces.constraints.proofs.records import Obligation, Proven, Refuted, Unknown
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.types import Int32
+
+NAMES = ("a", "b", "c")
+A, B, C = (Variable(Int32, n) for n in NAMES)
+LOW, HIGH = -3, 3
+
+
+def number(value: int) -> Expr:
+    return constant(value, Int32)
+
+
+RANGES = tuple(c for v in (A, B, C) for c in within(v, number(LOW), number(HIGH)))
+
+
+def obligation(hypotheses: tuple[Expr, ...], goal: Expr) -> Obligation:
+    return Obligation(
+        "bounds", "f", 0, "A test.", hypotheses, goal, "f", (A, B), sizes=("a",), iteration=("b",)
+    )
+
+
+terms = st.recursive(
+    st.sampled_from([A, B, C]) | st.integers(-5, 5).map(number),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a + b, inner, inner),
+        st.builds(lambda a, b: a - b, inner, inner),
+        st.builds(fn.min, inner, inner),
+        st.builds(fn.max, inner, inner),
+        st.builds(lambda a, k: a * k, inner, st.integers(-3, 3)),
+        st.builds(lambda a, k: a / k, inner, st.integers(1, 4)),
+        st.builds(lambda a, k: a % k, inner, st.integers(1, 4)),
+        st.builds(lambda a, b, c, d: fn.select(less(a, b), c, d), inner, inner, inner, inner),
+    ),
+    max_leaves=5,
+)
+comparisons = st.builds(
+    lambda make, a, b: make(a, b), st.sampled_from([at_most, less, equal, different]), terms, terms
+)
+conditions = st.recursive(
+    comparisons,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: all_of((a, b)), inner, inner),
+        st.builds(lambda a, b: any_of((a, b)), inner, inner),
+        st.builds(negation, inner),
+    ),
+    max_leaves=3,
+)
+
+
+def holds(hypotheses: tuple[Expr, ...], goal: Expr) -> bool:
+    """By trying all values."""
+    for values in product(range(LOW, HIGH + 1), repeat=3):
+        env = dict(zip(NAMES, values, strict=True))
+        if all(evaluate(h, env) for h in hypotheses) and not evaluate(goal, env):
+            return False
+    return True
+
+
+@settings(max_examples=80)
+@given(st.lists(conditions, max_size=2), conditions)
+def test_what_intervals_show_holds(extra: list[Expr], goal: Expr) -> None:
+    hypotheses = (*RANGES, *extra)
+    if Intervals(hypotheses).prove(goal):
+        assert holds(hypotheses, goal)
+
+
+@settings(max_examples=40)
+@given(st.lists(conditions, max_size=2), conditions)
+def test_decisions_are_those_of_trying_everything(extra: list[Expr], goal: Expr) -> None:
+    hypotheses = (*RANGES, *extra)
+    outcome = decide(obligation(hypotheses, goal))
+    assume(not isinstance(outcome, Unknown))
+    assert isinstance(outcome, Proven) == holds(hypotheses, goal)
+
+
+def test_congruent_numbers_that_are_near_are_equal() -> None:
+    near = (*RANGES, equal(A % 7, B % 7))
+    assert decide(obligation(near, equal(A, B))) == Proven("intervals")
+    far = (*RANGES, equal(A % 6, B % 6))
+    outcome = decide(obligation(far, equal(A, B)))
+    assert isinstance(outcome, Refuted)
+    assert sorted([*outcome.counterexample.coordinate]) == [-3, 3]
+
+
+def test_counterexamples_are_small_and_sorted_by_what_they_are() -> None:
+    size, loop, other = (Variable(Int32, n) for n in ("out.extent.0", "x", "x~"))
+    asked = Obligation(
+        kind="race",
+        func="out",
+        stage=0,
+        statement="A test.",
+        hypotheses=(less(number(2), size), less(loop, other), at_most(number(0), loop)),
+        goal=less(size, other),
+        buffer="out",
+        coordinate=(loop + 1,),
+        sizes=("out.extent.0",),
+        iteration=("x",),
+        other=(("x~", "x"),),
+    )
+    outcome = decide(asked)
+    assert isinstance(outcome, Refuted)
+    example = outcome.counterexample
+    assert set(example.sizes) == {"out.extent.0"}
+    assert 3 <= example.sizes["out.extent.0"] <= 4
+    assert 0 <= example.iteration["x"] < example.other["x"] <= example.sizes["out.extent.0"]
+    assert example.coordinate == (example.iteration["x"] + 1,)
+    assert f"out({example.coordinate[0]}) at x = {example.iteration['x']} and" in str(example)
+
+
+def test_a_counterexample_that_hangs_on_a_value_is_none() -> None:
+    value = Variable(Int32, "?0")
+    asked = Obligation(
+        kind="bounds",
+        func="f",
+        stage=0,
+        statement="A test.",
+        hypotheses=(),
+        goal=less(value, A),
+        buffer="f",
+        opaque=(("?0", Variable(Int32, "what is read")),),
+    )
+    outcome = decide(asked)
+    assert isinstance(outcome, Unknown)
+    assert outcome.expression == "what is read"
+
+
+def test_what_the_solver_does_not_answer_is_unknown() -> None:
+    cubes = [v * v * v for v in (A, B, C)]
+    positive = tuple(less(number(0), v) for v in (A, B, C))
+    outcome = decide(obligation(positive, different(cubes[0] + cubes[1], cubes[2])), timeout_ms=50)
+    assert isinstance(outcome, Unknown)
+    assert "50 ms" in outcome.reason
+    assert "a * a" in outcome.expression
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=3))
+def test_order_of_iterations_is_lexicographic(pairs: list[tuple[int, int]]) -> None:
+    first, second = (tuple(p[i] for p in pairs) for i in (0, 1))
+    formulas = [tuple(map(number, x)) for x in (first, second)]
+    assert evaluate(precedes(*formulas), {}) == (first < second)
+    assert evaluate(precedes(*formulas, or_equal=True), {}) == (first <= second)

@@ -1,0 +1,165 @@
+"""Legal schedules are proven for all sizes; what is proven also runs right at some."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.decide import Decider
+from spaces.constraints.proofs.prove import obligations, prove
+from spaces.constraints.proofs.records import Unknown
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.functions import clamp
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.types import Int32, UInt8
+from tests.apps.cases import written
+from tests.constraints.proofs.broken import blur, nest_of, polynomial
+from tests.strategies import schedules, stencil_pipelines
+
+X, Y = Var("x"), Var("y")
+APPS = ["blur", "unsharp", "harris", "toy_blur", "toy_trig", "toy_sum"]
+
+
+@pytest.mark.parametrize("stem", ["default", "cpu", "gpu"])
+@pytest.mark.parametrize("name", APPS)
+def test_schedules_written_by_hand_are_proven(name: str, stem: str) -> None:
+    checked = verify(*written(name, stem), device("sm_80" if stem == "gpu" else "cpu"))
+    assert isinstance(checked, CheckedSchedule)
+    report = prove(checked)
+    assert report.proofs == report.proven
+    kinds = {p.obligation.kind for p in report.proofs}
+    assert kinds >= {"definition", "bounds", "coverage"}
+    assert ("race" in kinds) == (stem != "default")
+
+
+@settings(max_examples=8)
+@given(st.data())
+def test_random_schedules_are_proven(data: st.DataObject) -> None:
+    algorithm = data.draw(stencil_pipelines(max_stages=3))
+    chosen = data.draw(schedules(algorithm))
+    report = prove(loop_nest(algorithm, chosen), timeout_ms=1000, seconds=10.0)
+    assert not report.refuted
+    event("unknown" if report.unknown else "all proven")
+
+
+@st.composite
+def of_any_kind(draw: st.DrawFn, chosen: Schedule) -> Schedule:
+    """A schedule whose loops are parallel and vectorized at random."""
+    kinds = st.sampled_from([LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED])
+    for func in chosen.funcs:
+        for index, order in enumerate(func.stages):
+            loops = tuple(evolve(loop, kind=draw(kinds)) for loop in order.loops)
+            chosen = chosen.with_stage(func.name, index, evolve(order, loops=loops))
+    return chosen
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_random_legal_schedules_with_loops_that_run_at_once_are_proven(
+    data: st.DataObject,
+) -> None:
+    algorithm = data.draw(stencil_pipelines(max_stages=2))
+    chosen = data.draw(of_any_kind(data.draw(schedules(algorithm, kinds=False))))
+    checked = verify(algorithm, chosen, device("cpu"))
+    assume(isinstance(checked, CheckedSchedule))
+    assert isinstance(checked, CheckedSchedule)
+    report = prove(checked, timeout_ms=1000, seconds=10.0)
+    assert not report.refuted
+    event("unknown" if report.unknown else "all proven")
+
+
+def histogram() -> Pipeline:
+    """How often each byte occurs, and the sum of counts up to it."""
+    image = ImageParam(UInt8, 2, "input")
+    r, s = RDom([(0, 64), (0, 48)], "r"), RDom([(1, 255)], "s")
+    count, out = Func("count"), Func("out")
+    count[X] = 0
+    count[image[r.x, r.y]] += 1
+    count[s.x] += count[s.x - 1]
+    out[X, Y] = count[image[X, Y]]
+    return pipeline(out)
+
+
+def test_updates_at_coordinates_that_are_read_are_bounded_by_their_type() -> None:
+    report = prove(nest_of(histogram()))
+    assert report.proofs == report.proven
+    statements = [p.obligation.statement for p in report.proofs]
+    assert "count.update(0) writes count inside what is allocated of count." in statements
+
+
+def test_what_depends_on_a_value_is_unknown_and_names_it() -> None:
+    nest = nest_of(histogram(), lambda d: d.func("count").update(0).parallel("r.y"))
+    report = prove(nest)
+    assert not report.refuted
+    reasons = {p.outcome for p in report.unknown}
+    assert {r.expression for r in reasons if isinstance(r, Unknown)} == {
+        "input(count.s1.r.x, count.s1.r.y)"
+    }
+    assert {p.obligation.kind for p in report.unknown} == {"race"}
+
+
+def test_reads_at_clamped_values_are_bounded_by_the_clamp() -> None:
+    image = ImageParam(Int32, 2, "input")
+    f, out = Func("f"), Func("out")
+    f[X] = X * X
+    out[X, Y] = f[clamp(image[X, Y], 2, 9)] + f[X % 3] + f[Y / 2 - Y / 4]
+    report = prove(nest_of(pipeline(out), lambda d: d.func("f").compute_root()))
+    assert report.proofs == report.proven
+
+
+def test_a_family_of_schedules_is_proven_for_every_factor() -> None:
+    nest = nest_of(
+        blur(),
+        lambda d: d.split("y", "y", "yi", "rows").func("blurx").store_at("out", "y")
+        .compute_at("out", "yi"),
+    )  # fmt: skip
+    report = prove(nest)
+    assert not report.refuted
+    unknown = {p.obligation.kind for p in report.unknown}
+    assert unknown <= {"coverage"}
+    assert {p.obligation.kind for p in report.proven} >= {"bounds", "sliding", "folding"}
+
+
+def test_updates_that_keep_their_order_are_proven_in_any_order_of_the_other_loops() -> None:
+    for loops in (("r.x", "x", "r.y", "y"), ("x", "r.x", "y", "r.y")):
+        report = prove(nest_of(polynomial(), lambda d, loops=loops: d.update(0).reorder(*loops)))
+        assert report.proofs == report.proven
+
+
+def test_when_the_time_is_up_the_rest_is_unknown() -> None:
+    report = prove(nest_of(blur()), seconds=0.0)
+    assert report.unknown == report.proofs
+    assert len(report.proofs) == len(obligations(nest_of(blur())))
+
+
+def test_solver_time_is_told_apart() -> None:
+    nest = nest_of(blur(), lambda d: d.func("blurx").store_root().compute_at("out", "y"))
+    report = prove(nest)
+    by_solver = [p for p in report.proven if p.outcome.by == "solver"]
+    assert 0 < report.solver_seconds < report.seconds
+    assert all((p.solver_seconds > 0) == (p in by_solver) for p in report.proofs)
+    decider = Decider()
+    assert [decider.decide(p.obligation) for p in report.proofs] == [
+        p.outcome for p in report.proofs
+    ]
+
+
+def test_schedule_of_a_graph_for_a_gpu() -> None:
+    directives = (
+        schedule(blur()).gpu_tile("x", "y", "xi", "yi", 16, 8)
+        .func("blurx").compute_at("out", "x").gpu_threads("x", "y")
+    )  # fmt: skip
+    report = prove(loop_nest(blur(), directives.schedule))
+    assert report.proofs == report.proven
+    loops = {p.obligation.statement.split(":")[0] for p in report.proofs}
+    assert "Iterations of out.x (gpu_block)" in loops
+    assert "Iterations of blurx.y (gpu_thread)" in loops
