@@ -83,8 +83,10 @@ def page(version: str, results: Mapping[str, Result], given: Iterable[Reason]) -
             f"pipelines, legal and illegal, were judged by `verify` and given to Halide "
             f"{version}, each in a process of its own. Those for the CPU were run, and every value "
             "compared with the reference, bit for bit; those for a GPU were lowered to a program "
-            "with its kernels, which was not run. The schedules lie in "
-            "`tests/halide_corpus/schedules`, what was found in `tests/halide_corpus/results.json`."
+            "with its kernels, which was not run. Those that are legal here were compiled and run "
+            "by our own code too, kernels by the emulator: all give the values of the reference. "
+            "The schedules lie in `tests/halide_corpus/schedules`, what was found in "
+            "`tests/halide_corpus/results.json`."
         ),
         *_counts(results),
         "",

@@ -9,7 +9,8 @@ from enum import StrEnum
 import attrs
 from attrs import field, frozen
 
-from tests.halide_corpus.corpus import FOLDER, Case
+from spaces.constraints.verdict import Verdict
+from tests.halide_corpus.corpus import FOLDER
 
 _FILE = FOLDER / "results.json"
 
@@ -58,10 +59,9 @@ class Result:
         return self.legal is not (self.end in ACCEPTED) or (self.legal and self.end in BROKEN)
 
 
-def judged(case: Case) -> tuple[bool, tuple[str, ...]]:
-    """Our verdict as it is recorded."""
-    verdict = case.verdict()
-    return verdict.legal, tuple(sorted({v.rule for v in verdict.violations}))
+def broken_rules(verdict: Verdict) -> tuple[str, ...]:
+    """The rules that a verdict names, as they are recorded."""
+    return tuple(sorted({v.rule for v in verdict.violations}))
 
 
 def recorded() -> Mapping[str, Result]:

@@ -1,0 +1,29 @@
+"""What our own code computes under a schedule that is legal: on the CPU, or on a GPU's stand-in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.reference import evaluate
+from spaces.constraints.verdict import CheckedSchedule
+from tests.halide_corpus.corpus import Case
+
+
+def wrong_outputs(case: Case, checked: CheckedSchedule) -> list[str]:
+    """The outputs that differ from the reference in any bit."""
+    given = case.algorithm
+    if case.is_gpu:
+        program = compile_gpu(given.pipeline, checked)
+        emulator = Emulator("shuffled", seed=7)
+        found = program.run(given.inputs, sizes=given.sizes, executor=emulator)
+    else:
+        found = compile_cpu(given.pipeline, checked).run(given.inputs, sizes=given.sizes)
+    expected = evaluate(given.pipeline, given.inputs, sizes=given.sizes)
+    return [
+        name
+        for name, values in expected.items()
+        if np.ascontiguousarray(found[name]).tobytes() != np.ascontiguousarray(values).tobytes()
+    ]

@@ -1,0 +1,22 @@
+"""A spread of the schedules that we call legal, compiled and run by ourselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.constraints.verdict import CheckedSchedule
+from tests.halide_corpus.corpus import cases
+from tests.halide_corpus.our_side import wrong_outputs
+from tests.halide_corpus.record import recorded
+
+_STEP = 9
+"""Every so many-th of the legal cases."""
+
+LEGAL = [name for name, result in recorded().items() if result.legal]
+
+
+@pytest.mark.parametrize("name", LEGAL[::_STEP])
+def test_a_legal_schedule_computes_the_reference(name: str) -> None:
+    verdict = cases()[name].verdict()
+    assert isinstance(verdict, CheckedSchedule)
+    assert wrong_outputs(cases()[name], verdict) == []
