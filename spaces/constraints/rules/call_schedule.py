@@ -39,7 +39,7 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
 @own_rule(
     "call.inline-update",
     "A Func with update stages is not inlined.",
-    "Halide refuses it: there is no one expression to substitute.",
+    "There is no one expression to substitute; Halide computes it anew in the innermost loop.",
     updates="stages",
 )
 def inline_update(records: Records, func: str) -> Iterator[Check]:
