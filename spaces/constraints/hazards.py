@@ -12,6 +12,7 @@ from spaces.model.types import Int32
 
 _COMMUTATIVE = ("add", "mul", "min", "max", "and", "or")
 _EXACT_ON_FLOATS = ("min", "max")
+_KEEPING = ("min", "max", "and", "or")
 
 
 @lru_cache(maxsize=4096)
@@ -66,6 +67,17 @@ def is_commutative(function: Function, stage: Stage) -> bool:
         and not _reads(function, operand, *stage.args)
         for accumulator, operand in pairs
     )
+
+
+def is_idempotent(function: Function, stage: Stage) -> bool:
+    """Whether to run an iteration of a stage twice gives what it gives once: it does not read the
+    Func it updates, or only to keep the least or greatest value, or a condition, so far.
+    """
+    if not _own_reads(function, stage):
+        return True
+    value = stage.value
+    keeps = isinstance(value, Op) and value.name in _KEEPING
+    return keeps and is_commutative(function, stage)
 
 
 def _reads(function: Function, *exprs: Expr) -> bool:

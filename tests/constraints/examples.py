@@ -148,6 +148,11 @@ EXAMPLES = (
         cpu(TOTAL, SUM.split("r.x", "ro", "ri", 4, "guard_with_if").func("s").compute_root()),
     ),
     Example(
+        "order.repeated-update",
+        cpu(HORNER, POWERS.split("x", "x", "xi", 4).split("xi", "xi", "xj", 3)),
+        cpu(HORNER, POWERS.split("x", "x", "xi", 4).split("xi", "xi", "xj", 2)),
+    ),
+    Example(
         "order.reduction",
         cpu(HORNER, POWERS.reorder("r.y", "r.x")),
         cpu(HORNER, POWERS.reorder("x", "r.x", "r.y", "y")),

@@ -167,9 +167,7 @@ class Gate:
                     pass
                 return
 
-    def _compiled(
-        self, oracle: Oracle, verdict: CheckedSchedule, target: Device
-    ) -> Counter[str]:
+    def _compiled(self, oracle: Oracle, verdict: CheckedSchedule, target: Device) -> Counter[str]:
         """The number of runs of compiled code that gave the reference's values, and of those that
         were refused for their sizes.
         """

@@ -49,6 +49,7 @@ _FORM = (
 _WRONG = (
     "order.factor",
     "order.tail",
+    "order.repeated-update",
     "order.reduction",
     "race.update",
     "race.shared-storage",

@@ -265,9 +265,7 @@ class Shadow:
         steps = f"range(low{number}, low{number} + spend({extent}))"
         self._lines.append(f"{pad}for {name} in {steps}:")
         if at_once:
-            self._lines.append(
-                f"{pad}    task = (*outer{number}, (number{number}, {name}))"
-            )
+            self._lines.append(f"{pad}    task = (*outer{number}, (number{number}, {name}))")
         if (loops + 1) % _DEEPEST == 0:
             self._functions += 1
             function = f"inner{self._functions}"

@@ -56,6 +56,19 @@ def judged(made: Callable[[], Pipeline], text: str) -> Verdict:
             "out.reorder(y, x); total.compute_at(out, y).split(y, y, yi, 4);"
             "total.update(0).split(y, y, yi, 4).vectorize(yi);",
         ),
+        # The fewest values to keep depend on a loop outside the storage.
+        (
+            chain,
+            "out.split(y, y, yi, 2).split(y, y, yj, 2).split(yj, yj, yk, 2);"
+            "one.compute_at(out, yj).fold_storage(y, 16);",
+        ),
+        # Rounds that divide a tile, or are guarded.
+        (window_sum, "total.compute_root().update(0).split(x, x, xi, 4).split(xi, xi, xj, 2);"),
+        (
+            window_sum,
+            "total.compute_root().update(0).split(x, x, xi, 4)"
+            ".split(xi, xi, xj, 3, TailStrategy::GuardWithIf);",
+        ),
     ],
 )
 def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], text: str) -> None:
@@ -67,3 +80,22 @@ def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], tex
         found = compiled.run({"input": IMAGE}, sizes=sizes)
         wanted = evaluate(verdict.pipeline, {"input": IMAGE}, sizes=sizes)
         np.testing.assert_array_equal(found["out"], wanted["out"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        # The last round of a tile would update the first values of the next one twice.
+        (
+            "order.repeated-update",
+            "total.compute_root().update(0).split(x, x, xi, 4).split(xi, xi, xj, 3);",
+        ),
+        (
+            "order.repeated-update",
+            "total.compute_root().update(0).split(x, x, xi, 4, TailStrategy::GuardWithIf)"
+            ".split(xi, xi, xj, 5);",
+        ),
+    ],
+)
+def test_illegal_schedules_name_the_rule(rule: str, text: str) -> None:
+    assert [v.rule for v in judged(window_sum, text).violations] == [rule]

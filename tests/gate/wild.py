@@ -65,9 +65,7 @@ def _directive(
     return directives.compute_at(*_some_loop(rng, directives, names))
 
 
-def _storage(
-    rng: random.Random, directives: Directives, names: list[str], loop: str
-) -> Directives:
+def _storage(rng: random.Random, directives: Directives, names: list[str], loop: str) -> Directives:
     match rng.randrange(4):
         case 0:
             return directives.store_in(rng.choice(list(Memory)))

@@ -11,6 +11,7 @@ from spaces.constraints.rules import (
     gpu_structure,
     loop_kinds,
     matching,
+    repeated_updates,
     storage,
 )
 from spaces.constraints.rules.rule import (
@@ -25,6 +26,7 @@ from spaces.constraints.rules.rule import (
 RULES: tuple[Rule, ...] = (
     *matching.RULES,
     *domain_order.RULES,
+    repeated_updates.repeated_update,
     *call_schedule.RULES,
     *loop_kinds.RULES,
     *storage.RULES,

@@ -112,7 +112,8 @@ def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
     """One check for each folded dimension."""
     placement = view.placement(func)
     for fold in view.nest.schedule.of(func).folds:
-        least = placement.storage.least_folds[placement.function.args.index(fold.dimension)]
+        fewest = placement.storage.least_folds[placement.function.args.index(fold.dimension)]
+        least = view.largest(fewest, placement.path[: placement.store_depth])
         yield Check(
             func,
             factor_expr(fold.factor) >= least,
@@ -243,7 +244,7 @@ def _users(records: Records, func: str) -> list[tuple[str, int]]:
 @nest_rule(
     "storage.private-size",
     "An allocation on the stack or in registers has a constant size.",
-    "Halide refuses stack allocations of other sizes: frames are laid out in the program.",
+    "Frames are laid out in the program; Halide refuses registers of other sizes, not the stack.",
 )
 def private_size(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""

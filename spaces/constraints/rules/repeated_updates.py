@@ -1,0 +1,78 @@
+"""A rule about tails inside tiles, where an update stage would visit places twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.hazards import is_idempotent
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import Check, own_rule
+from spaces.constraints.rules.written import split_directive
+from spaces.model.expr import Expr, constant
+from spaces.model.pipeline import Stage
+from spaces.model.schedule import DomainOrder, Split, Tail
+from spaces.model.splits import factor_expr, resolved_tails
+from spaces.model.types import Int32
+
+_ZERO = constant(0, Int32)
+
+
+@own_rule(
+    "order.repeated-update",
+    "Where an update stage splits the inner loop of a split, the factor divides that loop, or the "
+    "tail is guarded.",
+    "A tile that is rounded up reaches into the next one, whose values are then updated twice; "
+    "Halide does not check it and gives wrong values.",
+    factor="iterations",
+    extent="iterations",
+)
+def repeated_update(records: Records, func: str) -> Iterator[Check]:
+    """One check for each split of a loop inside a tile whose last round may go over its end."""
+    for index, (stage, order, _) in enumerate(records.stages(func)):
+        if index == 0 or is_idempotent(records.function(func), stage):
+            continue
+        for number, record, extent in _inside_tiles(stage, order):
+            factor = factor_expr(record.factor)
+            yield Check(
+                func,
+                extent % factor == _ZERO,
+                "{directive} makes rounds of {factor} of the loop {loop}, which has {extent} "
+                "iterations in each tile: the last round reaches into the next tile, and "
+                "{stage_name} would update values there twice.",
+                "Choose a factor that divides {extent}, or the tail TailStrategy::GuardWithIf.",
+                stage=index,
+                loop=record.old,
+                values={
+                    "directive": split_directive(records, func, index, number),
+                    "factor": factor,
+                    "loop": record.old,
+                    "extent": extent,
+                    "stage_name": stage_name(func, index),
+                },
+            )
+
+
+def _inside_tiles(stage: Stage, order: DomainOrder) -> Iterator[tuple[int, Split, Expr]]:
+    """The splits that round up a loop inside a tile, with its extent (or what divides that).
+
+    Going over the end of the outer loop of a split leaves the domain, and touches nothing again;
+    going over that of the inner one runs into its neighbor. A fused loop ends where its outer
+    part does. RVars, whose tails are guarded anyway, are left to ``order.tail``.
+    """
+    inside: dict[str, Expr] = {}
+    exact = {r.name for r in stage.rvars}
+    tails = resolved_tails(stage, order, is_update=True)
+    for number, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
+        if not isinstance(record, Split):
+            exact |= {record.fused} if exact & {record.inner, record.outer} else set()
+            inner, outer = inside.pop(record.inner, None), inside.pop(record.outer, None)
+            if outer is not None:
+                inside[record.fused] = outer if inner is None else outer * inner
+            continue
+        exact |= {record.outer, record.inner} if record.old in exact else set()
+        extent, factor = inside.pop(record.old, None), factor_expr(record.factor)
+        if extent is not None and tail is Tail.ROUND_UP and record.inner not in exact:
+            yield number, record, extent
+            inside[record.outer] = extent / factor
+        inside[record.inner] = factor
