@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from apps import (
     commands_compile,
+    commands_prove,
     commands_rules,
     commands_run,
     commands_show,
@@ -16,6 +17,7 @@ COMMANDS = (
     commands_show,
     commands_rules,
     commands_verify,
+    commands_prove,
     commands_space,
     commands_compile,
     commands_run,

@@ -34,6 +34,7 @@ from spaces.constraints.proofs.formulas import (
     within,
 )
 from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.proofs.prove import SECONDS
 from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.loopnest import LoopNest
@@ -57,7 +58,11 @@ def barrier_obligations(program: GpuProgram) -> tuple[Obligation, ...]:
 
 
 def prove_barriers(
-    nest: LoopNest, program: GpuProgram, *, timeout_ms: int = TIMEOUT_MS
+    nest: LoopNest,
+    program: GpuProgram,
+    *,
+    timeout_ms: int = TIMEOUT_MS,
+    seconds: float = SECONDS,
 ) -> tuple[Proof, ...]:
     """Prove or refute every obligation about barriers.
 
@@ -65,11 +70,16 @@ def prove_barriers(
         nest: the loop nest that the program is made of.
         program: the program with its barriers.
         timeout_ms: how long the solver may take for one obligation.
+        seconds: how long all may take; what is left then is ``unknown``.
     """
     decider = Decider(timeout_ms)
+    deadline = time.perf_counter() + seconds
     proofs = []
     for obligation in barrier_obligations(program):
         start, before = time.perf_counter(), decider.solver_seconds
+        if start > deadline:
+            proofs.append(Proof(obligation, Unknown("The time for all proofs was up."), 0.0))
+            continue
         outcome = decider.decide(obligation)
         if isinstance(outcome, Refuted) and not obligation.exact:
             outcome = _confirmed(nest, program, outcome)

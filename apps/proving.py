@@ -1,0 +1,105 @@
+"""All that is proven of a schedule: of its loop nest, and of the barriers of its kernels; and what
+happens where a proof fails.
+"""
+
+from __future__ import annotations
+
+import time
+
+from attrs import frozen
+
+from backend.lowering.gpu_errors import GpuLoweringError
+from backend.lowering.gpu_passes import lower_gpu
+from backend.proofs import prove_barriers
+from backend.replay import Replay, replay, replay_kernels
+from spaces.constraints.devices import Device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import ProofReport, Refuted
+from spaces.constraints.verdict import CheckedSchedule, Verdict
+from spaces.constraints.verify import verify
+from spaces.model.levels import LevelError
+from spaces.model.loopnest import Loop, LoopNest, loop_nest, walk_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.placement import UnboundedError
+from spaces.model.schedule import LoopKind, Schedule
+
+MEANINGLESS = (
+    "schedule.",
+    "order.unknown-loop",
+    "order.duplicate-loop",
+    "order.missing-loop",
+    "order.factor",
+    "call.compute-level",
+    "call.store-level",
+    "call.unread",
+    "storage.fold-factor",
+    "bounds.unbounded",
+)
+"""Rules, by the beginnings of their ids, without which a schedule stands for no program."""
+
+
+@frozen
+class Findings:
+    """What is known of a schedule.
+
+    Attributes:
+        verdict: whether it is legal.
+        report: the proofs; None where the schedule stands for no program.
+        replays: runs at the sizes of the counterexamples, each once.
+        without_barriers: why nothing is said about barriers, where there are kernels; else empty.
+    """
+
+    verdict: Verdict
+    report: ProofReport | None = None
+    replays: tuple[Replay, ...] = ()
+    without_barriers: str = ""
+
+
+def prove_schedule(
+    pipeline: Pipeline, schedule: Schedule, device: Device, seconds: float
+) -> Findings:
+    """Prove what a schedule stands for, legal or not, and run what is refuted."""
+    verdict = verify(pipeline, schedule, device)
+    nest = _meaning(pipeline, schedule, verdict)
+    if nest is None:
+        return Findings(verdict)
+    start = time.perf_counter()
+    report = prove(verdict if isinstance(verdict, CheckedSchedule) else nest, seconds=seconds)
+    program, why = None, ""
+    if any(isinstance(n, Loop) and n.var.kind in _GPU for n in walk_nest(nest.body)):
+        try:
+            program = lower_gpu(nest)
+        except GpuLoweringError as error:
+            why = f"There are no kernels, so nothing is said about barriers: {error}"
+    if program is not None:
+        left = seconds - (time.perf_counter() - start)
+        barriers = prove_barriers(nest, program, seconds=left)
+        report = ProofReport((*report.proofs, *barriers), time.perf_counter() - start)
+    replays: dict[tuple[bool, tuple[tuple[str, int], ...]], Replay] = {}
+    for proof in report.refuted:
+        assert isinstance(proof.outcome, Refuted)
+        sizes = proof.outcome.counterexample.sizes
+        of_kernels = proof.obligation.kind == "barrier"
+        key = of_kernels, tuple(sorted(sizes.items()))
+        if key not in replays:
+            replays[key] = (
+                replay_kernels(nest, program, sizes)
+                if of_kernels and program is not None
+                else replay(nest, sizes)
+            )
+    return Findings(verdict, report, tuple(replays.values()), why)
+
+
+_GPU = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+
+def _meaning(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> LoopNest | None:
+    """The loop nest; None where the schedule is too broken to have one."""
+    if isinstance(verdict, CheckedSchedule):
+        return verdict.nest
+    if any(v.rule.startswith(MEANINGLESS) for v in verdict.violations):
+        return None
+    try:
+        return loop_nest(pipeline, schedule)
+    except (LevelError, UnboundedError, KeyError):
+        return None
