@@ -46,9 +46,15 @@ class Levels:
     functions: tuple[Function, ...] = field(init=False)
     _sites: dict[str, Path] = field(init=False, factory=dict)
     _enclosing: dict[str, Path] = field(init=False, factory=dict)
+    _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.functions = inlined_functions(self.pipeline, self.schedule)
+        for function in self.functions:
+            for index, stage in enumerate(function.stages):
+                for callee in stage.callees:
+                    if callee != function.name:
+                        self._readers.setdefault(callee, []).append((function.name, index))
 
     def site(self, func: str) -> Path:
         """The loops that enclose the computation of ``func``.
@@ -82,14 +88,9 @@ class Levels:
             f"levels that do: {choices}."
         )
 
-    def uses(self, func: str) -> tuple[tuple[str, int], ...]:
-        """The (Func, stage) pairs that read ``func``, other than its own updates."""
-        return tuple(
-            (f.name, s)
-            for f in self.functions
-            for s, stage in enumerate(f.stages)
-            if f.name != func and any(c.target == func for c in stage.calls)
-        )
+    def uses(self, name: str) -> tuple[tuple[str, int], ...]:
+        """The (Func, stage) pairs that read a Func or an image, other than its own updates."""
+        return tuple(self._readers.get(name, ()))
 
     def stage_path(self, func: str, stage: int) -> Path:
         """All loops around one stage of ``func``, its own included."""

@@ -35,5 +35,5 @@ class NamedLevels(Levels):
                 for name in called:
                     self._uses.setdefault(name, {})[function.name, index] = None
 
-    def uses(self, func: str) -> tuple[tuple[str, int], ...]:
-        return tuple(self._uses.get(func, ()))
+    def uses(self, name: str) -> tuple[tuple[str, int], ...]:
+        return tuple(self._uses.get(name, ()))

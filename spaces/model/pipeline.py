@@ -43,6 +43,11 @@ class Stage:
         return (*(r.name for r in self.rvars), *self.pure_vars)
 
     @cached_property
+    def callees(self) -> tuple[str, ...]:
+        """Names of the Funcs and images that it reads, each once."""
+        return tuple(dict.fromkeys(c.target for c in self.calls))
+
+    @cached_property
     def calls(self) -> tuple[Call, ...]:
         """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
         bounds = [e for r in self.rvars for e in (r.min, r.extent)]
@@ -66,7 +71,7 @@ class Function:
     @cached_property
     def callees(self) -> tuple[str, ...]:
         """Names of the other Funcs and images that its stages read, each once."""
-        names = dict.fromkeys(c.target for stage in self.stages for c in stage.calls)
+        names = dict.fromkeys(name for stage in self.stages for name in stage.callees)
         return tuple(n for n in names if n != self.name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeAlias
 
 import attrs
@@ -172,15 +173,19 @@ class Schedule:
             funcs.append(FuncSchedule(function.name, stages, level, level))
         return Schedule(tuple(funcs))
 
+    @cached_property
+    def _by_name(self) -> dict[str, FuncSchedule]:
+        return {func.name: func for func in reversed(self.funcs)}
+
     def of(self, name: str) -> FuncSchedule:
         """The entry of one Func.
 
         Raises:
             KeyError: the pipeline has no such Func.
         """
-        for func in self.funcs:
-            if func.name == name:
-                return func
+        found = self._by_name.get(name)
+        if found is not None:
+            return found
         raise KeyError(
             f"There is no Func {name!r} to schedule; there are "
             f"{', '.join(f.name for f in self.funcs)}."

@@ -43,7 +43,8 @@ class Storage:
         computed: ``target`` and what tails of its own splits compute beyond it.
         stored: the box its allocation covers.
         slides: the sliding windows, innermost loop first.
-        least_folds: for each dimension the smallest legal fold factor.
+        least_folds: for each dimension that slides or is folded the smallest legal fold factor;
+            for others all that is stored.
         folds: for each dimension the fold factor used, or None.
     """
 
@@ -78,7 +79,8 @@ def slide(
         for i in widened
         if i.min is not None and i.max is not None
     )
-    least = _least_folds(function, widened, stored, slides, between, whole)
+    asked = {f.dimension for f in schedule.folds} | {s.dimension for s in slides}
+    least = _least_folds(function, widened, stored, slides, between, whole, asked)
     folds = _folds(function, schedule, least, stored, slides, simplify)
     return Storage(target, computed, stored, slides, least, folds)
 
@@ -136,8 +138,9 @@ def _least_folds(
     slides: tuple[Slide, ...],
     between: tuple[LoopVar, ...],
     whole: Ranges,
+    asked: set[str],
 ) -> tuple[Expr, ...]:
-    """For each dimension the fewest values whose storage may be reused in a circle.
+    """For each dimension ``asked`` for the fewest values whose storage may be reused in a circle.
 
     That is the window of one iteration, unless a window slides along another dimension and this
     one moves inside that loop: then what the next round reads again would be overwritten, and
@@ -146,6 +149,9 @@ def _least_folds(
     least = []
     for name, window, total in zip(function.args, live, stored, strict=True):
         extent = whole.simplify(_extent(total))
+        if name not in asked:
+            least.append(extent)
+            continue
         loops = [w.loop for w in slides if w.dimension != name]
         revisited = any(
             _moves(window, inner)

@@ -26,6 +26,9 @@ class Records:
     _entries: dict[str, FuncSchedule] = field(init=False)
     _functions: dict[str, Function] = field(init=False)
     _sites: dict[str, Path | None] = field(init=False, factory=dict)
+    _traced: dict[str, tuple[tuple[Stage, DomainOrder, Trace], ...]] = field(
+        init=False, factory=dict
+    )
 
     def __attrs_post_init__(self) -> None:
         self._entries = {f.name: f for f in self.schedule.funcs}
@@ -56,13 +59,15 @@ class Records:
 
     def stages(self, func: str) -> tuple[tuple[Stage, DomainOrder, Trace], ...]:
         """Each stage of a Func with its domain order and what that does to its loops."""
-        function = self.function(func)
-        return tuple(
-            (stage, order, trace(stage, order, ordered_dimensions(function, index)))
-            for index, (stage, order) in enumerate(
-                zip(function.stages, self.entry(func).stages, strict=True)
+        if func not in self._traced:
+            function = self.function(func)
+            self._traced[func] = tuple(
+                (stage, order, trace(stage, order, ordered_dimensions(function, index)))
+                for index, (stage, order) in enumerate(
+                    zip(function.stages, self.entry(func).stages, strict=True)
+                )
             )
-        )
+        return self._traced[func]
 
     def site(self, func: str) -> Path | None:
         """The loops around the computation of a Func; None where its level, or that of a Func
