@@ -1,8 +1,9 @@
-"""``spaces prove``: what holds of a schedule for every image size; where it does not, what goes wrong."""
+"""``spaces prove``: what holds of a schedule for every image size, or where it fails, and how."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -162,7 +163,7 @@ def _summary(report: ProofReport) -> str:
     )
 
 
-def _listed(values: dict[str, int]) -> str:
+def _listed(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
