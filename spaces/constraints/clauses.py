@@ -9,6 +9,8 @@ allow, with numeric decisions as parameters.
 from __future__ import annotations
 
 import itertools
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -54,10 +56,13 @@ class Clause:
     holds: Expr
 
 
-def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
+def clauses(
+    universe: Universe, device: Device, *, deadline: float = math.inf
+) -> tuple[Clause, ...]:
     """All clauses of a universe.
 
     Raises:
+        TimeoutError: they are not known by ``deadline``, on the monotonic clock.
         ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
             name.
     """
@@ -67,13 +72,14 @@ def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
         raise ValueError(f"Decisions of the universe have no options: {', '.join(empty)}.")
     if len(set(names)) != len(names):
         raise ValueError(f"Two decisions of the universe share a name: {', '.join(names)}.")
-    return tuple(_Clauses(universe, device).all())
+    return tuple(_Clauses(universe, device, deadline).all())
 
 
 @define
 class _Clauses:
     universe: Universe
     device: Device
+    deadline: float
     _sizes: dict[str, Expr] = field(init=False)
     _readers: dict[str, frozenset[str]] = field(init=False)
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
@@ -89,6 +95,8 @@ class _Clauses:
 
     def _descend(self, functions: list[str], case: Case) -> Iterator[Clause]:
         """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""
+        if time.monotonic() > self.deadline:
+            raise TimeoutError("The rules were not asked of all structures in time.")
         if not functions:
             bounds = bounds_of(self.universe.pipeline, self._structure(case))
             yield from self._clauses(ask_nest(bounds, self.device), case)

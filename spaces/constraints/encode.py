@@ -12,10 +12,10 @@ import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import z3
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from spaces.constraints.clauses import Clause, clauses
 from spaces.constraints.devices import Device
@@ -46,9 +46,10 @@ class Encoded:
     Attributes:
         universe: what is encoded.
         clauses: the rules over it, before they became terms.
-        solver: holds that each decision takes one option, and each rule under its label.
+        solver: holds that a decision takes at most one option, and each rule under its label.
         chosen: for each decision and option the condition that it is chosen.
         labels: for each assertion the condition that it is in force.
+        menus: for each decision the condition that it must take one of its options.
     """
 
     universe: Universe
@@ -56,26 +57,38 @@ class Encoded:
     solver: Term = field(repr=False, eq=False)
     chosen: Mapping[tuple[str, Option], Term] = field(repr=False, eq=False)
     labels: Mapping[Label, Term] = field(repr=False, eq=False)
+    menus: Mapping[str, Term] = field(repr=False, eq=False)
 
 
-def encode(universe: Universe, device: Device, *, timeout_ms: int = 10_000) -> Encoded:
-    """The rules over a universe as constraints; a question takes at most ``timeout_ms``."""
+def encode(
+    universe: Universe, device: Device, *, timeout_ms: int = 10_000, seconds: float = math.inf
+) -> Encoded:
+    """The rules over a universe as constraints; a question takes at most ``timeout_ms``.
+
+    Raises:
+        TimeoutError: it takes longer than ``seconds`` to ask the rules of all structures.
+        ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
+            name.
+    """
+    deadline = time.monotonic() + seconds
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
     chosen: dict[tuple[str, Option], Term] = {}
+    menus: dict[str, Term] = {}
     for decision in universe.decisions:
         terms = [z3.Bool(f"{decision.name} = {option}") for option in decision.options]
-        solver.add(z3.PbEq([(term, 1) for term in terms], 1))
+        menus[decision.name] = z3.Bool(f"{decision.name} is chosen")
+        solver.add(z3.AtMost(*terms, 1), z3.Implies(menus[decision.name], z3.Or(*terms)))
         chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
     formulas = _Formulas(universe, chosen)
-    table = clauses(universe, device)
+    table = clauses(universe, device, deadline=deadline)
     labels: dict[Label, Term] = {}
     for clause in table:
         label = Label(clause.rule, clause.func)
         in_force = labels.setdefault(label, z3.Bool(str(label)))
         case = [chosen[decision, option] for decision, option in clause.case]
         solver.add(z3.Implies(z3.And(in_force, *case), formulas.term(clause.holds)))
-    return Encoded(universe, table, solver, chosen, labels)
+    return Encoded(universe, table, solver, chosen, labels, menus)
 
 
 MAX_TABLE = 4096
@@ -112,8 +125,12 @@ class _Formulas:
         return z3.And(*excluded)
 
     def _arithmetic(self, holds: Expr) -> Term:
-        """The formula over integers, each picked among the options of its decision."""
-        return condition(holds, {n: self._number(n) for n in variables(holds)})
+        """The formula over integers, each picked among the options of its decision; it says
+        nothing where a decision is left out.
+        """
+        names = variables(holds)
+        left_out = [z3.Not(z3.Or(*(self.chosen[n, o] for o in self.menus[n]))) for n in names]
+        return z3.Or(*left_out, condition(holds, {n: self._number(n) for n in names}))
 
     def _number(self, name: str) -> Term:
         *others, last = self.menus[name]
@@ -123,18 +140,57 @@ class _Formulas:
         return result
 
 
+End: TypeAlias = Literal["all", "limit", "unknown"]
+"""Whether what was found is all there is; or there is more than was asked for; or the solver gave
+up, or the time was up, somewhere.
+"""
+
+
+@define
+class ModelStream:
+    """The legal choices of a universe, each found when it is asked for, in the order of decisions
+    and options.
+
+    Attributes:
+        encoded: the universe.
+        chosen: the options that are given for some decisions.
+        limit: how many choices are given at most.
+        seconds: how long it may take, from when the first is asked for.
+        end: how it ended, once it has.
+    """
+
+    encoded: Encoded
+    chosen: Choice = field(factory=dict)
+    limit: int = 100_000
+    seconds: float = 60.0
+    end: End | None = field(init=False, default=None)
+
+    def __iter__(self) -> Iterator[dict[str, Option]]:
+        """The choices.
+
+        Raises:
+            KeyError: the universe has no such decision or option as is given.
+        """
+        search = _Search(self.encoded, self.chosen, time.monotonic() + self.seconds)
+        for number, choice in enumerate(search.choices(0)):
+            if number == self.limit:
+                self.end = "limit"
+                return
+            yield choice
+        self.end = "unknown" if search.gave_up else "all"
+
+
 @frozen
 class Models:
     """Legal choices found by the solver.
 
     Attributes:
         choices: what was found, in the order of decisions and options.
-        end: whether these are all; or there are more than was asked for; or the solver gave up, or
-            the time was up, somewhere.
+        end: whether these are all.
     """
 
     choices: tuple[dict[str, Option], ...]
-    end: Literal["all", "limit", "unknown"]
+    end: End
 
 
 def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> Models:
@@ -142,50 +198,46 @@ def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> 
 
     At most ``limit`` are given, and the search stops after ``seconds``.
     """
-    search = _Search(encoded, time.monotonic() + seconds)
-    encoded.solver.push()
-    try:
-        encoded.solver.add(*encoded.labels.values())
-        found: list[dict[str, Option]] = []
-        for choice in search.choices(0, {}):
-            if len(found) == limit:
-                return Models(tuple(found), "limit")
-            found.append(choice)
-    finally:
-        encoded.solver.pop()
-    return Models(tuple(found), "unknown" if search.gave_up else "all")
+    stream = ModelStream(encoded, limit=limit, seconds=seconds)
+    choices = tuple(stream)
+    return Models(choices, stream.end or "unknown")
 
 
 class _Search:
-    """Depth first over the decisions; a branch is left where the solver finds it empty."""
+    """Depth first over the decisions; a branch is left where the solver finds it empty.
 
-    def __init__(self, encoded: Encoded, deadline: float) -> None:
+    Nothing is asserted, only assumed: a search may rest while others ask the same solver.
+    """
+
+    def __init__(self, encoded: Encoded, chosen: Choice, deadline: float) -> None:
         self.encoded = encoded
         self.deadline = deadline
         self.gave_up = False
+        self.assumed = [*encoded.labels.values(), *encoded.menus.values()]
+        self.assumed += [encoded.chosen[decision, option] for decision, option in chosen.items()]
+        self.path: list[Option] = []
 
-    def choices(self, index: int, chosen: dict[str, Option]) -> Iterator[dict[str, Option]]:
-        """The models in which the first ``index`` decisions are as in ``chosen``."""
+    def choices(self, index: int) -> Iterator[dict[str, Option]]:
+        """The models in which the first ``index`` decisions are as in the path."""
         decisions = self.encoded.universe.decisions
         if index == len(decisions):
-            yield dict(chosen)
+            yield {d.name: o for d, o in zip(decisions, self.path, strict=True)}
             return
-        decision, solver = decisions[index], self.encoded.solver
+        decision = decisions[index]
         for option in decision.options:
-            solver.push()
-            try:
-                solver.add(self.encoded.chosen[decision.name, option])
-                if self._may_continue():
-                    yield from self.choices(index + 1, {**chosen, decision.name: option})
-            finally:
-                solver.pop()
+            self.assumed.append(self.encoded.chosen[decision.name, option])
+            self.path.append(option)
+            if self._may_continue():
+                yield from self.choices(index + 1)
+            self.assumed.pop()
+            self.path.pop()
 
     def _may_continue(self) -> bool:
         """Whether the branch has a model; where that is unknown it is left, and noted."""
         if time.monotonic() > self.deadline:
             self.gave_up = True
             return False
-        answer = self.encoded.solver.check()
+        answer = self.encoded.solver.check(*self.assumed)
         self.gave_up |= answer == z3.unknown
         return bool(answer == z3.sat)
 
@@ -213,6 +265,7 @@ def explain(encoded: Encoded, choice: Choice) -> Explanation:
     solver = encoded.solver
     solver.push()
     try:
+        solver.add(*encoded.menus.values())
         solver.add(*(encoded.chosen[decision, option] for decision, option in choice.items()))
         answer = solver.check(*encoded.labels.values())
         if answer != z3.unsat:
