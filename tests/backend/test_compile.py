@@ -397,3 +397,28 @@ def test_other_float_modes_are_close(mode: FloatMode) -> None:
     found = compiled.run({"input": values}, sizes={"out": [32]})["out"]
     wanted = evaluate(algorithm, {"input": values}, sizes={"out": [32]})["out"]
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("period", [5, 8, 13, 16, 23, 24])
+def test_vectors_that_begin_anew_within_a_row(period: int) -> None:
+    """Coordinates that are taken modulo the extent of the image, at every place of a vector."""
+    image, out = ImageParam(Int32, 1, "input"), Func("out")
+    out[X] = image[X % image.width()] + X
+    algorithm = pipeline(out)
+    compiled = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8).schedule)
+    values = np.arange(period, dtype=np.int32) * 100
+    for width in (period, period + 1, 3 * period):
+        if width >= 8:
+            x = np.arange(width, dtype=np.int32)
+            found = compiled.run({"input": values}, sizes={"out": (width,)})["out"]
+            np.testing.assert_array_equal(found, values[x % period] + x)
+
+
+def test_storage_of_three_dimensions() -> None:
+    image, f, out, z = ImageParam(Int32, 3, "input"), Func("f"), Func("out"), Var("z")
+    f[X, Y, z] = image[X, Y, z] * 2
+    out[X, Y, z] = f[X, Y, z] + f[X, Y, z + 1] + f[X + 1, Y, z]
+    algorithm = pipeline(out)
+    for place in (lambda d: d.compute_root(), lambda d: d.compute_at("out", "z")):
+        directives = place(schedule(algorithm).func("f"))
+        check(algorithm, directives.schedule, {"out": [(-1, 7), (2, 5), (0, 3)]})

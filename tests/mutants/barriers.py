@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _FILE = "backend/lowering/barriers.py"
 _TESTS = (
+    "tests/backend/cuda/test_barriers_of_programs.py",
     "tests/backend/cuda/test_gpu_barriers.py",
     "tests/backend/cuda/test_gpu_schedules.py",
     "tests/backend/cuda/test_gpu_random.py",

@@ -11,6 +11,7 @@ _PASSES = (
 )
 _VECTORS = (*_PASSES, "tests/backend/test_codegen.py")
 _KERNELS = (
+    "tests/backend/cuda/test_barriers_of_programs.py",
     "tests/backend/cuda/test_gpu_schedules.py",
     "tests/backend/cuda/test_gpu_random.py",
     "tests/backend/cuda/test_program.py",
@@ -192,7 +193,7 @@ KERNELS = (
         "extents[axis] if axis < len(extents) else _ONE",
         "extents[axis] if axis < len(extents) else constant(threads, Int32)",
         "Code outside thread loops is run by every thread of a block.",
-        (*_KERNELS, "tests/backend/cuda/test_gpu_barriers.py"),
+        _KERNELS,
     ),
     Mutant(
         "blocks-transposed",
