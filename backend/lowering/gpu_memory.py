@@ -50,7 +50,9 @@ class _Placer:
             case For(kind=kind) if kind in GPU_KINDS:
                 return self.inside(statement, in_thread=kind is LoopKind.GPU_THREAD)
             case Allocate():
-                _require_kind(statement, (Memory.AUTO, Memory.HEAP), "outside of all kernels")
+                # The stack of the CPU, too: a kernel inside does not use what is asked to be there.
+                host = (Memory.AUTO, Memory.HEAP, *PRIVATE)
+                _require_kind(statement, host, "outside of all kernels")
                 moved = evolve(_from_origin(statement), memory=Memory.HEAP)
                 return evolve(moved, body=self.outside(moved.body))
             case _:
