@@ -32,6 +32,12 @@ class Assumptions:
     common: tuple[Expr, ...]
     images: dict[str, tuple[Expr, ...]]
 
+    @property
+    def all(self) -> tuple[Expr, ...]:
+        """Each of them once."""
+        images = (c for conditions in self.images.values() for c in conditions)
+        return tuple(dict.fromkeys((*self.common, *images)))
+
     def about(self, buffer: str) -> tuple[Expr, ...]:
         """All that bears on an access of ``buffer``."""
         return (*self.common, *self.images.get(buffer, ()))

@@ -12,7 +12,7 @@ from pathlib import Path
 import z3
 from attrs import frozen
 
-from spaces.constraints.proofs.decide import question
+from spaces.constraints.proofs.decide import Terms, question
 from spaces.constraints.proofs.records import Outcome, Proof, ProofReport, Proven, Refuted
 
 RECHECK_MS = 10_000
@@ -46,7 +46,7 @@ class Recheck:
 def certificate(proof: Proof) -> str:
     """An obligation as SMT-LIB text; comments at its head say what it is about."""
     obligation = proof.obligation
-    solver, _ = question(obligation)
+    solver, _ = question(obligation, Terms())
     head = {
         "kind": obligation.kind,
         "statement": " ".join(obligation.statement.split()),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import z3
-from attrs import define, field
+from attrs import define, evolve, field
 
+from spaces.constraints.proofs.formulas import all_of, conjuncts
 from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import (
     Counterexample,
@@ -49,24 +50,38 @@ class Decider:
     timeout_ms: int = TIMEOUT_MS
     solver_seconds: float = 0.0
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
+    _terms: Terms = field(factory=lambda: Terms())
 
     def decide(self, obligation: Obligation) -> Outcome:
         """Whether the goal follows from the hypotheses."""
-        if self._by_intervals(obligation):
+        known = self._known(obligation.hypotheses)
+        left = [c for c in conjuncts(obligation.goal) if not known.prove(c)]
+        if not left:
             return Proven("intervals")
         start = time.perf_counter()
-        outcome = self._solve(obligation)
+        outcome = self._solve(evolve(obligation, goal=all_of(left)))
         self.solver_seconds += time.perf_counter() - start
         return outcome
 
-    def _by_intervals(self, obligation: Obligation) -> bool:
-        known = self._intervals.get(obligation.hypotheses)
-        if known is None:
-            known = self._intervals[obligation.hypotheses] = Intervals(obligation.hypotheses)
-        return known.prove(obligation.goal)
+    def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
+        """Whether conditions certainly contradict one another."""
+        start = time.perf_counter()
+        solver = z3.Solver()
+        solver.set("timeout", self.timeout_ms)
+        values = self._terms.variables(conditions)
+        solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
+        solver.add(*map(self._terms.condition, conditions))
+        contradictory = bool(solver.check() == z3.unsat)
+        self.solver_seconds += time.perf_counter() - start
+        return contradictory
+
+    def _known(self, hypotheses: tuple[Expr, ...]) -> Intervals:
+        if hypotheses not in self._intervals:
+            self._intervals[hypotheses] = Intervals(hypotheses)
+        return self._intervals[hypotheses]
 
     def _solve(self, obligation: Obligation) -> Outcome:
-        solver, values = question(obligation)
+        solver, values = question(obligation, self._terms)
         solver.set("timeout", self.timeout_ms)
         answer = solver.check()
         if answer == z3.unsat:
@@ -98,18 +113,32 @@ class Decider:
         return found
 
 
-def question(obligation: Obligation) -> tuple[Term, dict[str, Term]]:
+@define
+class Terms:
+    """Conditions as terms of the process's one z3 context, each made once."""
+
+    _variables: dict[str, Term] = field(factory=dict)
+    _conditions: dict[Expr, Term] = field(factory=dict)
+
+    def variables(self, formulas: Iterable[Expr]) -> dict[str, Term]:
+        """The terms of the variables that occur, by name."""
+        names = variables(*formulas)
+        return {n: self._variables.setdefault(n, z3.Int(n)) for n in names}
+
+    def condition(self, formula: Expr) -> Term:
+        """A boolean formula as a term."""
+        if formula not in self._conditions:
+            self._conditions[formula] = condition(formula, self.variables((formula,)))
+        return self._conditions[formula]
+
+
+def question(obligation: Obligation, terms: Terms) -> tuple[Term, dict[str, Term]]:
     """A solver that asks for a counterexample, and the terms of all variables by name."""
-    formulas = (*obligation.hypotheses, obligation.goal)
-    names = variables(*formulas, *obligation.coordinate)
-    values = {name: z3.Int(name) for name in names}
+    values = terms.variables((*obligation.hypotheses, obligation.goal, *obligation.coordinate))
     solver = z3.Solver()
-    for name, term in values.items():
-        if ".extent." in name:
-            solver.add(term >= 1)
-    for hypothesis in obligation.hypotheses:
-        solver.add(condition(hypothesis, values))
-    solver.add(z3.Not(condition(obligation.goal, values)))
+    solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
+    solver.add(*map(terms.condition, obligation.hypotheses))
+    solver.add(z3.Not(terms.condition(obligation.goal)))
     return solver, values
 
 
@@ -137,8 +166,10 @@ def _fails(obligation: Obligation, model: Mapping[str, int]) -> bool:
 
 
 def _hardest(obligation: Obligation) -> str:
-    """The first condition in which unknowns are multiplied or divided by one another."""
-    return next((str(c) for c in _nonlinear(obligation)), "")
+    """The first term in which unknowns are multiplied or divided by one another, or else what was
+    to be shown.
+    """
+    return str(next(_nonlinear(obligation), obligation.goal))
 
 
 def _nonlinear(obligation: Obligation) -> Iterator[Expr]:

@@ -70,7 +70,12 @@ def prove(
     """
     start = time.perf_counter()
     subject = _subject(proposed)
-    session = _Session(subject, Decider(timeout_ms), start + seconds)
+    decider = Decider(timeout_ms)
+    if decider.excludes_everything(subject.known.all):
+        nothing = Unknown("No sizes satisfy all that the schedule requires of them.")
+        proofs = tuple(Proof(o, nothing, 0.0) for kind in KINDS for o in kind(subject))
+        return ProofReport(proofs, time.perf_counter() - start)
+    session = _Session(subject, decider, start + seconds)
     proofs = tuple(session.proof(o) for kind in KINDS for o in kind(subject))
     return ProofReport(proofs, time.perf_counter() - start)
 
