@@ -23,6 +23,7 @@ class Limits(ABC):
     _lowers: dict[tuple[frozenset[tuple[Monomial, int]], int], int | None] = field(
         init=False, factory=dict
     )
+    _numbers: dict[Expr, tuple[int | None, int | None]] = field(init=False, factory=dict)
     _samples: tuple[Sample, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -37,6 +38,7 @@ class Limits(ABC):
         if self._ranges.get(name) != (low, high):
             self._ranges[name] = (low, high)
             self._lowers.clear()
+            self._numbers.clear()
             for sample in self._samples:
                 sample.forget()
 
@@ -208,7 +210,10 @@ class Limits(ABC):
         if isinstance(atom, Variable):
             return self._variable_range(atom.name)
         if isinstance(atom, Op):
-            return self._operator_range(atom)
+            known = self._numbers.get(atom)
+            if known is None:
+                known = self._numbers[atom] = self._operator_range(atom)
+            return known
         if isinstance(atom, Call | Cast) and not atom.type.is_float and atom.type.bits < 32:
             return (atom.type.min_value, atom.type.max_value)
         return (None, None)

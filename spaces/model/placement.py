@@ -124,6 +124,7 @@ class Bounds:
     placements: dict[str, Placement] = field(init=False, factory=dict)
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
     _divisions: dict[tuple[str, int, Box], Division] = field(init=False, factory=dict)
+    _visited: dict[tuple[str, int, Box], dict[str, Interval]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
@@ -346,7 +347,10 @@ class Bounds:
         """What the loops of a stage visit when it computes ``box``."""
         if not self.schedule.of(function.name).stages[index].splits:
             return box
-        return visits(self._division(function, index, box), box, self.simplify)
+        key = (function.name, index, tuple(box.values()))
+        if key not in self._visited:
+            self._visited[key] = visits(self._division(function, index, box), box, self.simplify)
+        return self._visited[key]
 
     def _widened(self, function: Function, box: Box) -> Box:
         """``box`` and all that its stages visit beyond it because of tails."""

@@ -80,6 +80,21 @@ def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
     Raises:
         ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
     """
+    return _read(text, pipeline).directives.schedule
+
+
+def parse_partial(text: str, pipeline: Pipeline) -> Schedule:
+    """The schedule of those Funcs that a text names; it has no entries for the others.
+
+    Raises:
+        ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
+    """
+    reader = _read(text, pipeline)
+    entries = reader.directives.schedule.funcs
+    return Schedule(tuple(entry for entry in entries if entry.name in reader.named))
+
+
+def _read(text: str, pipeline: Pipeline) -> _Reader:
     statements, mistakes = parse_statements(text)
     reader = _Reader(pipeline, directives_on(pipeline))
     for statement in statements:
@@ -87,7 +102,7 @@ def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
     found = (*mistakes, *reader.mistakes)
     if found:
         raise ScheduleSyntaxError([problem_at(text, mistake) for mistake in found])
-    return reader.directives.schedule
+    return reader
 
 
 def _single_rvars(pipeline: Pipeline) -> dict[str, str]:
@@ -136,6 +151,7 @@ class _Reader:
     mistakes: list[Mistake] = field(factory=list)
     variables: dict[str, str] = field(factory=dict)
     funcs: dict[str, str] = field(factory=dict)
+    named: set[str] = field(factory=set)
 
     def read(self, statement: Chain | Declaration) -> None:
         if isinstance(statement, Declaration):
@@ -147,6 +163,7 @@ class _Reader:
         except Mistake as mistake:
             self.mistakes.append(mistake)
             return
+        self.named.add(self.directives.selected)
         for call in statement.calls:
             try:
                 self.directives = self.applied(call)
