@@ -63,9 +63,14 @@ def ask_nest(bounds: Bounds | Asked, device: Device) -> Iterator[Asked]:
     """The checks of all rules about the loop nest, Func by Func."""
     if isinstance(bounds, Asked):
         yield bounds
-        return
+    else:
+        yield from ask_bounds(bounds, device, bounds.placements)
+
+
+def ask_bounds(bounds: Bounds, device: Device, funcs: Iterable[str]) -> Iterator[Asked]:
+    """The checks about the loop nest of some computed Funcs."""
     view = NestView.of(bounds, device)
-    for name in bounds.placements:
+    for name in funcs:
         for rule in NEST_RULES:
             for check in rule.check(view, name):
                 yield Asked(rule, check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaces.constraints.devices import Device
 from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of, judge
+from spaces.constraints.partial import ask_other_nest, ask_other_records
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.model.pipeline import Pipeline
@@ -14,20 +15,24 @@ from spaces.model.schedule import Schedule
 def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     """Whether ``schedule`` is legal for ``pipeline`` on ``device``.
 
-    All violations are found, not the first one. Rules about the loop nest are asked only where
-    those about records all hold, for without them there is no loop nest.
+    All violations are found, not the first one: where an entry is wrong, the rules are still asked
+    of the Funcs whose place does not depend on it.
 
     Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
     have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
     """
-    found = judge(ask_matching(pipeline, schedule), {}).violations
-    if found:
-        return Illegal(found)
     sizes = pipeline.sizes()
-    records = Records(pipeline, schedule, device)
-    found = judge(ask_records(records), sizes).violations
+    found = judge(ask_matching(pipeline, schedule), {}).violations
+    broken = {violation.func for violation in found}
     if found:
-        return Illegal(found)
+        records = ask_other_records(pipeline, schedule, device, broken)
+    else:
+        records = ask_records(Records(pipeline, schedule, device))
+    found += judge(records, sizes).violations
+    if found:
+        broken |= {violation.func for violation in found}
+        rest = ask_other_nest(pipeline, schedule, device, broken)
+        return Illegal(found + judge(rest, sizes).violations)
     bounds = bounds_of(pipeline, schedule)
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):

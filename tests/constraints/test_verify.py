@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spaces import device, verify
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.occupancy import occupancy
+from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
@@ -83,7 +84,17 @@ ILLEGAL = {
     "a stage twice inside": (
         "by.vectorize(y)\nbx.compute_at(by, xo)",
         "cpu",
-        {"call.compute-level"},
+        {"call.compute-level", "kind.vector-extent"},
+    ),
+    "a fault of the records, and one of the nest of a Func that it does not touch": (
+        "by.gpu_tile(x, y, xi, yi, 64, 32)\nbx.compute_at(by, xo)",
+        "sm_75",
+        {"call.compute-level", "gpu.threads-per-block"},
+    ),
+    "a fault of a consumer, and one of its producer's own records": (
+        "by.vectorize(z)\nbx.compute_root().split(x, x, xi, 0)",
+        "cpu",
+        {"order.unknown-loop", "order.factor"},
     ),
     "every fault of the records at once": (
         "by.split(x, xo, xi, 0).parallel(y)\nbx.store_root().compute_at(by, y).fold_storage(z, 2)",
@@ -138,6 +149,43 @@ def test_a_fault_of_a_consumer_is_not_told_again_of_its_producer():
     text = "by.split(x, x, xi, 8).reorder(y, xi, x).vectorize(xi).parallel(y)\nbx.compute_at(by, y)"
     found = verify(BLUR, parse_schedule(text, BLUR), CPU).violations
     assert [(v.rule, v.func) for v in found] == [("kind.inside-vectorized", "by")]
+
+
+def test_a_missing_entry_does_not_hide_what_is_wrong_with_others():
+    written = schedule(BLUR).split("x", "x", "xi", 0).func("bx").split("x", "x", "xi", 0).schedule
+    only = Schedule(tuple(f for f in written.funcs if f.name == "by"))
+    found = verify(BLUR, only, CPU).violations
+    assert [(v.rule, v.func) for v in found] == [
+        ("schedule.missing-func", "bx"),
+        ("order.factor", "by"),
+    ]
+    stranger = Schedule((*written.funcs, evolve(written.of("bx"), name="bz")))
+    found = verify(BLUR, stranger, CPU).violations
+    assert [(v.rule, v.func) for v in found] == [
+        ("schedule.unknown-func", "bz"),
+        ("order.factor", "bx"),
+        ("order.factor", "by"),
+    ]
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from([CPU, SM75]))
+def test_what_is_wrong_beside_a_fault_stays_wrong_once_that_is_mended(data, pipeline, on):
+    """A Func is mended by its default entry, and so is all that it reads."""
+    written = data.draw(directive_sequences(pipeline, 8)).schedule
+    found = verify(pipeline, written, on).violations
+    about_nest = {r.id for r in NEST_RULES}
+    beside = {(v.rule, v.func) for v in found if v.rule in about_nest}
+    broken = {v.func for v in found if v.rule not in about_nest}
+    mended = set(broken)
+    for function in reversed(pipeline.functions):
+        if mended & set(pipeline.consumers(function.name)):
+            mended.add(function.name)
+    default = Schedule.default(pipeline)
+    other = Schedule(tuple(default.of(f.name) if f.name in mended else f for f in written.funcs))
+    left = verify(pipeline, other, on).violations
+    assert beside <= {(v.rule, v.func) for v in left}
+    assert not broken or not {f for _, f in beside} & mended
 
 
 def only_violation(verdict):
