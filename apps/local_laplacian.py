@@ -1,0 +1,132 @@
+"""Local Laplacian filter: tone and detail by pyramids, 99 stages at the size that [RK13], [S19]
+and [A21] schedule.
+
+Method: Paris, Hasinoff and Kautz, "Local Laplacian Filters", 2011, in the fast form of Aubry et
+al., 2014, which remaps the image at a few intensities and interpolates between them.
+"""
+
+from __future__ import annotations
+
+import spaces
+from spaces import (
+    Float32,
+    Func,
+    ImageParam,
+    Int32,
+    Param,
+    Pipeline,
+    UInt16,
+    Var,
+    boundary,
+    cast,
+    clamp,
+    exp,
+)
+
+WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
+
+LEVELS = 8
+"""Levels of each pyramid."""
+
+INTENSITIES = 8
+"""At how many gray values the image is remapped."""
+
+LUMA = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the gray value (ITU-R BT.601)."""
+
+_STEPS = 256
+"""Entries of the table of remapped details between two of these gray values."""
+
+_DARKEST = 0.01
+"""Added to gray values that colors are divided by."""
+
+
+def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
+    """Details of an RGB image enlarged by ``alpha`` and its large contrasts scaled by ``beta``,
+    without halos at edges.
+    """
+    x, y, c, k = Var("x"), Var("y"), Var("c"), Var("k")
+    image = ImageParam(UInt16, 3, "input")
+    alpha = Param(Float32, "alpha", 1.0 / (intensities - 1))
+    beta = Param(Float32, "beta", 1.0)
+    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
+    bounded = boundary.repeat_edge(image, [*edges, None])
+
+    detail = Func("detail")
+    t = cast(Float32, x) / float(_STEPS)
+    detail[x] = alpha * t * exp(-t * t / 2.0)
+
+    color = Func("color")
+    color[x, y, c] = cast(Float32, bounded[x, y, c]) / 65535.0
+    gray = Func("gray")
+    red, green, blue = LUMA
+    gray[x, y] = red * color[x, y, 0] + green * color[x, y, 1] + blue * color[x, y, 2]
+
+    remapped: list[Func] = [Func("remapped_0")]
+    nearest = clamp(
+        cast(Int32, gray[x, y] * float((intensities - 1) * _STEPS)), 0, (intensities - 1) * _STEPS
+    )
+    center = cast(Float32, k) * (1.0 / (intensities - 1))
+    remapped[0][x, y, k] = beta * (gray[x, y] - center) + center + detail[nearest - _STEPS * k]
+    pictured = [gray]
+    for j in range(1, levels):
+        remapped.append(_halved(remapped[-1], f"remapped_{j}", x, y, k))
+        pictured.append(_halved(pictured[-1], f"gray_{j}", x, y))
+
+    details: list[Func] = []
+    for j in range(levels):
+        band = Func(f"band_{j}")
+        coarser = _doubled(remapped[j + 1], f"band_{j}", x, y, k) if j + 1 < levels else None
+        band[x, y, k] = (
+            remapped[j][x, y, k] if coarser is None else remapped[j][x, y, k] - coarser[x, y, k]
+        )
+        details.append(band)
+
+    chosen: list[Func] = []
+    for j in range(levels):
+        at = pictured[j][x, y] * float(intensities - 1)
+        lower = clamp(cast(Int32, at), 0, intensities - 2)
+        part = at - cast(Float32, lower)
+        mixed = Func(f"mixed_{j}")
+        mixed[x, y] = (1.0 - part) * details[j][x, y, lower] + part * details[j][x, y, lower + 1]
+        chosen.append(mixed)
+
+    rebuilt = chosen[-1]
+    for j in reversed(range(levels - 1)):
+        finer = Func(f"rebuilt_{j}")
+        finer[x, y] = _doubled(rebuilt, f"rebuilt_{j}", x, y)[x, y] + chosen[j][x, y]
+        rebuilt = finer
+
+    colored = Func("colored")
+    colored[x, y, c] = rebuilt[x, y] * (color[x, y, c] + _DARKEST) / (gray[x, y] + _DARKEST)
+    output = Func("output")
+    output[x, y, c] = cast(UInt16, clamp(colored[x, y, c], 0.0, 1.0) * 65535.0)
+
+    size = [WIDTH, HEIGHT, CHANNELS]
+    return spaces.pipeline(output, name="local_laplacian", estimates={image: size, output: size})
+
+
+def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+    """``of`` at half the resolution, by weights 1 3 3 1 along each axis."""
+    across, result = Func(f"{name}_x"), Func(name)
+    across[x, y, *more] = (
+        of[2 * x - 1, y, *more]
+        + 3.0 * (of[2 * x, y, *more] + of[2 * x + 1, y, *more])
+        + of[2 * x + 2, y, *more]
+    ) / 8.0
+    result[x, y, *more] = (
+        across[x, 2 * y - 1, *more]
+        + 3.0 * (across[x, 2 * y, *more] + across[x, 2 * y + 1, *more])
+        + across[x, 2 * y + 2, *more]
+    ) / 8.0
+    return result
+
+
+def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+    """``of`` at twice the resolution: a quarter of the farther, three quarters of the nearer."""
+    across, result = Func(f"{name}_up_x"), Func(f"{name}_up")
+    across[x, y, *more] = 0.25 * of[x / 2 - 1 + 2 * (x % 2), y, *more] + 0.75 * of[x / 2, y, *more]
+    result[x, y, *more] = (
+        0.25 * across[x, y / 2 - 1 + 2 * (y % 2), *more] + 0.75 * across[x, y / 2, *more]
+    )
+    return result
