@@ -75,6 +75,10 @@ def strided(f):
     f[R.x * 2 + 1, Y] += pixel()
 
 
+def placed_by_itself(f):
+    f[X, min(max(f[X, R.y], 0), 9)] += pixel()
+
+
 def diagonal(f):
     f[R.x + R.y, Y] = f[R.x + R.y, Y] * 2 + pixel()
 
@@ -95,6 +99,7 @@ def diagonal(f):
         (squares, {"r.x", "r.y"}, ("r.y", "r.x")),
         (doubled, {"r.x", "r.y"}, ("r.y", "r.x")),
         (strided, {"r.y"}, ()),
+        (placed_by_itself, {"r.x", "r.y"}, ("r.y", "r.x")),
         (diagonal, {"r.x", "r.y"}, ("r.y", "r.x")),
     ],
     ids=lambda case: getattr(case, "__name__", None),

@@ -22,8 +22,8 @@ ENCODING = (
     Mutant(
         "at-most-one-option",
         "spaces/constraints/encode.py",
-        "z3.PbEq(",
-        "z3.PbLe(",
+        "z3.Implies(menus[decision.name], z3.Or(*terms))",
+        "z3.BoolVal(True)",
         "A decision may take no option, and then no rule applies to it.",
         _ENCODING,
     ),

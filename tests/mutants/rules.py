@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_EXAMPLES = ("tests/constraints/test_rules.py", "tests/constraints/test_verify.py")
+_EXAMPLES = (
+    "tests/constraints/test_rules.py",
+    "tests/constraints/test_verify.py",
+    "tests/constraints/test_boundaries.py",
+)
 _BOUNDARY = (*_EXAMPLES, "tests/constraints/test_readings.py", "tests/constraints/test_lattice.py")
 _RACES = (
     "tests/constraints/test_hazards.py",
@@ -233,8 +237,8 @@ PLACES = (
     Mutant(
         "elements-are-bytes",
         f"{_FOLDER}/storage.py",
-        "taken = allocation.elements * allocation.type.bytes",
-        "taken = allocation.elements",
+        "allocation_bytes(allocation) <= MAX_STACK_BYTES,",
+        "allocation.elements <= MAX_STACK_BYTES,",
         "What is stored on the stack is counted in elements.",
         _BOUNDARY,
     ),
@@ -257,8 +261,8 @@ PLACES = (
     Mutant(
         "only-the-innermost-vector",
         f"{_FOLDER}/loop_kinds.py",
-        "lanes = loop.extent if lanes is None else lanes * loop.extent",
-        "lanes = loop.extent",
+        "reduce(operator.mul, (loop.extent for loop in loops))",
+        "loops[-1].extent",
         "Vectorized loops inside one another are judged one by one.",
         _BOUNDARY,
     ),
@@ -276,8 +280,8 @@ BOUNDS = (
     Mutant(
         "overrun-inverted",
         f"{_FOLDER}/bounds.py",
-        "view.nest.simplify.at_most(larger, smaller)",
-        "view.nest.simplify.at_most(smaller, larger)",
+        "view.nest.simplify.at_most(interval.max, last)",
+        "view.nest.simplify.at_most(last, interval.max)",
         "What certainly reaches beyond a buffer is taken to lie inside.",
         _BOUNDARY,
     ),
