@@ -7,14 +7,18 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
-from backend.arguments import ArgumentError
-from backend.compile import CompiledPipeline, SizeError, compile_cpu
-from spaces.constraints.devices import Device, device
+from backend.compile import SizeError, compile_cpu
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.emulator import Emulator
+from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate as number
@@ -22,6 +26,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule
 from tests.gate.claims import CLAIMS, Claim
+from tests.gate.gpu_machine import GpuMachine
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.mutations import mutated
 from tests.gate.oracle import Oracle, evidence
@@ -39,6 +44,13 @@ SHARED = 25
 
 _GPU_SHARE = 0.2
 _DEVICES = ("sm_70", "sm_80", "sm_90", "sm_120")
+
+
+EMULATED_EVERY = 200
+"""Of the cases whose number this divides, CUDA text is built and emulated too (a second each)."""
+
+Outputs = Mapping[str, NDArray[Any]]
+T = TypeVar("T")
 
 
 class Mismatch(Exception):
@@ -138,8 +150,7 @@ class Gate:
         if isinstance(verdict, CheckedSchedule):
             outcome = evolve(outcome, legal=True)
             try:
-                self.timed("shadow", self._shadow, oracle, verdict)
-                runs = self._compiled(oracle, verdict, target)
+                runs = self._checked(case, oracle, verdict)
             except Exception as error:
                 return evolve(outcome, mismatch=f"{type(error).__name__}: {error}")
             return evolve(outcome, runs=runs)
@@ -155,48 +166,26 @@ class Gate:
             return evolve(outcome, shown=shown)
         return outcome
 
-    def _shadow(self, oracle: Oracle, verdict: CheckedSchedule) -> None:
-        shadow = Shadow(verdict.nest)
-        for size in (EXACT, ODD):
-            if _requirements_hold(oracle, verdict, size):
-                try:
-                    oracle.run_shadow(shadow, size)
-                except Trouble as trouble:
-                    raise Mismatch(f"legal, but at size {size}: {trouble}") from trouble
-                except TooLong:
-                    pass
-                return
+    def _checked(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
+        """What was run of a legal schedule, and how often.
 
-    def _compiled(self, oracle: Oracle, verdict: CheckedSchedule, target: Device) -> Counter[str]:
-        """The number of runs of compiled code that gave the reference's values, and of those that
-        were refused for their sizes.
+        Raises:
+            Mismatch: something is not as the reference says.
         """
-        if target.name != "cpu":
-            return Counter()
-        compiled = self.timed("compile", compile_cpu, oracle.subject.pipeline, verdict)
-        return self.timed("run", self._run, oracle, verdict, compiled)
-
-    def _run(
-        self, oracle: Oracle, verdict: CheckedSchedule, compiled: CompiledPipeline
-    ) -> Counter[str]:
-        runs: Counter[str] = Counter()
-        subject = oracle.subject
-        for size in (EXACT, ODD, LARGE):
-            holds = _requirements_hold(oracle, verdict, size)
-            try:
-                outputs = compiled.run(subject.images, sizes=subject.sizes(size))
-            except (SizeError, ArgumentError) as error:
-                if holds:
-                    raise Mismatch(f"size {size} is refused, but legal: {error}") from error
-                runs["refused"] += 1
-                continue
-            for name, wanted in oracle.expected(size).items():
-                if not np.array_equal(outputs[name], wanted):
-                    raise Mismatch(_difference(name, size, outputs[name], wanted))
-            runs["compiled"] += 1
+        self.timed("shadow", _run_shadow, oracle, verdict)
+        if case.target == "cpu":
+            compiled = self.timed("compile", compile_cpu, oracle.subject.pipeline, verdict)
+            runs = self.timed("run", _run, oracle, verdict, compiled.run)
+            return Counter(compiled=runs["ran"], refused=runs["refused"])
+        made = self.timed("print", compile_gpu, oracle.subject.pipeline, verdict, case.target)
+        runs = self.timed("interpret", _interpret, oracle, verdict, made)
+        if case.number % EMULATED_EVERY == 0:
+            emulator = partial(made.run, executor=Emulator("shuffled", seed=case.number))
+            emulated = self.timed("emulate", _run, oracle, verdict, emulator)
+            runs["emulated"] = emulated["ran"]
         return runs
 
-    def timed(self, what: str, function, *args):  # type: ignore[no-untyped-def]
+    def timed(self, what: str, function: Callable[..., T], *args: Any) -> T:
         """Call ``function``, adding its processor time to ``what``."""
         began = time.process_time()
         try:
@@ -206,12 +195,65 @@ class Gate:
             self.seconds[what] = self.seconds.get(what, 0.0) + spent
 
 
+def _run_shadow(oracle: Oracle, verdict: CheckedSchedule) -> None:
+    """The loop nest at the first size that is accepted."""
+    size = _accepted(oracle, verdict)
+    if size is None:
+        return
+    try:
+        oracle.run_shadow(Shadow(verdict.nest), size)
+    except Trouble as trouble:
+        raise Mismatch(f"legal, but at size {size}: {trouble}") from trouble
+    except TooLong:
+        return
+
+
+def _interpret(oracle: Oracle, verdict: CheckedSchedule, made: GpuPipeline) -> Counter[str]:
+    """The kernels at the first size that is accepted."""
+    size = _accepted(oracle, verdict)
+    if size is None:
+        return Counter(refused=1)
+    try:
+        oracle.run_gpu(GpuMachine(made.program), size)
+    except Trouble as trouble:
+        raise Mismatch(f"legal, but its kernels at size {size}: {trouble}") from trouble
+    except TooLong:
+        return Counter()
+    return Counter(interpreted=1)
+
+
+def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) -> Counter[str]:
+    """Compiled code at all sizes: it computes the reference, or refuses a size that the verdict's
+    requirements do not allow.
+    """
+    runs: Counter[str] = Counter()
+    subject = oracle.subject
+    for size in (EXACT, ODD, LARGE):
+        try:
+            outputs = run(subject.images, sizes=subject.sizes(size))
+        except SizeError as error:
+            if _requirements_hold(oracle, verdict, size):
+                raise Mismatch(f"size {size} is refused, but legal: {error}") from error
+            runs["refused"] += 1
+            continue
+        for name, wanted in oracle.expected(size).items():
+            if not np.array_equal(outputs[name], wanted):
+                raise Mismatch(_difference(name, size, outputs[name], wanted))
+        runs["ran"] += 1
+    return runs
+
+
+def _accepted(oracle: Oracle, verdict: CheckedSchedule) -> int | None:
+    """The first small size that meets the verdict's requirements."""
+    return next((s for s in (EXACT, ODD) if _requirements_hold(oracle, verdict, s)), None)
+
+
 def _requirements_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
     values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
     return all(number(r.condition, values) for r in verdict.requirements)
 
 
-def _difference(name, size, found, wanted) -> str:  # type: ignore[no-untyped-def]
+def _difference(name: str, size: int, found: NDArray[Any], wanted: NDArray[Any]) -> str:
     places = np.argwhere(found != wanted)
     first = tuple(int(i) for i in places[0])
     return (

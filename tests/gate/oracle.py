@@ -17,6 +17,7 @@ from spaces.model.algebra import evaluate as number
 from spaces.model.expr import Const
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.schedule import LoopKind, Schedule
+from tests.gate.gpu_machine import GpuMachine
 from tests.gate.pipelines import EXACT, ODD, Subject
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
 
@@ -71,6 +72,31 @@ class Oracle:
             outputs = shadow.run(self.values(size), self.pictures, memory)
             for name, wanted in self.expected(size).items():
                 self._compare(outputs[name], wanted, memory)
+            if not memory.found:
+                return
+
+    def run_gpu(self, machine: GpuMachine, size: int) -> None:
+        """Run the program of a GPU at a size.
+
+        Raises:
+            Trouble: something is wrong with it, or its outputs are not those of the reference.
+            TooLong: it takes too many steps.
+        """
+        values, expected = self.values(size), self.expected(size)
+        for buffer, ranges in self.subject.sizes(size).items():
+            stride = 1
+            for d, (_, extent) in enumerate(ranges):
+                values[f"{buffer}.stride.{d}"] = stride
+                stride *= extent
+        images = {name: picture.values for name, picture in self.pictures.items()}
+        elements = {name: wanted.size for name, wanted in expected.items()}
+        for negative in (False, True):
+            memory = Memory(negative)
+            found = machine.run(values, images, elements, memory)
+            for name, wanted in expected.items():
+                if found[name] != wanted.reshape(-1).tolist():
+                    kind, why = next(iter(memory.found.items()), ("wrong value", ""))
+                    raise Trouble(kind, f"{name} is not as it should be. {why}")
             if not memory.found:
                 return
 

@@ -1,0 +1,297 @@
+"""A GPU program run thread by thread, over memory that knows who wrote what.
+
+Threads of a block run to their next barrier one after the other; blocks run one after the other.
+What two threads do between the same barriers, and what two blocks do at all, nothing orders: where
+they touch the same element, and not only to write the same value, it holds garbage. A barrier that
+some threads of a block do not reach is wrong at once, as is an access outside a buffer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define
+
+from backend.gpu_program import (
+    BLOCK,
+    THREAD,
+    DeviceFunction,
+    GlobalArray,
+    GpuProgram,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+    SharedArray,
+)
+from backend.gpu_program import Sequence as HostSequence
+from backend.lowering.statements import walk_statements
+from backend.program import Allocate, Barrier, Block, For, If, Load, Statement, Store
+from spaces.model.expr import Expr, Variable
+from spaces.model.types import Type
+from tests.gate.python_code import DIVIDE, MODULO, Names, source
+from tests.gate.shadow import MOST_STEPS, Memory, TooLong, Trouble
+
+Key = tuple[int, tuple[int, ...], int, tuple[int, ...]]
+"""Launch, block, number of barriers passed, thread."""
+
+
+@define
+class Worker:
+    """A thread of a kernel, or the host; ``key`` says when and where it runs."""
+
+    key: Key = (-1, (), 0, ())
+
+
+HOST = Worker()
+
+
+def are_concurrent(a: Key, b: Key) -> bool:
+    """Whether nothing orders two workers."""
+    if a == b or a[0] != b[0]:
+        return False
+    return a[1] != b[1] or (a[2] == b[2] and a[3] != b[3])
+
+
+class Buffer:
+    """Flat memory; each element has a value, and who wrote and read it since."""
+
+    def __init__(self, name: str, type: Type, elements: int, memory: Memory) -> None:
+        self.name, self.type, self.memory = name, type, memory
+        self.elements: list[tuple[Any, list[Key], list[Key]] | None] = [None] * max(0, elements)
+
+    @staticmethod
+    def of(name: str, type: Type, values: Sequence[Any], memory: Memory) -> Buffer:
+        """A buffer that the host has filled."""
+        made = Buffer(name, type, 0, memory)
+        made.elements = [(value, [HOST.key], []) for value in values]
+        return made
+
+    def _known(self, index: int) -> tuple[Any, list[Key], list[Key]] | None:
+        if not 0 <= index < len(self.elements):
+            raise Trouble("outside", f"{self.name}[{index}] of {len(self.elements)} elements")
+        return self.elements[index]
+
+    def store(self, index: int, value: Any, worker: Worker) -> None:
+        """Store an element."""
+        known, key = self._known(index), worker.key
+        if known is not None:
+            old, writers, readers = known
+            if old == value:
+                if key not in writers:
+                    writers.append(key)
+                return
+            if any(are_concurrent(other, key) for other in readers):
+                raise Trouble("race", f"{self.name}[{index}] is read and set without a barrier")
+            if any(are_concurrent(other, key) for other in writers):
+                message = f"{self.name}[{index}] is set by two threads"
+                value = self.memory.garbage(self.type, "race", message)
+        self.elements[index] = (value, [key], [])
+
+    def load(self, index: int, worker: Worker) -> Any:
+        """An element."""
+        known, key = self._known(index), worker.key
+        if known is None:
+            message = f"{self.name}[{index}] is read before it is computed"
+            return self.memory.garbage(self.type, "never computed", message)
+        value, writers, readers = known
+        if writers[-1] != key and all(are_concurrent(other, key) for other in writers):
+            message = f"{self.name}[{index}] is read without a barrier after it is set"
+            return self.memory.garbage(self.type, "race", message)
+        if not readers or readers[-1] != key:
+            readers.append(key)
+        return value
+
+
+class Machine:
+    """What the generated host calls."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.launches = itertools.count()
+        self.left = MOST_STEPS
+
+    def spend(self, steps: int) -> int:
+        """Take ``steps`` from what is left."""
+        self.left -= max(1, steps)
+        if self.left < 0:
+            raise TooLong
+        return steps
+
+    def buffer(self, name: str, type: Type, elements: int) -> Buffer:
+        """New memory."""
+        return Buffer(name, type, elements, self.memory)
+
+    def launch(
+        self,
+        kernel: Callable[..., Iterator[None]],
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        shared: tuple[SharedArray, ...],
+        buffers: Mapping[str, Buffer],
+    ) -> None:
+        """Run a kernel."""
+        number = next(self.launches)
+        for place in itertools.product(*(range(n) for n in grid)):
+            local = dict(buffers)
+            for array in shared:
+                local[array.buffer] = self.buffer(array.buffer, array.type, array.elements)
+            workers = [
+                Worker((number, place, 0, thread))
+                for thread in itertools.product(*(range(n) for n in block))
+            ]
+            self.spend(len(workers))
+            self._block([(w, kernel(dict(local), w, *w.key[3], *place)) for w in workers])
+
+    def _block(self, threads: list[tuple[Worker, Iterator[None]]]) -> None:
+        """Run the threads of a block from barrier to barrier, the last one first."""
+        waiting = threads
+        while waiting:
+            reached = []
+            for worker, thread in reversed(waiting):
+                for _ in thread:
+                    reached.append((worker, thread))
+                    break
+            if reached and len(reached) < len(threads):
+                raise Trouble("barrier", f"{len(reached)} of {len(threads)} threads reach it")
+            waiting = reached[::-1]
+            for worker, _ in waiting:
+                launch, place, passed, thread_place = worker.key
+                worker.key = (launch, place, passed + 1, thread_place)
+
+
+class GpuMachine:
+    """A GPU program as a Python function."""
+
+    def __init__(self, program: GpuProgram) -> None:
+        self.program = program
+        self.names = Names()
+        self._lines: list[str] = []
+        self._bound: set[str] = {v.name for v in (*THREAD, *BLOCK)}
+        self._constants: dict[str, Any] = {"DIVIDE": DIVIDE, "MODULO": MODULO}
+        self._host(program.body, "    ")
+        head = ["def run(E, M, B, HOST):", "    W = HOST"]
+        head += [
+            f"    {python} = E[{name!r}]"
+            for name, python in self.names.items()
+            if name not in self._bound
+        ]
+        text = "\n".join((*head, *self._lines, "    return B"))
+        exec(compile(text, "<gpu program>", "exec"), self._constants)
+        self._run: Callable[..., None] = self._constants["run"]
+
+    def run(
+        self,
+        values: Mapping[str, int | float],
+        images: Mapping[str, Sequence[Any]],
+        elements: Mapping[str, int],
+        memory: Memory,
+    ) -> dict[str, list[Any]]:
+        """The elements of the outputs after a run; None where nothing was stored.
+
+        Args:
+            values: size variables, strides included, and scalar parameters.
+            images: the elements of each image.
+            elements: how many elements each output has.
+            memory: what to note reads of garbage in.
+
+        Raises:
+            Trouble: something is wrong with the program.
+            TooLong: it takes too many steps.
+        """
+        buffers = {
+            b.name: Buffer(b.name, b.type, elements[b.name], memory)
+            if b.is_output
+            else Buffer.of(b.name, b.type, images[b.name], memory)
+            for b in self.program.buffers
+        }
+        self._run(values, Machine(memory), buffers, HOST)
+        return {
+            name: [None if e is None else e[0] for e in buffers[name].elements] for name in elements
+        }
+
+    def _constant(self, value: Any) -> str:
+        name = f"K{len(self._constants)}"
+        self._constants[name] = value
+        return name
+
+    def _host(self, node: HostNode, pad: str) -> None:
+        match node:
+            case HostSequence(body=body):
+                for part in body:
+                    self._host(part, pad)
+            case HostLoop():
+                self._for(node.var, node.min, node.extent, pad)
+                self._host(node.body, pad + "    ")
+            case HostIf():
+                self._lines.append(f"{pad}if {self._value(node.condition, pad)}:")
+                self._host(node.body, pad + "    ")
+            case GlobalArray():
+                self._allocate(node.buffer, node.type, node.elements, pad)
+                self._host(node.body, pad)
+            case HostPart():
+                self._statement(node.body, pad)
+                self._lines.append(f"{pad}pass")
+            case Launch(kernel=kernel):
+                self._launch(kernel, pad)
+
+    def _launch(self, kernel: DeviceFunction, pad: str) -> None:
+        grid = ", ".join(self._value(e, pad) for e in kernel.grid)
+        axes = ", ".join(self.names(v.name) for v in (*THREAD, *BLOCK))
+        name = f"kernel{len(self._lines)}"
+        self._lines.append(f"{pad}def {name}(B, W, {axes}):")
+        self._statement(kernel.body, pad + "    ")
+        if not any(isinstance(s, Barrier) for s in walk_statements(kernel.body)):
+            self._lines += [f"{pad}    if False:", f"{pad}        yield"]
+        shared = self._constant(kernel.shared)
+        self._lines.append(f"{pad}M.launch({name}, ({grid},), {kernel.block}, {shared}, B)")
+
+    def _statement(self, node: Statement, pad: str) -> None:
+        match node:
+            case Block(body=body):
+                for part in body:
+                    self._statement(part, pad)
+            case For():
+                self._for(node.var, node.min, node.extent, pad)
+                self._statement(node.body, pad + "    ")
+            case Allocate():
+                self._allocate(node.buffer, node.type, node.elements, pad)
+                self._statement(node.body, pad)
+            case If():
+                self._lines.append(f"{pad}if {self._value(node.condition, pad)}:")
+                self._statement(node.body, pad + "    ")
+                if node.otherwise is not None:
+                    self._lines.append(f"{pad}else:")
+                    self._statement(node.otherwise, pad + "    ")
+            case Store():
+                index, value = self._value(node.index, pad), self._value(node.value, pad)
+                self._lines.append(f"{pad}B[{node.buffer!r}].store({index}, {value}, W)")
+            case Barrier():
+                self._lines.append(f"{pad}yield")
+            case _:
+                raise TypeError(f"{type(node).__name__} is no statement of a GPU program")
+
+    def _for(self, var: Variable, low: Expr, extent: Expr, pad: str) -> None:
+        start, count = self._value(low, pad), self._value(extent, pad)
+        self._bound.add(var.name)
+        name = self.names(var.name)
+        first = f"first{len(self._lines)}"
+        self._lines.append(f"{pad}{first} = {start}")
+        self._lines.append(f"{pad}for {name} in range({first}, {first} + M.spend({count})):")
+
+    def _allocate(self, buffer: str, type: Type, elements: Expr, pad: str) -> None:
+        count = self._value(elements, pad)
+        made = f"M.buffer({buffer!r}, {self._constant(type)}, {count})"
+        self._lines.append(f"{pad}B[{buffer!r}] = {made}")
+
+    def _value(self, expr: Expr, pad: str) -> str:
+        return source(expr, self.names, self._load, self._lines, pad)
+
+    @staticmethod
+    def _load(node: Expr, parts: list[str]) -> str:
+        if not isinstance(node, Load):
+            raise TypeError(f"{node!r} is no expression of a GPU program")
+        return f"B[{node.buffer!r}].load({parts[0]}, W)"
