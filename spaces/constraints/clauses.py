@@ -130,8 +130,9 @@ class _Clauses:
         """The structure of a case, the decisions it leaves open taking their first options."""
         first = {d.name: d.options[0] for d in self.universe.structural}
         schedule = self.universe.structure({**first, **dict(case)})
+        numeric = {d.name for d in self.universe.numeric}
         for item in ask_matching(self.universe.pipeline, schedule):
-            if item.rule is not open_parameter:
+            if item.rule is not open_parameter or item.check.loop not in numeric:
                 raise ValueError(f"A structure of the universe is no schedule: {item.rule.id}.")
         return schedule
 
