@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from apps import (
     commands_compile,
+    commands_complete,
     commands_prove,
     commands_rules,
     commands_run,
@@ -19,6 +20,7 @@ COMMANDS = (
     commands_verify,
     commands_prove,
     commands_space,
+    commands_complete,
     commands_compile,
     commands_run,
 )

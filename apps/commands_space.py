@@ -22,8 +22,9 @@ from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
+from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.events import Done, Event, Expanded, Found, Improved
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
 from spaces.enumerate.strategies import UnknownStrategyError
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.pipeline import Pipeline
@@ -60,15 +61,18 @@ def enumerate_schedules(
     app: AppName, device: DeviceName = "cpu", limit: Limit = 10, as_json: AsJson = False
 ) -> None:
     """Print legal schedules, always in the same order."""
-    space = _space(find(app), device)
+    space = space_of(find(app), device)
     chosen = itertools.islice(space, limit or None)
     if as_json:
         texts = [_text(schedule, space.pipeline) for schedule in chosen]
         line(json.dumps({"app": app, "device": device, "schedules": texts}, indent=2))
         return
+    number = 0
     for number, schedule in enumerate(chosen, start=1):
         line(f"# {number}")
         line(_text(schedule, space.pipeline))
+    if not number:
+        raise Stop(str(explain_empty(space)))
     if limit:
         complain(f"At most {limit} of up to {_about(space.candidates)} are shown; see --limit.")
 
@@ -76,13 +80,16 @@ def enumerate_schedules(
 @command("count")
 def count(app: AppName, device: DeviceName = "cpu") -> None:
     """Count the legal schedules; where they are too many, estimate how many are legal."""
-    space = _space(find(app), device)
+    space = space_of(find(app), device)
     line(f"{_about(space.candidates)} candidates")
     if space.candidates <= EXACT_UP_TO:
-        line(f"{space.count():,} legal schedules")
+        legal = space.count()
+        line(f"{legal:,} legal schedules")
+        if not legal:
+            line(str(explain_empty(space)))
     else:
-        legal, error = space.estimate(SAMPLES)
-        range_ = f"about {_about(legal)} legal schedules, give or take {_about(error)}"
+        about, error = space.estimate(SAMPLES)
+        range_ = f"about {_about(about)} legal schedules, give or take {_about(error)}"
         line(f"{range_} (of {SAMPLES} drawn)")
 
 
@@ -98,7 +105,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = _space(find(app), device)
+    space = space_of(find(app), device)
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
     limits = Limits(top=top, seconds=seconds, seed=seed)
@@ -110,8 +117,10 @@ def search(
         done = follow(search_space(space, chosen, strategy, limits))
     except UnknownStrategyError as error:
         raise WrongUsage(str(error)) from None
-    except (BatchError, EmptySpaceError) as error:
+    except BatchError as error:
         raise Stop(str(error)) from None
+    except EmptySpaceError as error:
+        raise Stop(f"{error}\n{explain_empty(space)}") from None
     if as_json:
         found = [{"cost": f.cost, "schedule": _text(f.schedule, space.pipeline)} for f in done.best]
         report = {
@@ -173,14 +182,20 @@ def show_ranking(done: Done, pipeline: Pipeline) -> None:
     table(("rank", "cost", "schedule"), rows)
 
 
-def _space(app: App, device: str) -> ScheduleSpace:
+def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> ScheduleSpace:
+    """The space of an app's schedules, some Funcs scheduled already.
+
+    Raises:
+        WrongUsage: the pipeline has no estimates, or there is no such device.
+        ValueError: what is fixed does not fit the pipeline.
+    """
     pipeline = app.pipeline()
     if any(pipeline.estimate(name) is None for name in pipeline.outputs):
         raise WrongUsage(
             f"Pipeline {pipeline.name} has no estimates of its outputs, which a space needs: "
             "give pipeline(..., estimates={output: [width, height]})."
         )
-    return ScheduleSpace(pipeline, find_device(device))
+    return ScheduleSpace(pipeline, find_device(device), fixed=fixed)
 
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -14,7 +14,7 @@ from spaces.constraints.devices import Device, device
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.syntax import ScheduleSyntaxError
-from spaces.model.text import parse_schedule
+from spaces.model.text import parse_partial, parse_schedule
 
 AppName = Annotated[
     str, typer.Argument(metavar="APP", help="The name of an app, or file.py:function.")
@@ -43,17 +43,36 @@ def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """
     if name == DEFAULT:
         return Schedule.default(pipeline)
+    path = _schedule_file(app, name)
+    try:
+        return parse_schedule(read_text(path, "schedule"), pipeline)
+    except ScheduleSyntaxError as error:
+        raise WrongUsage(f"{path}: {error}") from None
+
+
+def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
+    """The schedule of the Funcs that the text called ``name`` names; the others are open.
+
+    Raises:
+        WrongUsage: there is no such text, or it has mistakes.
+    """
+    if name == DEFAULT:
+        return Schedule(())
+    path = _schedule_file(app, name)
+    try:
+        return parse_partial(read_text(path, "schedule"), pipeline)
+    except ScheduleSyntaxError as error:
+        raise WrongUsage(f"{path}: {error}") from None
+
+
+def _schedule_file(app: App, name: str) -> Path:
     own = app.schedules
     if name not in own and "/" not in name and not Path(name).exists():
         raise WrongUsage(
             f"There is no file {name}, and {app.name} has no schedule of that name; "
             f"it has {', '.join(dict.fromkeys([DEFAULT, *own]))}."
         )
-    path = own.get(name, Path(name))
-    try:
-        return parse_schedule(read_text(path, "schedule"), pipeline)
-    except ScheduleSyntaxError as error:
-        raise WrongUsage(f"{path}: {error}") from None
+    return own.get(name, Path(name))
 
 
 def find_device(name: str) -> Device:

@@ -4,6 +4,9 @@ Some names are those of Python's builtins (``min``, ``sum``, ``abs`` ...), as th
 import what you need by name, or the package, never everything.
 """
 
+import importlib
+from typing import Any
+
 from spaces.constraints.devices import Device, device, device_names
 from spaces.constraints.findings import Advice, Violation
 from spaces.constraints.lattice import legal_mask
@@ -26,6 +29,7 @@ from spaces.cost.registry import UnknownModelError, cost_model, cost_model_names
 from spaces.cost.registry import register as register_cost_model
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
+from spaces.enumerate.complete import Completions, complete, open_funcs
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options, default_options
@@ -68,7 +72,7 @@ from spaces.model.reductions import maximum, minimum, sum
 from spaces.model.schedule import LoopKind, LoopLevel, Memory, Schedule, Tail
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.syntax import ScheduleSyntaxError
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.text import format_schedule, parse_partial, parse_schedule
 from spaces.model.transformers import (
     ChangeLoopType,
     Deinline,
@@ -153,6 +157,7 @@ __all__ = [
     # Schedules and pipelines as text and documents
     "format_schedule",
     "parse_schedule",
+    "parse_partial",
     "ScheduleSyntaxError",
     "directive_calls",
     "to_json",
@@ -215,6 +220,10 @@ __all__ = [
     "default_options",
     "universe",
     "EmptySpaceError",
+    "explain_empty",
+    "complete",
+    "open_funcs",
+    "Completions",
     # Searching them
     "search",
     "best",
@@ -231,3 +240,14 @@ __all__ = [
     "Done",
     "Found",
 ]
+
+_SOLVING = {"explain_empty": "spaces.enumerate.emptiness"}
+"""Names that need the solver, and their modules: imported where they are first asked for, for the
+solver takes longer to import than all the rest.
+"""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SOLVING:
+        return getattr(importlib.import_module(_SOLVING[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from attrs import define, field
 
 from spaces.enumerate.frontier import Frontier, Step
-from spaces.enumerate.menus import FuncMenu
+from spaces.enumerate.menus import FixedMenu, FuncMenu
 from spaces.model.parameters import parameters
 from spaces.model.schedule import FuncSchedule, Schedule
 
@@ -79,8 +79,10 @@ class Census:
 
     def _form(self, position: int, frontier: Frontier) -> Form:
         """Residual paths with their loops numbered in order of appearance, so that names do not
-        tell two states apart.
+        tell two states apart, unless a Func is still to come whose given level names a loop.
         """
+        if any(isinstance(self.menus[name], FixedMenu) for name in self._names[position:]):
+            return tuple(frontier.path(name) for name in self._names[position:])
         numbers: dict[Step, int] = {}
         return tuple(
             tuple(

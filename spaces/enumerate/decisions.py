@@ -8,7 +8,7 @@ from attrs import frozen
 
 from spaces.constraints.universe import Choice, Decision, Universe
 from spaces.enumerate.frontier import CLOSED
-from spaces.enumerate.menus import FuncMenu, Orders
+from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
@@ -76,6 +76,8 @@ class _FuncOptions:
 
     def entry(self, choice: Choice) -> FuncSchedule:
         """The entry that a choice leads to; what does not matter for it is passed over."""
+        if isinstance(self.menu, FixedMenu):
+            return self.menu.entry
         compute = self._chosen(choice, "compute", self.compute)
         if compute.is_inline:
             return self.menu.inlined

@@ -80,11 +80,42 @@ class FuncMenu:
         return FuncSchedule(self.function.name, orders, compute, store)
 
 
-def func_menus(pipeline: Pipeline, device: Device, options: Options) -> dict[str, FuncMenu]:
-    """The menu of each Func, consumers first."""
+@frozen
+class FixedMenu(FuncMenu):
+    """The menu of a Func whose schedule is given: that, wherever its uses are."""
+
+    entry: FuncSchedule
+
+    @staticmethod
+    def of(function: Function, entry: FuncSchedule) -> FixedMenu:
+        """The menu that offers ``entry`` alone."""
+        return FixedMenu(
+            function=function,
+            may_inline=False,
+            may_root=False,
+            may_move=False,
+            stores_outside=False,
+            root={"given": entry.stages},
+            inner={},
+            factors={},
+            entry=entry,
+        )
+
+    def entries(self, path: Path) -> Iterator[FuncSchedule]:
+        """The schedule that is given."""
+        yield self.entry
+
+
+def func_menus(
+    pipeline: Pipeline, device: Device, options: Options, fixed: Schedule
+) -> dict[str, FuncMenu]:
+    """The menu of each Func, consumers first; those with an entry in ``fixed`` have that alone."""
     extents = _extents(pipeline)
+    given = {entry.name: entry for entry in fixed.funcs}
     return {
-        function.name: _func_menu(pipeline, function, device, options, extents[function.name])
+        function.name: FixedMenu.of(function, given[function.name])
+        if function.name in given
+        else _func_menu(pipeline, function, device, options, extents[function.name])
         for function in reversed(pipeline.functions)
     }
 

@@ -23,6 +23,9 @@ from spaces.model.parameters import bind, parameters
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import FuncSchedule, Schedule
 
+NOTHING_FIXED = Schedule(())
+"""No schedule of any Func."""
+
 
 class EmptySpaceError(ValueError):
     """No schedule of a space is legal, or none was found."""
@@ -76,6 +79,12 @@ class ScheduleSpace:
     its loops) and a number for each of its parameters (tile sizes and vector lanes). Structures
     are visited one by one, tile sizes never: all choices of a structure are judged as arrays.
 
+    Funcs with an entry in ``fixed`` are scheduled as it says, by hand for instance; options are for
+    the others.
+
+    Raises:
+        ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline.
+
     >>> space = ScheduleSpace(pipeline, device("cpu"))
     >>> next(iter(space))
     """
@@ -85,11 +94,16 @@ class ScheduleSpace:
     options: Options = field(
         default=Factory(lambda self: default_options(self.device), takes_self=True)
     )
+    fixed: Schedule = NOTHING_FIXED
+
+    def __attrs_post_init__(self) -> None:
+        for mistake in _misfits(self.pipeline, self.fixed):
+            raise ValueError(mistake)
 
     @cached_property
     def menus(self) -> dict[str, FuncMenu]:
         """The menu of each Func, consumers first."""
-        return func_menus(self.pipeline, self.device, self.options)
+        return func_menus(self.pipeline, self.device, self.options, self.fixed)
 
     @cached_property
     def _census(self) -> Census:
@@ -224,6 +238,28 @@ class ScheduleSpace:
         if not self.legal(structure)[place]:
             return None
         return structure, int(np.ravel_multi_index(place, structure.shape)) if place else 0
+
+
+def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
+    """What is wrong with the entries of a schedule of some Funcs."""
+    stages = {function.name: len(function.stages) for function in pipeline.functions}
+    names = [entry.name for entry in fixed.funcs]
+    for entry in fixed.funcs:
+        if entry.name not in stages:
+            known = ", ".join(stages)
+            yield f"Pipeline {pipeline.name} has no Func {entry.name!r}; it has {known}."
+        elif names.count(entry.name) > 1:
+            yield f"{entry.name} is scheduled twice; give one schedule of it."
+        elif len(entry.stages) != stages[entry.name]:
+            yield (
+                f"{entry.name} has {stages[entry.name]} stages, but {len(entry.stages)} domain "
+                "orders are given; give one for each."
+            )
+        elif entry_parameters(entry):
+            yield (
+                f"The factors {', '.join(entry_parameters(entry))} of {entry.name} are no numbers; "
+                "leave the Func open, or give numbers."
+            )
 
 
 def _numbers(menu: FuncMenu, entry: FuncSchedule, wanted: FuncSchedule) -> dict[str, int] | None:

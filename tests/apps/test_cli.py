@@ -390,3 +390,45 @@ def test_an_output_without_a_repair_is_refused(sched, tmp_path):
     path = sched("blur_y.parallel(y)")
     _, err = spaces("verify", "blur", "--schedule", path, "-o", tmp_path / "x", status=2)
     assert "give --repair, too" in err
+
+
+# Completing, and spaces without a legal schedule
+
+
+def test_complete_prints_schedules_of_open_funcs_and_says_how_it_ended(sched):
+    path = sched("blur_y.gpu_tile(x, y, xi, yi, 32, 8)")
+    arguments = ("complete", "blur", "--schedule", path, "--device", "sm_80", "--limit")
+    out, err = spaces(*arguments, 2)
+    assert out.count("blur_y.gpu_tile(x, y, xi, yi, 32, 8)") == 2
+    assert "There are more; see --limit." in err
+    out, err = spaces(*arguments, 0)
+    assert "These are all legal completions." in err
+    as_json, _ = spaces(*arguments, 0, "--json")
+    report = json.loads(as_json)
+    assert report["end"] == "all"
+    assert len(report["schedules"]) == out.count("# ")
+
+
+def test_complete_says_why_there_is_no_completion(sched):
+    path = sched("blur_y.gpu_tile(x, y, xi, yi, 64, 32)")
+    _, err = spaces("complete", "blur", "--schedule", path, "--device", "sm_80", status=1)
+    assert "gpu.threads-per-block of blur_y" in err
+
+
+def test_an_empty_space_is_explained(tmp_path):
+    app = tmp_path / "narrow.py"
+    app.write_text(
+        "import spaces\n"
+        "def narrow():\n"
+        "    x, f = spaces.Var('x'), spaces.Func('f')\n"
+        "    f[x] = x * 2\n"
+        "    return spaces.pipeline(f, estimates={f: [20]})\n"
+    )
+    name = f"{app}:narrow"
+    out, _ = spaces("count", name)
+    assert "0 legal schedules" in out
+    assert "bounds.smaller-than-tile of f" in out
+    for command in ("enumerate", "search"):
+        _, err = spaces(command, name, status=1)
+        assert "No schedule is legal. Together, this excludes all of them:" in err
+        assert "f_xi is one of 64, 128, 256, 512." in err

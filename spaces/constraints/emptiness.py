@@ -1,0 +1,111 @@
+"""Why no schedule of a universe is legal: the fewest rules and menus that together exclude all."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import z3
+from attrs import frozen
+
+from spaces.constraints.clauses import CLOSED
+from spaces.constraints.devices import Device
+from spaces.constraints.encode import Encoded, Label, Term, encode
+from spaces.constraints.rules.catalogue import rule
+from spaces.constraints.universe import Decision, Universe
+
+
+@frozen
+class Emptiness:
+    """Whether a universe has no legal schedule, and why.
+
+    Attributes:
+        answer: ``empty``; ``inhabited`` where there is a legal schedule; ``unknown`` where the
+            time was up before either was known.
+        rules: rules, each about one Func, that together with the menus exclude everything.
+        decisions: the decisions whose menus they exclude. None of the rules and menus can be left
+            out, unless ``minimal`` is false: without it, or with any option in place of those of a
+            menu, something would be legal.
+        minimal: whether that was found out in time.
+    """
+
+    answer: Literal["empty", "inhabited", "unknown"]
+    rules: tuple[Label, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    minimal: bool = True
+
+    def __str__(self) -> str:
+        if self.answer == "inhabited":
+            return "The space is not empty."
+        if self.answer == "unknown":
+            return "Whether the space is empty is unknown: the time was up."
+        lines = ["No schedule is legal. Together, this excludes all of them:"]
+        lines += [f"  {label.rule} of {label.func}: {_statement(label)}" for label in self.rules]
+        lines += [f"  {_menu(decision)}" for decision in self.decisions]
+        if self.decisions:
+            lines.append("Another option for any of these decisions may help.")
+        if not self.minimal:
+            lines.append("Some of this may be needless: the time was up.")
+        return "\n".join(lines)
+
+
+def _statement(label: Label) -> str:
+    return rule(label.rule).statement
+
+
+def _menu(decision: Decision) -> str:
+    if not decision.options:
+        return f"{decision.name} has no options."
+    options = ", ".join(map(str, decision.options))
+    return (
+        f"{decision.name} is one of {options}."
+        if len(decision.options) > 1
+        else (f"{decision.name} is {options}.")
+    )
+
+
+def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) -> Emptiness:
+    """The minimal set of rules and menus that leaves a universe without a legal schedule.
+
+    Where there are several such sets, one of them is found. Rules about the loop nest are asked of
+    structures that all other rules allow, so that these may be among the reasons, too. ``seconds``
+    is how long it may take.
+    """
+    without = tuple(d for d in universe.decisions if not d.options)
+    if without:
+        return Emptiness("empty", (), without)
+    deadline = time.monotonic() + seconds
+    try:
+        encoded = encode(universe, device, timeout_ms=_left_ms(deadline), seconds=seconds)
+    except TimeoutError:
+        return Emptiness("unknown")
+    always = [term for label, term in encoded.labels.items() if label.rule == CLOSED]
+    reasons = [term for label, term in encoded.labels.items() if label.rule != CLOSED]
+    assumed = {str(term): term for term in (*encoded.menus.values(), *reasons)}
+    answer = _check(encoded, always, assumed, deadline)
+    if answer != z3.unsat:
+        return Emptiness("inhabited" if answer == z3.sat else "unknown")
+    core = {str(term) for term in encoded.solver.unsat_core()}
+    kept = {name: term for name, term in assumed.items() if name in core}
+    minimal = True
+    for name in tuple(kept):
+        fewer = {other: term for other, term in kept.items() if other != name}
+        answer = _check(encoded, always, fewer, deadline)
+        minimal &= answer != z3.unknown
+        if answer == z3.unsat:
+            kept = fewer
+    rules = tuple(label for label in encoded.labels if str(label) in kept)
+    names = {name for name, term in encoded.menus.items() if str(term) in kept}
+    decisions = tuple(d for d in universe.decisions if d.name in names)
+    return Emptiness("empty", rules, decisions, minimal)
+
+
+def _left_ms(deadline: float) -> int:
+    return max(1, int(1000 * (deadline - time.monotonic())))
+
+
+def _check(encoded: Encoded, always: list[Term], assumed: dict[str, Term], deadline: float) -> Term:
+    if time.monotonic() > deadline:
+        return z3.unknown
+    encoded.solver.set("timeout", _left_ms(deadline))
+    return encoded.solver.check(*always, *assumed.values())

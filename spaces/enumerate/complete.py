@@ -1,0 +1,94 @@
+"""Completing a schedule in which some Funcs are left open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import numpy as np
+from attrs import define, field
+
+from spaces.constraints.devices import Device
+from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+End: TypeAlias = Literal["all", "limit", "unknown"]
+"""Whether what was found is all there is; or there is more than was asked for; or the time was up.
+"""
+
+
+@define
+class Completions:
+    """The legal completions of a partial schedule, each found when it is asked for, always in the
+    same order.
+
+    Attributes:
+        space: the partial schedule, with the options of the Funcs it leaves open.
+        limit: how many are given at most; None for all.
+        seconds: how long it may take, from when the first is asked for.
+        end: how it ended, once it has; None before.
+    """
+
+    space: ScheduleSpace
+    limit: int | None = None
+    seconds: float = 60.0
+    end: End | None = field(init=False, default=None)
+
+    def __iter__(self) -> Iterator[Schedule]:
+        """The completions, anew each time."""
+        self.end = None
+        deadline = time.monotonic() + self.seconds
+        given = 0
+        for structure in self.space.structures():
+            if time.monotonic() > deadline:
+                self.end = "unknown"
+                return
+            for index in np.flatnonzero(self.space.legal(structure)):
+                if given == self.limit:
+                    self.end = "limit"
+                    return
+                given += 1
+                yield structure.at(int(index))
+        self.end = "all"
+
+
+def complete(
+    pipeline: Pipeline,
+    partial: Schedule,
+    device: Device,
+    *,
+    options: Options | None = None,
+    limit: int | None = None,
+    seconds: float = 60.0,
+) -> Completions:
+    """The legal schedules in which the Funcs of ``partial`` are scheduled as it says.
+
+    Args:
+        pipeline: what is scheduled.
+        partial: a schedule with entries for some of its Funcs; the others are open. See
+            :func:`open_funcs` to take Funcs out of a schedule.
+        device: what it is for.
+        options: what there is to choose from for open Funcs; by default what people try on such
+            a device.
+        limit: how many completions to give at most.
+        seconds: how long it may take.
+
+    Raises:
+        ValueError: an entry of ``partial`` does not fit a Func of the pipeline.
+    """
+    chosen = default_options(device) if options is None else options
+    return Completions(ScheduleSpace(pipeline, device, chosen, partial), limit, seconds)
+
+
+def open_funcs(schedule: Schedule, *funcs: str) -> Schedule:
+    """The schedule without the entries of ``funcs``, which are open in it.
+
+    Raises:
+        KeyError: it has no entry for one of them.
+    """
+    for name in funcs:
+        schedule.of(name)
+    return Schedule(tuple(entry for entry in schedule.funcs if entry.name not in funcs))

@@ -1,0 +1,132 @@
+"""Completions of schedules with open Funcs, as the solver and as brute force find them."""
+
+import itertools
+
+import attrs
+import pytest
+
+from spaces import (
+    Options,
+    Schedule,
+    ScheduleSpace,
+    complete,
+    device,
+    open_funcs,
+    parse_partial,
+    parse_schedule,
+    search,
+    verify,
+)
+from spaces.constraints.encode import encode, models
+from spaces.enumerate.decisions import universe
+from spaces.enumerate.events import Done
+from spaces.model.schedule import LoopLevel
+from tests.enumerate.pipelines import blur, chain, row_sums
+
+CPU, GPU = device("cpu"), device("sm_80")
+STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
+BLOCKS = Options(
+    root=("blocks",), inner=("threads", "serial"), storage="compute",
+    row_tiles=(32, 128), tiles=(8, 16),
+)  # fmt: skip
+
+CASES = {
+    "the output by hand": (blur(), "blur_y.tile(x, y, xi, yi, 64, 16).parallel(y)", CPU, STRIPS),
+    "the producer by hand": (blur(), "blur_x.compute_at(blur_y, y)", CPU, STRIPS),
+    "the middle of a chain": (chain(), "b.compute_at(c, yi).vectorize(x, 8)", CPU, STRIPS),
+    "an update by hand": (row_sums(), "sums.compute_root().update(0).parallel(y)", CPU, STRIPS),
+    "a kernel by hand": (blur(), "blur_y.gpu_tile(x, y, xi, yi, 32, 30)", GPU, BLOCKS),
+    "nothing by hand": (blur(), "", GPU, BLOCKS),
+    "everything by hand": (blur(), "blur_y.parallel(y); blur_x.compute_at(blur_y, x)", CPU, STRIPS),
+}
+by_case = pytest.mark.parametrize("name", CASES)
+
+
+@by_case
+def test_completions_are_those_of_the_solver_and_of_brute_force(name: str):
+    pipe, text, on, options = CASES[name]
+    partial = parse_partial(text, pipe)
+    completions = complete(pipe, partial, on, options=options)
+    found = list(completions)
+    assert completions.end == "all"
+    assert len(set(found)) == len(found) > 0
+    everything = universe(completions.space)
+    candidates = {everything.schedule(choice) for choice in everything.choices()}
+    assert set(found) == {s for s in candidates if verify(pipe, s, on)}
+    solved = models(encode(everything, on))
+    assert solved.end == "all"
+    assert {everything.schedule(choice) for choice in solved.choices} == set(found)
+    for schedule in found:
+        assert all(schedule.of(entry.name) == entry for entry in partial.funcs)
+
+
+@by_case
+def test_completions_are_the_members_of_the_whole_space_that_agree(name: str):
+    """What is by hand there is often no option of the space; what is open always is."""
+    pipe, _, on, options = CASES[name]
+    whole = ScheduleSpace(pipe, on, options)
+    member = next(itertools.islice(whole, 1, None))
+    for name in (f.name for f in pipe.functions):
+        partial = open_funcs(member, name)
+        found = set(complete(pipe, partial, on, options=options))
+        kept = [f.name for f in partial.funcs]
+        assert found == {s for s in whole if all(s.of(n) == member.of(n) for n in kept)}
+        assert member in found
+
+
+def test_completions_come_one_by_one_in_one_order_and_say_how_they_end():
+    pipe = chain()
+    completions = complete(pipe, parse_partial("c.parallel(y)", pipe), CPU, limit=3)
+    assert completions.end is None
+    first = list(completions)
+    assert (len(first), completions.end) == (3, "limit")
+    assert list(completions) == first
+    everything = complete(pipe, parse_partial("c.parallel(y)", pipe), CPU, seconds=0)
+    assert (list(everything), everything.end) == ([], "unknown")
+    none = complete(pipe, parse_schedule("c.vectorize(x)", pipe), CPU)
+    assert (list(none), none.end) == ([], "all")
+
+
+def test_a_space_with_fixed_funcs_counts_samples_and_is_searched():
+    pipe = chain()
+    fixed = parse_partial("b.compute_at(c, yi).vectorize(x, 8)", pipe)
+    space = ScheduleSpace(pipe, CPU, STRIPS, fixed)
+    listed = list(space)
+    assert space.count() == len(listed)
+    candidates = [s.at(i) for s in space.structures() for i in range(s.size)]
+    assert [space.candidate(i) for i in range(space.candidates)] != []
+    assert {space.candidate(i) for i in range(space.candidates)} == set(candidates)
+    assert len(candidates) == space.candidates
+    assert all(s in space for s in listed)
+    assert set(space.sample(5, seed=1)) <= set(listed)
+    *_, done = search(space, "reuse", "stagewise")
+    assert isinstance(done, Done)
+    best = done.best[0].schedule
+    assert best.of("b") == fixed.of("b")
+    assert best in listed
+
+
+def test_entries_that_do_not_fit_are_refused_in_words():
+    pipe = blur()
+    default = Schedule.default(pipe)
+    unknown = Schedule((attrs.evolve(default.funcs[0], name="blur_z"),))
+    with pytest.raises(ValueError, match="has no Func 'blur_z'; it has blur_x, blur_y"):
+        complete(pipe, unknown, CPU)
+    with pytest.raises(ValueError, match="blur_x is scheduled twice"):
+        complete(pipe, Schedule((default.funcs[0],) * 2), CPU)
+    with pytest.raises(ValueError, match="blur_x has 1 stages, but 0 domain orders"):
+        complete(pipe, Schedule((attrs.evolve(default.funcs[0], stages=()),)), CPU)
+    named = parse_schedule("blur_y.split(x, x, xi, f)", pipe)
+    with pytest.raises(ValueError, match="factors f of blur_y are no numbers"):
+        complete(pipe, named, CPU)
+    with pytest.raises(KeyError, match="blur_z"):
+        open_funcs(default, "blur_z")
+
+
+def test_a_partial_schedule_has_entries_for_the_funcs_that_its_text_names():
+    pipe = chain()
+    partial = parse_partial("b.compute_root();", pipe)
+    assert [entry.name for entry in partial.funcs] == ["b"]
+    assert partial.of("b").compute == LoopLevel("", "__root")
+    # An entry that is as in the default schedule is given, too.
+    assert parse_partial("c.compute_root()", pipe) == open_funcs(Schedule.default(pipe), "a", "b")
