@@ -11,7 +11,7 @@ from apps.files import write_text
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
-NAMES = ("against_default", "against_plain", "against_halide", "throughput")
+NAMES = ("against_default", "against_plain", "against_halide", "throughput", "formal")
 
 
 def main(names: list[str]) -> None:

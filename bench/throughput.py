@@ -1,4 +1,4 @@
-"""How long ``verify`` takes, and how many tile choices a second the cost models score."""
+"""How many tile choices a second the cost models score."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from apps.catalog import APPS
-from apps.options import read_schedule
 from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.model.text import parse_schedule
@@ -39,24 +37,8 @@ CHOICES = (128, 256)
 
 
 def measure() -> dict[str, Any]:
-    """Milliseconds of ``verify``, and choices a second on one core."""
-    return {
-        "verify_ms": {name: _verify_ms(name) for name in ("cpu", "gpu", "default")},
-        "tile_choices_per_second": {name: _rate(name, d) for name, d in MODELS.items()},
-    }
-
-
-def _verify_ms(name: str) -> float:
-    """The median time of this thread for the unsharp mask, without what others take of the core."""
-    pipeline = APPS["unsharp"].pipeline()
-    schedule = read_schedule(APPS["unsharp"], pipeline, name)
-    target = device("sm_80" if name == "gpu" else "cpu")
-    times = []
-    for _ in range(21):
-        start = time.thread_time()
-        verify(pipeline, schedule, target)
-        times.append((time.thread_time() - start) * 1e3)
-    return round(statistics.median(times), 2)
+    """Choices a second on one core."""
+    return {"tile_choices_per_second": {name: _rate(name, d) for name, d in MODELS.items()}}
 
 
 def _rate(name: str, where: str) -> int:
