@@ -2,8 +2,9 @@
 
 In three parts. Each stage visits every point that it is there for, which is shown by naming the
 iteration that does. What is read lies in the box that is required of the Func in the same
-iteration of the loops around it. And what is required is what is computed, or was required of
-an earlier iteration of a sliding window (:mod:`spaces.constraints.proofs.sliding`).
+iteration of the loops around it; for reads of its own Func by an update, where it is at a point
+that is asked for. And what is required is what is computed, or was required of an earlier iteration
+of a sliding window (:mod:`spaces.constraints.proofs.sliding`).
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ def coverage(subject: Subject) -> Iterator[Obligation]:
     """One obligation for each stage, and one for each read of a Func."""
     for func, path in subject.productions.items():
         sites = {s.compute.stage: s for s in subject.of(func) if s.path[: len(path)] == path}
+        turn = -1
         for index in range(len(subject.nest.placements[func].stages)):
-            if index in sites:
-                yield _visits(subject, sites[index])
+            site = sites.get(index)
+            if site is None or site.path[len(path)].index <= turn:
+                yield _out_of_turn(subject, func, index)
             else:
-                yield _missing(subject, func, index)
+                turn = site.path[len(path)].index
+                yield _visits(subject, site)
     for site in subject.sites:
         for read in site.reads:
             if read.buffer not in subject.images:
@@ -122,18 +126,18 @@ def _visits(subject: Subject, site: Site) -> Obligation:
     )
 
 
-def _missing(subject: Subject, func: str, stage: int) -> Obligation:
+def _out_of_turn(subject: Subject, func: str, stage: int) -> Obligation:
+    """What cannot be proven of a stage that is left out, or that a later one precedes."""
     name = stage_name(func, stage)
     return obligation(
         subject,
         "coverage",
         (func, stage),
-        f"{name} is computed where {func} is.",
+        f"{name} is computed where {func} is, in its turn among the stages.",
         subject.known.common,
         FALSE,
         func,
         (),
-        exact=False,
     )
 
 
@@ -144,17 +148,31 @@ def _covered(subject: Subject, site: Site, read: Access) -> Obligation:
     statement = f"{site.name} reads {read.written} where {func} was computed before."
     before = _comes_before(subject, func, site)
     inside = all_of(in_box(subject, read.args, placement.required))
+    asked = asked_for(subject, site) if func == site.compute.func else ()
     return obligation(
         subject,
         "coverage",
         site,
         statement,
-        subject.runs(site),
+        (*subject.runs(site), *asked),
         inside if before else FALSE,
         func,
         read.args,
         exact=False,
     )
+
+
+def asked_for(subject: Subject, site: Site) -> tuple[Expr, ...]:
+    """That an update is at a point of the box that is asked for. Beyond it, where whole tiles of
+    the update reach, what it takes from its own Func is arbitrary and so is what it makes of it;
+    nobody reads that.
+    """
+    placement = subject.nest.placements[site.compute.func]
+    pure = placement.function.stages[site.compute.stage].pure_vars
+    at = coordinates(subject, site)
+    target = dict(zip(placement.function.args, placement.storage.target, strict=True))
+    point = tuple(subject.opaque.formula(at[name]) for name in pure)
+    return in_box(subject, point, tuple(target[name] for name in pure))
 
 
 def _comes_before(subject: Subject, func: str, site: Site) -> bool:

@@ -11,12 +11,15 @@ from itertools import product
 
 from attrs import define, field, frozen
 
+from spaces.constraints.proofs.coverage import asked_for
 from spaces.constraints.proofs.races import AT_ONCE
 from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Const, Expr, Op, Variable
 from spaces.model.loopnest import Allocate, Compute, Loop, Node, Produce
 from spaces.model.regions import Box
+
+_modulo = INTEGERS.operators["mod"]
 
 MAX_STEPS = 400_000
 """How many accesses are followed."""
@@ -72,6 +75,7 @@ class _Run:
     _folds: dict[str, tuple[int | None, ...]] = field(factory=dict)
     _numbers: dict[Expr, Number] = field(factory=dict)
     _sites: dict[int, tuple[Site, Place, list[tuple[str, Place]]]] = field(factory=dict)
+    _asked: dict[int, tuple[Expr, ...]] = field(factory=dict)
     _visited: dict[tuple[str, int], set[At]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -81,6 +85,9 @@ class _Run:
                 for r in site.reads
                 if r.buffer not in self.subject.images
             ]
+            self._asked[id(site.compute)] = (
+                asked_for(self.subject, site) if site.compute.stage > 0 else ()
+            )
             self._sites[id(site.compute)] = (site, self._place(site.write.args), reads)
         for name in self.subject.nest.pipeline.outputs:
             self._places[name] = {}
@@ -133,8 +140,11 @@ class _Run:
             raise NotFollowedError(
                 f"It takes more than {MAX_STEPS} accesses to run the nest there."
             )
+        at_point = all(self._number(c)(self.env) for c in self._asked[id(node)])
         for buffer, place in reads:
             at = place(self.env)
+            if buffer == node.func and not at_point:
+                continue
             if self._places.get(buffer, {}).get(self._slot(buffer, at)) != at:
                 self._fault(buffer, at)
         at = write(self.env)
@@ -164,7 +174,7 @@ class _Run:
 
     def _slot(self, buffer: str, at: At) -> At:
         folds = self._folds.get(buffer, (None,) * len(at))
-        return tuple(x if f is None else x % f for x, f in zip(at, folds, strict=True))
+        return tuple(x if f is None else _modulo(x, f) for x, f in zip(at, folds, strict=True))
 
     def _point(self, site: Site) -> At:
         compute = site.compute

@@ -171,3 +171,11 @@ def stored_inside(nest: LoopNest, func: str) -> LoopNest:
         return evolve(produce, body=(evolve(loop, body=(evolve(node, body=loop.body),)),))
 
     return changed(nest, inside)
+
+
+def stages_swapped(nest: LoopNest, func: str) -> LoopNest:
+    """The update of a Func before its pure stage."""
+    return changed(
+        nest,
+        lambda n: evolve(n, body=n.body[::-1]) if isinstance(n, Produce) and n.func == func else n,
+    )

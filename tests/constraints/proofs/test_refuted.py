@@ -11,6 +11,7 @@ from spaces.constraints.proofs.records import Counterexample, Refuted
 from spaces.model.algebra import evaluate
 from spaces.model.loopnest import Allocate, Compute, LoopNest, walk_nest
 from spaces.model.schedule import LoopKind
+from tests.constraints import algorithms
 from tests.constraints.proofs import broken
 from tests.constraints.proofs.broken import blur, nest_of, polynomial, scan, window
 from tests.model.nest_interpreter import NestError, run_nest
@@ -218,6 +219,26 @@ def test_an_update_applied_twice_is_refuted() -> None:
     first, second = places(nest, "s", 1, found[0])
     assert first == second
     assert found[0].iteration["s.s1.x"] != found[0].other["s.s1.x"]
+
+
+def test_an_update_before_its_pure_stage_is_refuted() -> None:
+    nest = broken.stages_swapped(nest_of(polynomial()), "s")
+    (example,) = refuted(nest, "coverage")
+    assert example.buffer == "s"
+    with pytest.raises(NestError, match=r"s\(.* before it is written"):
+        run(nest, {"s.extent.0": 1, "s.extent.1": 1})
+
+
+def test_whole_tiles_of_an_update_may_reach_beyond_what_is_asked_for() -> None:
+    """There they read what nobody has computed, and nobody reads what they make of it."""
+    algorithm = algorithms.total()
+    whole = nest_of(
+        algorithm, lambda d: d.func("s").compute_root().update(0).split("x", "x", "xi", 4)
+    )
+    report = prove(whole)
+    assert report.proofs == report.proven
+    beyond = broken.shortened(whole, "s", "x")
+    assert {c.buffer for c in refuted(beyond, "coverage")} == {"s"}
 
 
 def test_a_value_of_another_coordinate_is_refuted() -> None:
