@@ -11,6 +11,15 @@ from spaces.constraints.devices import Device, device, device_names
 from spaces.constraints.findings import Advice, Violation
 from spaces.constraints.lattice import legal_mask
 from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.proofs.records import (
+    Counterexample,
+    Obligation,
+    Proof,
+    ProofReport,
+    Proven,
+    Refuted,
+    Unknown,
+)
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.repair import Repair, repair
 from spaces.constraints.universe import Decision, Universe
@@ -202,6 +211,17 @@ __all__ = [
     "device_names",
     "Decision",
     "Universe",
+    # Proofs for all sizes
+    "prove",
+    "ProofReport",
+    "Proof",
+    "Obligation",
+    "Proven",
+    "Refuted",
+    "Unknown",
+    "Counterexample",
+    "write_certificates",
+    "recheck",
     # What schedules cost
     "CostModel",
     "Batch",
@@ -241,7 +261,12 @@ __all__ = [
     "Found",
 ]
 
-_SOLVING = {"explain_empty": "spaces.enumerate.emptiness"}
+_SOLVING = {
+    "explain_empty": "spaces.enumerate.emptiness",
+    "prove": "spaces.constraints.proofs.prove",
+    "recheck": "spaces.constraints.proofs.certificates",
+    "write_certificates": "spaces.constraints.proofs.certificates",
+}
 """Names that need the solver, and their modules: imported where they are first asked for, for the
 solver takes longer to import than all the rest.
 """
