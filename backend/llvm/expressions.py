@@ -70,6 +70,7 @@ class Expressions:
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _addresses: list[dict[Any, Value]] = field(init=False)
+    _read_addresses: dict[Any, Value] = field(init=False, factory=dict)
     _entry_buffers: frozenset[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -88,7 +89,7 @@ class Expressions:
 
     def forget_memory(self) -> None:
         """What was read may have changed: the next statement reads it again."""
-        self._read = {}
+        self._read, self._read_addresses = {}, {}
 
     def index(self, expr: Expr) -> Value:
         """A scalar coordinate in 64 bits."""
@@ -313,7 +314,9 @@ class Expressions:
             return base
         key = (base, *terms)
         scope = self._addresses[0 if at_entry else -1]
-        for known in self._addresses:
+        if any(self._reads_memory(term) for _, term in terms):
+            scope = self._read_addresses
+        for known in (*self._addresses, self._read_addresses):
             if key in known:
                 return known[key]
         total: Value | None = None

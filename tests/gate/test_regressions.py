@@ -12,6 +12,7 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
+from spaces.model import functions as fn
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.pipeline import Pipeline
@@ -43,6 +44,20 @@ def chain() -> Pipeline:
     return pipeline(out)
 
 
+def lookup() -> Pipeline:
+    """A table read where another Func says."""
+    image, table, index, out = (
+        ImageParam(Int32, 2, "input"),
+        Func("table"),
+        Func("index"),
+        Func("out"),
+    )
+    table[X] = X * X - 3 * X
+    index[X, Y] = fn.clamp(image[X, Y], 0, 7)
+    out[X, Y] = table[fn.clamp(index[X, Y], 0, 7)]
+    return pipeline(out)
+
+
 def judged(made: Callable[[], Pipeline], text: str) -> Verdict:
     return verify(made(), parse_schedule(text, made()), device("cpu"))
 
@@ -62,6 +77,8 @@ def judged(made: Callable[[], Pipeline], text: str) -> Verdict:
             "out.split(y, y, yi, 2).split(y, y, yj, 2).split(yj, yj, yk, 2);"
             "one.compute_at(out, yj).fold_storage(y, 16);",
         ),
+        # Copies of a loop body read the table at what they have just computed, each anew.
+        (lookup, "out.unroll(x, 2); index.compute_at(out, x_u); table.compute_root();"),
         # Rounds that divide a tile, or are guarded.
         (window_sum, "total.compute_root().update(0).split(x, x, xi, 4).split(xi, xi, xj, 2);"),
         (
@@ -88,12 +105,13 @@ def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], tex
         # The last round of a tile would update the first values of the next one twice.
         (
             "order.repeated-update",
-            "total.compute_root().update(0).split(x, x, xi, 4).split(xi, xi, xj, 3);",
+            "total.compute_root().update(0).split(x, x, xi, 4)"
+            ".split(xi, xi, xj, 3, TailStrategy::RoundUp);",
         ),
         (
             "order.repeated-update",
             "total.compute_root().update(0).split(x, x, xi, 4, TailStrategy::GuardWithIf)"
-            ".split(xi, xi, xj, 5);",
+            ".split(xi, xi, xj, 5, TailStrategy::RoundUp);",
         ),
     ],
 )
