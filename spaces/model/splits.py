@@ -43,25 +43,33 @@ def factor_expr(factor: Factor) -> Expr:
 def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
     """The tail of each split and fuse of ``order``, with ``AUTO`` decided as Halide does.
 
-    Splits of RVars (or of loops made from them) guard; in update stages other splits round up;
-    in a pure stage splits shift inwards, unless an earlier such split of at least the same factor
+    Splits of RVars (or of loops made from them) guard. In update stages other splits round up, but
+    guard inside a tile, where rounds that go over its end would update its neighbor twice. In a
+    pure stage splits shift inwards, unless an earlier such split of at least the same factor
     already covers the loop.
     """
     exact = {r.name for r in stage.rvars}
+    inside: set[str] = set()
     covered: dict[str, Factor] = {}
     tails = []
     for record in order.splits:
         if isinstance(record, Fuse):
             if exact & {record.inner, record.outer}:
                 exact.add(record.fused)
+            if inside & {record.inner, record.outer}:
+                inside.add(record.fused)
             tails.append(Tail.AUTO)
             continue
         tail = record.tail
         cover = covered.pop(record.old, None)
+        is_inside = record.old in inside
+        inside.discard(record.old)
+        inside |= {record.inner, record.outer} if is_inside else {record.inner}
         if record.old in exact:
             exact |= {record.outer, record.inner}
         if tail is Tail.AUTO:
-            tail = _automatic(record, record.old in exact, is_update, cover)
+            guards = record.old in exact or (is_update and is_inside)
+            tail = _automatic(record, guards, is_update, cover)
         tails.append(tail)
         if tail is Tail.SHIFT_INWARDS:
             covered[record.outer] = record.factor
@@ -70,8 +78,8 @@ def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[T
     return tuple(tails)
 
 
-def _automatic(record: Split, exact: bool, is_update: bool, cover: Factor | None) -> Tail:
-    if exact:
+def _automatic(record: Split, guards: bool, is_update: bool, cover: Factor | None) -> Tail:
+    if guards:
         return Tail.GUARD_WITH_IF
     if is_update:
         return Tail.ROUND_UP

@@ -23,7 +23,7 @@ _ZERO = constant(0, Int32)
     "Where an update stage splits the inner loop of a split, the factor divides that loop, or the "
     "tail is guarded.",
     "A tile that is rounded up reaches into the next one, whose values are then updated twice; "
-    "Halide does not check it and gives wrong values.",
+    "Halide's split refuses such a tail there, whatever the factor.",
     factor="iterations",
     extent="iterations",
 )
