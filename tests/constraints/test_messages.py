@@ -139,9 +139,18 @@ def test_what_is_computed_beyond_an_output():
     assert told == (
         "c is computed up to x = 65, which is 2 beyond its last, 63: whole tiles are computed "
         "where the factor of c.split(x, x, xi, 33, TailStrategy::RoundUp) does not divide. Choose "
-        "factors that divide, or the tail TailStrategy::GuardWithIf. (At the estimated sizes "
-        "c.extent.0 = 64.)"
+        "factors that do (32 and 64 divide 64), or the tail TailStrategy::GuardWithIf. (At the "
+        "estimated sizes c.extent.0 = 64.)"
     )
+
+
+def test_only_splits_along_the_dimension_are_blamed():
+    tail = "TailStrategy::RoundUp"
+    text = f"c.split(x, x, xi, 33, {tail}).split(y, y, yi, 8, {tail}).vectorize(xi, 32, {tail})"
+    told = message(text, CPU, algorithms.chain())
+    blamed = f"c.split(x, x, xi, 33, {tail}), c.vectorize(xi, 32, {tail}) does not divide"
+    assert "c is computed up to x = " in told
+    assert blamed in told
 
 
 @pytest.mark.parametrize(

@@ -106,33 +106,66 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
                 "func": func,
                 "dimension": dimension,
                 **over.values,
-                "cause": partial(_cause, view, func),
+                "cause": partial(_cause, view, func, dimension),
             },
         )
 
 
-def _cause(view: NestView, func: str) -> str:
-    """What computes beyond an output: splits that compute whole tiles, or its updates."""
-    function, entry = view.nest.pipeline.function(func), view.nest.schedule.of(func)
-    inward = inward_shifts(function, entry)
-    found = []
-    for stage, order in enumerate(entry.stages):
-        tails = resolved_tails(function.stages[stage], order, is_update=stage > 0)
-        fits = {s.dimension for s in inward if s.stage == stage}
-        for index, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
-            if tail is Tail.SHIFT_INWARDS and isinstance(record, Split) and record.old in fits:
-                fits.remove(record.old)
-            elif tail in (Tail.ROUND_UP, Tail.SHIFT_INWARDS):
-                found.append(split_directive(view.records, func, stage, index))
+def _cause(view: NestView, func: str, dimension: str) -> str:
+    """What computes beyond an output: splits that compute whole tiles, or its updates; and what
+    would not.
+    """
+    found = [
+        (split_directive(view.records, func, stage, index), split)
+        for stage in range(len(view.nest.schedule.of(func).stages))
+        for index, split in _whole_tiles(view, func, stage, dimension)
+    ]
     if not found:
         return (
             "its update stages write there, whatever the size of the output. Give an output that "
             "holds all that they write"
         )
+    names = listed(dict.fromkeys(name for name, _ in found))
     return (
-        f"whole tiles are computed where the factor of {listed(dict.fromkeys(found))} does not "
-        "divide. Choose factors that divide, or the tail TailStrategy::GuardWithIf"
+        f"whole tiles are computed where the factor of {names} does not divide. Choose factors "
+        f"that do{_divisors(view, func, dimension, found[0][1])}, or the tail "
+        "TailStrategy::GuardWithIf"
     )
+
+
+def _whole_tiles(
+    view: NestView, func: str, stage: int, dimension: str
+) -> Iterator[tuple[int, Split]]:
+    """The splits of a stage along a dimension, with their numbers, whose last tile may lie beyond
+    their loop's end.
+    """
+    function, order = view.nest.pipeline.function(func), view.nest.schedule.of(func).stages[stage]
+    tails = resolved_tails(function.stages[stage], order, is_update=stage > 0)
+    along, is_whole = {dimension}, True
+    for index, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
+        taken = {record.old} if isinstance(record, Split) else {record.inner, record.outer}
+        if along.isdisjoint(taken):
+            continue
+        if isinstance(record, Split):
+            if tail is Tail.ROUND_UP or (tail is Tail.SHIFT_INWARDS and not is_whole):
+                yield index, record
+            along = (along - taken) | {record.outer, record.inner}
+        else:
+            along = (along - taken) | {record.fused}
+        is_whole = False
+
+
+def _divisors(view: NestView, func: str, dimension: str, split: Split) -> str:
+    """`` (32 and 64 divide 64)``: of a whole dimension whose extent is estimated, the nearest."""
+    d = view.nest.pipeline.function(func).args.index(dimension)
+    extent = view.nest.pipeline.sizes().get(size_variable(func, "extent", d).name)
+    if extent is None or split.old != dimension or not isinstance(split.factor, int):
+        return ""
+    divisors = [n for n in range(1, extent + 1) if extent % n == 0]
+    below = [n for n in divisors if n < split.factor][-1:]
+    near = (*below, *[n for n in divisors if n > split.factor][:1])
+    verb = "divide" if len(near) > 1 else "divides"
+    return f" ({' and '.join(map(str, near))} {verb} {extent})" if near else ""
 
 
 @nest_rule(
