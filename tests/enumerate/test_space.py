@@ -8,10 +8,8 @@ import attrs
 import pytest
 
 from spaces.constraints.devices import CpuDevice, device
-from spaces.constraints.encode import encode, models
 from spaces.constraints.verify import verify
 from spaces.enumerate.census import Census
-from spaces.enumerate.decisions import universe
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.model.directives import schedule
@@ -64,20 +62,6 @@ SMALL = {
 @pytest.fixture(params=SMALL, ids=str)
 def small(request: pytest.FixtureRequest) -> ScheduleSpace:
     return ScheduleSpace(*SMALL[request.param])
-
-
-def test_enumeration_is_brute_force_and_the_models_of_the_solver(small: ScheduleSpace) -> None:
-    """Three ways to the same set: neither knows the others' notion of a structure."""
-    listed = list(small)
-    assert len(set(listed)) == len(listed) > 0
-    everything = universe(small)
-    schedules = {everything.schedule(choice) for choice in everything.choices()}
-    brute_force = {s for s in schedules if verify(small.pipeline, s, small.device)}
-    assert len(brute_force) < len(schedules)
-    assert set(listed) == brute_force
-    found = models(encode(everything, small.device), seconds=120)
-    assert found.end == "all"
-    assert {everything.schedule(choice) for choice in found.choices} == brute_force
 
 
 def test_every_schedule_is_a_member_and_counted(small: ScheduleSpace) -> None:
