@@ -24,10 +24,15 @@ class Limits(ABC):
         init=False, factory=dict
     )
     _numbers: dict[Expr, tuple[int | None, int | None]] = field(init=False, factory=dict)
+    _ranks: dict[str, int] = field(init=False)
+    _consulted: set[str] = field(init=False, factory=set)
     _samples: tuple[Sample, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._samples = tuple(Sample(self._ranges, pick) for pick in (least, most, middle))
+        self._ranks = {name: rank for rank, name in enumerate(self._ranges)}
+        self._samples = tuple(
+            Sample(self._ranges, self._consulted, pick) for pick in (least, most, middle)
+        )
 
     @abstractmethod
     def polynomial(self, expr: Expr) -> Polynomial:
@@ -37,10 +42,12 @@ class Limits(ABC):
         """Variable ``name`` lies in ``low .. high``, both inclusive; None is no limit."""
         if self._ranges.get(name) != (low, high):
             self._ranges[name] = (low, high)
-            self._lowers.clear()
-            self._numbers.clear()
-            for sample in self._samples:
-                sample.forget()
+            self._ranks.setdefault(name, len(self._ranks))
+            if name in self._consulted:
+                self._lowers.clear()
+                self._numbers.clear()
+                for sample in self._samples:
+                    sample.forget()
 
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
         """The limits of a variable that were assumed."""
@@ -144,8 +151,8 @@ class Limits(ABC):
     def _replacement_order(self, atom: Expr) -> tuple[int, int]:
         """Compound atoms first, then variables whose limits may mention earlier ones."""
         if isinstance(atom, Variable):
-            known = atom.name in self._ranges
-            return (1, -list(self._ranges).index(atom.name)) if known else (2, 0)
+            rank = self._ranks.get(atom.name)
+            return (2, 0) if rank is None else (1, -rank)
         return (0, atom.digest)
 
     def _termwise(self, p: Polynomial) -> int | None:
@@ -198,6 +205,7 @@ class Limits(ABC):
     def _symbolic_range(self, atom: Expr) -> tuple[list[Expr], list[Expr]]:
         """Lower and upper limits of an atom, each holding on its own."""
         if isinstance(atom, Variable):
+            self._consulted.add(atom.name)
             low, high = self._ranges.get(atom.name, (None, None))
             return ([low] if low is not None else [], [high] if high is not None else [])
         if isinstance(atom, Op) and atom.name == "min":
@@ -220,6 +228,7 @@ class Limits(ABC):
 
     def _variable_range(self, name: str) -> tuple[int | None, int | None]:
         is_size = ".extent." in name
+        self._consulted.add(name)
         if name not in self._ranges:
             return (1 if is_size else None, None)
         low, high = self._ranges[name]

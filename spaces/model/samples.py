@@ -24,15 +24,17 @@ class Sample:
 
     Attributes:
         ranges: the limits of variables, which its owner may add to.
+        consulted: the names whose limits were looked at, which is added to here.
         pick: of ``(least, most)``, either of which may be missing, a number between them.
     """
 
     ranges: _Ranges
+    consulted: set[str]
     pick: Callable[[int | None, int | None], int]
     _values: dict[Expr, int | None] = field(init=False, factory=dict)
 
     def forget(self) -> None:
-        """Limits have changed."""
+        """Limits that were looked at have changed."""
         self._values.clear()
 
     def of(self, form: Polynomial) -> int | None:
@@ -68,6 +70,7 @@ class Sample:
         return self.pick(expr.type.min_value, expr.type.max_value)
 
     def _variable(self, name: str) -> int | None:
+        self.consulted.add(name)
         low, high = self.ranges.get(name, (None, None))
         ends = [None if end is None else self._value(end) for end in (low, high)]
         least, most = ends
