@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants import barriers, lowering, prover, regions, rules, windows
+from tests.mutants import barriers, lowering, proofs, prover, regions, replaying, rules, windows
 from tests.mutants.mutant import Mutant
 
 AREAS: dict[str, tuple[Mutant, ...]] = {
@@ -12,7 +12,10 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "lowering": lowering.MUTANTS,
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,
-    "prover": prover.MUTANTS,
+    "prover": (*prover.MUTANTS, *proofs.MUTANTS),
+    "proofs of barriers": proofs.BARRIERS,
+    "replay": replaying.REPLAY,
+    "repair and preconditions": (*replaying.REPAIR, *replaying.PRECONDITIONS),
 }
 
 MUTANTS: tuple[Mutant, ...] = tuple(m for mutants in AREAS.values() for m in mutants)

@@ -216,10 +216,18 @@ LOOPS = (
     Mutant(
         "rvars-round-up",
         "spaces/model/splits.py",
-        "if exact:\n        return Tail.GUARD_WITH_IF",
-        "if exact:\n        return Tail.ROUND_UP",
+        "guards = record.old in exact or",
+        "guards = False and record.old in exact or",
         "A split of an RVar computes beyond the reduction domain.",
         _NEST,
+    ),
+    Mutant(
+        "tiles-of-updates-round-up",
+        "spaces/model/splits.py",
+        "or (is_update and is_inside)",
+        "or (is_update and False)",
+        "Tiles inside a tile of an update go over its end, and update its neighbor twice.",
+        (*_NEST, "tests/constraints/test_soundness.py"),
     ),
 )
 

@@ -1,0 +1,124 @@
+"""Bugs in the replay of counterexamples, and in what mends schedules."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_REPLAY = ("tests/backend/replay/test_replay.py",)
+_REPAIR = ("tests/constraints/test_repair.py",)
+_SIZES = ("tests/constraints/test_preconditions.py",)
+
+REPLAY = (
+    Mutant(
+        "never-descending",
+        "backend/replay/orders.py",
+        "for task in reversed(tasks):",
+        "for task in tasks:",
+        "Concurrent iterations are never run the other way round.",
+        _REPLAY,
+    ),
+    Mutant(
+        "owners-not-compared",
+        "backend/replay/memory.py",
+        "elif cell.owner != at:",
+        "elif cell.owner != at and not self.folds:",
+        "A value that another has overwritten in its place is read unseen.",
+        _REPLAY,
+    ),
+    Mutant(
+        "readers-forgotten",
+        "backend/replay/memory.py",
+        "cell.readers[path] = None",
+        "cell.readers.clear()",
+        "What is read and written at once is seen only where the write came first.",
+        _REPLAY,
+    ),
+    Mutant(
+        "one-beyond-the-storage",
+        "backend/replay/memory.py",
+        "if not low <= x < low + extent:",
+        "if not low <= x <= low + extent:",
+        "What lies just beyond an allocation counts as inside.",
+        _REPLAY,
+    ),
+    Mutant(
+        "missing-values-are-right",
+        "backend/replay/run.py",
+        "if found is None or not (",
+        "if found is not None and not (",
+        "What was never computed counts as right.",
+        _REPLAY,
+    ),
+    Mutant(
+        "loops-that-end-still-race",
+        "backend/replay/memory.py",
+        "if loop != other_loop:\n            return False",
+        "if loop != other_loop:\n            return True",
+        "What a loop that has ended did counts as done at the same time.",
+        _REPLAY,
+    ),
+)
+
+REPAIR = (
+    Mutant(
+        "distances-not-absolute",
+        "spaces/constraints/repairs/factors.py",
+        "np.abs(np.log2(menu / slot.base))",
+        "np.log2(menu / slot.base)",
+        "Smaller factors are nearer than the present one.",
+        _REPAIR,
+    ),
+    Mutant(
+        "repairs-not-verified",
+        "spaces/constraints/repairs/factors.py",
+        "candidates = np.where(mask, distance, np.inf)",
+        "candidates = np.where(mask | True, distance, np.inf)",
+        "Factors are looked for among illegal ones, too, and given up.",
+        _REPAIR,
+    ),
+    Mutant(
+        "only-doubled-factors",
+        "spaces/constraints/repairs/factors.py",
+        "numbers = {*range(1, reach + 1), *near, *powers} - {slot.factor}",
+        "numbers = {*powers} - {slot.factor}",
+        "Factors between the powers of two are not tried.",
+        _REPAIR,
+    ),
+)
+
+PRECONDITIONS = (
+    Mutant(
+        "strict-preconditions",
+        "spaces/constraints/size_forms.py",
+        '"ge": ((1, 0),),',
+        '"ge": ((1, 1),),',
+        "A size that is just large enough is refused.",
+        _SIZES,
+    ),
+    Mutant(
+        "quotients-cleared-too-far",
+        "spaces/constraints/size_forms.py",
+        "rest.scaled(divisor) + Polynomial.of(divisor - 1) - n",
+        "rest.scaled(divisor) + Polynomial.of(divisor) - n",
+        "n / c <= k is taken to hold for n = k * c + c.",
+        _SIZES,
+    ),
+    Mutant(
+        "either-of-two-conditions",
+        "spaces/constraints/size_forms.py",
+        '(atom.name == "min") == (factor > 0)',
+        '(atom.name == "min") != (factor > 0)',
+        "Both operands of a maximum must be large, one of a minimum.",
+        _SIZES,
+    ),
+    Mutant(
+        "multiples-with-a-rest",
+        "spaces/constraints/size_forms.py",
+        "divisor - 1 - surplus),)",
+        "divisor - surplus),)",
+        "A size that is one off a multiple is accepted.",
+        _SIZES,
+    ),
+)
+
+MUTANTS = (*REPLAY, *REPAIR, *PRECONDITIONS)
