@@ -12,6 +12,7 @@ from backend.lowering.gpu_passes import lower_gpu
 from backend.lowering.start import start
 from backend.replay import Replay, machine, replay, replay_kernels
 from backend.replay.inputs import inputs_for
+from backend.replay.memory import Storage
 from backend.replay.report import Mistake
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
@@ -23,6 +24,7 @@ from spaces.model.func import Func, RDom, Var
 from spaces.model.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Fold
+from spaces.model.types import Int32
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
@@ -239,3 +241,19 @@ def test_images_are_filled_with_values_that_differ() -> None:
         nest = loop_nest(algorithm, schedule(algorithm).schedule)
         values = inputs_for(nest, {}).images["input"]
         assert len(np.unique(values)) == values.size
+
+
+def test_storage_knows_who_may_run_at_the_same_time() -> None:
+    first, second, later = ((1, "y = 0"),), ((1, "y = 1"),), ((2, "y = 1"),)
+    storage = Storage("f", Int32, ((0, 4),), (None,))
+    assert storage.write((0,), 5, first) is None
+    assert storage.read((0,), first) == (5, None)
+    changed_while_read = storage.write((0,), 6, first)
+    assert changed_while_read is None  # by the same iteration
+    storage.read((0,), first)
+    for path, mistake in ((second, Mistake.RACE), (later, None)):
+        again = Storage("f", Int32, ((0, 4),), (None,))
+        again.write((0,), 5, ())
+        again.read((0,), first)
+        found = again.write((0,), 6, path)
+        assert (found.mistake if found else None) == mistake
