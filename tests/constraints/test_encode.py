@@ -9,7 +9,7 @@ from attrs import evolve
 
 from spaces import device, verify
 from spaces.constraints.clauses import CLOSED, clauses, readers
-from spaces.constraints.encode import Encoded, encode, explain, models
+from spaces.constraints.encode import Encoded, ModelStream, encode, explain, models
 from spaces.constraints.universe import Decision, Universe
 from spaces.model.directives import schedule
 from spaces.model.schedule import Schedule
@@ -171,3 +171,36 @@ def test_every_decision_takes_an_option():
     decision = Decision("order", "by", ("split",))
     universe = encode(Universe(pipeline, (decision,), lambda _: broken), device("cpu"))
     assert [str(label) for label in explain(universe, {}).rules] == ["order.factor of by"]
+
+
+def test_streams_may_rest_while_others_ask():
+    blur = encoded("two stages", "cpu")
+    everything = models(blur).choices
+    one, other = ModelStream(blur), ModelStream(blur)
+    first, second = iter(one), iter(other)
+    found = [next(first), next(first), next(second)]
+    assert explain(blur, {"by order": "blocks"}).answer == "illegal"
+    found += [next(second), next(first)]
+    assert found == [everything[0], everything[1], everything[0], everything[1], everything[2]]
+    assert one.end is None
+    rest = list(first)
+    assert (one.end, len(rest)) == ("all", len(everything) - 3)
+
+
+def test_a_stream_completes_what_is_given():
+    blur = encoded("two stages", "cpu")
+    given = {"by order": "tiles", "bx compute": "by.x"}
+    stream = ModelStream(blur, given)
+    assert list(stream) == [
+        c for c in models(blur).choices if all(c[name] == option for name, option in given.items())
+    ]
+    assert stream.end == "all"
+    none = ModelStream(blur, {"by order": "blocks"})
+    assert (list(none), none.end) == ([], "all")
+    with pytest.raises(KeyError):
+        next(iter(ModelStream(blur, {"by order": "none"})))
+
+
+def test_rules_that_are_not_asked_in_time_are_said():
+    with pytest.raises(TimeoutError):
+        encode(UNIVERSES["two stages"](), device("cpu"), seconds=0)

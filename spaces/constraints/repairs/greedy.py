@@ -1,14 +1,12 @@
-"""A legal schedule found quickly: the edit that leaves the least wrong, again and again."""
+"""A legal schedule found quickly: one violation after another, by what leaves the least wrong."""
 
 from __future__ import annotations
 
+from spaces.constraints.findings import Violation
 from spaces.constraints.judge import ask_matching
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import Found, nearest_factors
-from spaces.constraints.repairs.names import is_covered
-from spaces.constraints.repairs.search import Culprits, Search, Support
-from spaces.constraints.rules.catalogue import rule
-from spaces.constraints.rules.rule import CallRule, OwnRule
+from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.verdict import Illegal
 from spaces.constraints.verify import verify
 from spaces.model.schedule import Schedule
@@ -18,51 +16,50 @@ MOST_STEPS = 16
 
 
 def descend(search: Search, schedule: Schedule) -> Found | None:
-    """A legal schedule, by edits that each leave fewer violations than there were, or None.
+    """A legal schedule, by edits that each mend one violation, those of consumers first, as their
+    loops are where others are computed; None if one cannot be mended so.
 
     Raises:
         OutOfTime: the time of the search is up.
     """
     edits: tuple[Edit, ...] = ()
-    wrong = _wrong(search, schedule)
+    places = {function.name: i for i, function in enumerate(search.pipeline.functions)}
     for _ in range(MOST_STEPS):
-        if wrong == _NOTHING:
+        wrong = _violations(search, schedule)
+        if not wrong:
             return Found(0.0, schedule, edits)
-        funcs = frozenset(Culprits.of(_illegal(search, schedule)).funcs)
-        if is_covered(search.pipeline, schedule) and not any(
-            ask_matching(search.pipeline, schedule)
-        ):
-            args = (search.pipeline, schedule, search.device, 1, float("inf"), search.tick)
-            found = nearest_factors(*args)
+        if not any(ask_matching(search.pipeline, schedule)):
+            found = nearest_factors(
+                search.pipeline, schedule, search.device, 1, float("inf"), search.tick
+            )
             if found is not None:
                 return Found(found.distance, found.after, (*edits, *found.edits))
-        best: Edit | None = None
-        for edit in search.edits(schedule, Support(funcs)):
-            search.tick()
-            after = _wrong(search, edit.after)
-            if after < wrong:
-                best, wrong = edit, after
-                if wrong == _NOTHING:
-                    break
-        if best is None:
+        edit = _mending(search, schedule, max(wrong, key=lambda v: places.get(v.func, -1)))
+        if edit is None:
             return None
-        schedule, edits = best.after, (*edits, best)
+        schedule, edits = edit.after, (*edits, edit)
     return None
 
 
-_NOTHING = (0, 0)
+def _mending(search: Search, schedule: Schedule, violation: Violation) -> Edit | None:
+    """The edit of a Func without which a violation of it goes and the fewest are left."""
+    best: Edit | None = None
+    fewest = float("inf")
+    for edit in search.edits(schedule, Support(frozenset({violation.func}))):
+        search.tick()
+        left = _violations(search, edit.after)
+        gone = all(_key(v) != _key(violation) for v in left)
+        if gone and len(left) < fewest:
+            best, fewest = edit, len(left)
+            if not left:
+                break
+    return best
 
 
-def _wrong(search: Search, schedule: Schedule) -> tuple[int, int]:
-    """How much is wrong: rules that are asked first count for more, then how many violations."""
+def _violations(search: Search, schedule: Schedule) -> tuple[Violation, ...]:
     verdict = verify(search.pipeline, schedule, search.device)
-    if not isinstance(verdict, Illegal):
-        return _NOTHING
-    first = rule(verdict.violations[0].rule)
-    phase = 2 if isinstance(first, OwnRule | CallRule) else 1
-    return phase if is_covered(search.pipeline, schedule) else 3, len(verdict.violations)
+    return verdict.violations if isinstance(verdict, Illegal) else ()
 
 
-def _illegal(search: Search, schedule: Schedule) -> Illegal:
-    verdict = verify(search.pipeline, schedule, search.device)
-    return verdict if isinstance(verdict, Illegal) else Illegal(())
+def _key(violation: Violation) -> tuple[str, str, int, str]:
+    return violation.rule, violation.func, violation.stage, violation.loop

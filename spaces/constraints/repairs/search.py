@@ -171,17 +171,23 @@ class Search:
         """
         if not is_covered(self.pipeline, schedule):
             return [self._anything(schedule)]
-        if factors:
-            subject = open_factors(schedule)
-            matching = ask_matching(self.pipeline, subject)
-            asked = [a for a in matching if a.rule is not open_parameter]
-        else:
-            subject = schedule
-            asked = list(ask_matching(self.pipeline, subject))
-        if asked:
+        matching = [
+            a for a in ask_matching(self.pipeline, schedule) if a.rule is not open_parameter
+        ]
+        if matching:
             return [self._anything(schedule)]
-        asked = list(ask_records(Records(self.pipeline, subject, self.device)))
-        return [self._support(item) for item in asked if is_violated(item)]
+        found = self._violated(schedule)
+        if found and factors:
+            # What fails with these numbers, and with any; an extent may be known with these only.
+            found = {
+                key: a for key, a in self._violated(open_factors(schedule)).items() if key in found
+            }
+        return [self._support(item) for item in found.values()]
+
+    def _violated(self, schedule: Schedule) -> dict[tuple[str, str, int, str], Asked]:
+        """The checks of rules about records that fail whatever the sizes are, by what they ask."""
+        asked = ask_records(Records(self.pipeline, schedule, self.device))
+        return {_place(item): item for item in asked if is_violated(item)}
 
     def _anything(self, schedule: Schedule) -> Support:
         names = {f.name for f in self.pipeline.functions} | {f.name for f in schedule.funcs}
@@ -218,3 +224,8 @@ class Search:
                 yield from StageEdits(self.pipeline, schedule, name, stage, self.device).all()
             if name in funcs:
                 yield from CallEdits(self.pipeline, schedule, name).all()
+
+
+def _place(item: Asked) -> tuple[str, str, int, str]:
+    """What a check asks, and of what."""
+    return item.rule.id, item.check.func, item.check.stage, item.check.loop
