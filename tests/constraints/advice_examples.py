@@ -62,6 +62,12 @@ ADVICE_EXAMPLES = (
         cpu(BLUR, D.split("x", "x", "xi", 32).split("xi", "xi", "xj", 7, "guard_with_if")),
     ),
     Example(
+        "advice.tail-never-reached",
+        cpu(BLUR, D.split("x", "xo", "xi", 32).split("xi", "xj", "xk", 8, "guard_with_if")),
+        cpu(BLUR, D.split("x", "xo", "xi", 32).split("xo", "xj", "xk", 8, "guard_with_if")),
+        "of the inner loop, not the outer",
+    ),
+    Example(
         "advice.fold-too-large",
         cpu(_NARROW, _narrow.func("bx").store_root().compute_at("by", "y").fold_storage("y", 2562)),
         cpu(_NARROW, _narrow.func("bx").store_root().compute_at("by", "y").fold_storage("y", 2561)),

@@ -96,6 +96,16 @@ ILLEGAL = {
         "cpu",
         {"order.unknown-loop", "order.factor"},
     ),
+    "nothing of the nest of a Func that a faulty one reads": (
+        "by.split(x, x, xi, 0)\nbx.compute_root().vectorize(x)",
+        "cpu",
+        {"order.factor"},
+    ),
+    "nothing of images, which all Funcs decide": (
+        "by.split(x, x, xi, 1000, TailStrategy::RoundUp)\nbx.compute_at(by, q)",
+        "cpu",
+        {"call.compute-level", "bounds.output-overrun"},
+    ),
     "every fault of the records at once": (
         "by.split(x, xo, xi, 0).parallel(y)\nbx.store_root().compute_at(by, y).fold_storage(z, 2)",
         "cpu",
@@ -158,6 +168,12 @@ def test_a_missing_entry_does_not_hide_what_is_wrong_with_others():
     assert [(v.rule, v.func) for v in found] == [
         ("schedule.missing-func", "bx"),
         ("order.factor", "by"),
+    ]
+    at = schedule(BLUR).func("bx").compute_at("by", "yo").split("x", "x", "xi", 0).schedule
+    found = verify(BLUR, Schedule((at.of("bx"),)), CPU).violations
+    assert [(v.rule, v.func) for v in found] == [
+        ("schedule.missing-func", "by"),
+        ("order.factor", "bx"),
     ]
     stranger = Schedule((*written.funcs, evolve(written.of("bx"), name="bz")))
     found = verify(BLUR, stranger, CPU).violations
