@@ -1,0 +1,105 @@
+"""The gate, in both directions, over two thousand schedules; ``python -m tests.gate`` runs more.
+
+What ``verify`` calls legal lowers, compiles and computes what the reference computes; of what it
+calls illegal it names a rule; and rules that are about wrong results are seen to be right.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from backend.compile import SizeError
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.model.directives import schedule
+from tests.gate.check import CLASSES, draw, subject_of
+from tests.gate.claims import unclassified
+from tests.gate.gpu_schedules import gpu_schedule
+from tests.gate.oracle import Oracle, evidence
+from tests.gate.pipelines import EXACT, KINDS, ODD, subject
+from tests.gate.runner import run
+from tests.gate.summary import Summary
+
+SEED, CASES = 20, 2000
+
+
+@pytest.fixture(scope="module")
+def total() -> Summary:
+    return run(SEED, CASES, processes=2)
+
+
+def test_what_happens_is_what_the_verdicts_say(total: Summary) -> None:
+    assert not total.mismatches, "\n\n".join(total.mismatches[:5])
+    assert sum(total.cases.values()) == CASES
+
+
+def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
+    assert 0.4 < total.count(verdict="legal") / CASES < 0.65
+    for kind in KINDS:
+        for target in ("cpu", "gpu"):
+            cases = total.count(kind=kind, target=target)
+            legal = total.count(kind=kind, target=target, verdict="legal")
+            assert cases > 3, (kind, target)
+            assert legal > 0.25 * cases, (kind, target)
+    for drawn in CLASSES:
+        for verdict in ("legal", "illegal"):
+            assert total.count(drawn=drawn, verdict=verdict) > 20, (drawn, verdict)
+
+
+def test_compiled_code_and_kernels_ran(total: Summary) -> None:
+    assert total.runs["compiled"] > 1500
+    assert total.runs["interpreted"] > 100
+
+
+def test_claims_of_wrong_results_are_seen_to_be_right(total: Summary) -> None:
+    """A rule that is broken alone a dozen times goes wrong at least once unchecked."""
+    assert not total.silent(least=12)
+    assert sum(total.shown.values()) > 300
+
+
+def test_every_rule_says_what_it_is_about() -> None:
+    assert not unclassified()
+
+
+def test_a_case_is_drawn_from_its_number_alone() -> None:
+    for number in (3, 57, 1234):
+        first, second = (draw(SEED, number, subject_of(SEED, number).pipeline) for _ in range(2))
+        assert first == second
+
+
+@pytest.mark.parametrize("kind", ["stencil", "reduction", "resampled", "volume"])
+def test_cuda_text_computes_the_reference(kind: str) -> None:
+    """One legal schedule of each of some kinds, in an order of threads that is drawn."""
+    rng = random.Random(f"emulated {kind}")
+    oracle = Oracle(subject(rng, kind))
+    pipeline, images = oracle.subject.pipeline, oracle.subject.images
+    verdict = None
+    while not verdict:
+        verdict = verify(pipeline, gpu_schedule(rng, pipeline), device("sm_80"))
+    compiled = compile_gpu(pipeline, verdict)
+    for size in (EXACT, ODD):
+        sizes = oracle.subject.sizes(size)
+        try:
+            found = compiled.run(images, sizes=sizes, executor=Emulator("shuffled", seed=5))
+        except SizeError:
+            continue
+        for name, wanted in oracle.expected(size).items():
+            np.testing.assert_array_equal(found[name], wanted)
+
+
+def test_the_oracle_sees_what_goes_wrong() -> None:
+    """A race, a fold that is too small, a level that encloses no use, and nothing at all."""
+    oracle = Oracle(subject(random.Random(4), "diamond"))
+    start = schedule(oracle.subject.pipeline)
+    shared = start.func("left").compute_at("out", "y").store_root().func("out").parallel("y")
+    folded = start.func("base").compute_root().fold_storage("y", 2)
+    elsewhere = start.func("base").compute_at("left", "x")
+    assert evidence(oracle, shared.schedule) == "race"
+    assert evidence(oracle, folded.schedule) == "overwritten"
+    assert evidence(oracle, elsewhere.schedule).startswith("no nest")
+    assert evidence(oracle, start.schedule) == ""
