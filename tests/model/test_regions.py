@@ -169,6 +169,14 @@ def test_a_clamped_float_is_limited() -> None:
     assert (str(found.min), str(found.max)) == ("0", "255")
 
 
+def test_floats_that_are_turned_round_are_limited() -> None:
+    level = fn.clamp(Call(Float32, "image", (X, Y)), 1.0, 4.0)
+    analysis = Ranges(Simplifier(), {})
+    for expr, ends in ((10.0 - level, ("6", "9")), (level * -2.0, ("-8", "-2"))):
+        found = analysis.of(cast(Int32, fn.clamp(expr, -100.0, 100.0)))
+        assert (str(found.min), str(found.max)) == ends
+
+
 def test_an_unlimited_value_is_unbounded() -> None:
     found = Ranges(Simplifier(), {}).of(Call(Int32, "image", (X, Y)))
     assert not found.is_bounded

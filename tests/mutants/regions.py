@@ -26,9 +26,9 @@ INTERVALS = (
     Mutant(
         "negative-factor-keeps-ends",
         "spaces/model/regions.py",
-        "return Interval(ends[1], ends[0])",
-        "return Interval(ends[0], ends[1])",
-        "A negative factor does not swap the ends of an interval.",
+        "return high, low",
+        "return low, high",
+        "A negative factor does not swap the ends of a term.",
         _INTERVALS,
     ),
     Mutant(

@@ -164,3 +164,31 @@ def test_order_of_iterations_is_lexicographic(pairs: list[tuple[int, int]]) -> N
     formulas = [tuple(map(number, x)) for x in (first, second)]
     assert evaluate(precedes(*formulas), {}) == (first < second)
     assert evaluate(precedes(*formulas, or_equal=True), {}) == (first <= second)
+
+
+def test_buffers_have_one_element_or_more() -> None:
+    size = Variable(Int32, "out.extent.0")
+    for least, is_proven in ((1, True), (2, False)):
+        goal = at_most(number(least), size * size)
+        asked = Obligation(
+            "bounds", "out", 0, "A test.", (), goal, "out", (size,), sizes=("out.extent.0",)
+        )
+        outcome = decide(asked)
+        assert isinstance(outcome, Proven) is is_proven
+        if isinstance(outcome, Refuted):
+            assert outcome.counterexample.sizes == {"out.extent.0": 1}
+
+
+def test_combinations_of_comparisons_are_shown_only_where_they_hold() -> None:
+    known = Intervals(within(A, number(LOW), number(HIGH)))
+    numbers = [number(n) for n in (LOW - 1, LOW, 0, HIGH, HIGH + 1)]
+    simple = [make(A, n) for make in (at_most, less, equal, different) for n in numbers]
+    simple += [make(n, A) for make in (at_most, less) for n in numbers]
+    shown = 0
+    for a, b in product(simple, repeat=2):
+        for goal in (all_of((a, b)), any_of((a, b))):
+            for asked in (goal, negation(goal)):
+                if known.prove(asked):
+                    shown += 1
+                    assert all(evaluate(asked, {"a": n}) for n in range(LOW, HIGH + 1)), asked
+    assert shown > 100
