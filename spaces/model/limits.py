@@ -108,9 +108,11 @@ class Limits(ABC):
         return self._lowers[key]
 
     def _find_lower(self, p: Polynomial, depth: int) -> int | None:
-        direct = self._termwise(p)
-        if direct is not None or depth == 0:
-            return direct
+        if depth == 0:
+            return self._termwise(p)
+        direct = [x for x in (self._termwise(p), self._extremes(p, depth)) if x is not None]
+        if direct:
+            return max(direct)
         paired = self._without_quotients(p)
         low = None if paired is None else self.lower(paired, depth - 1)
         if low is not None:
@@ -132,21 +134,46 @@ class Limits(ABC):
         """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:
         neighbors in an image of half the size, as ``x / 2`` and ``(x + 1) / 2``, are ordered by it.
         """
+        pair = self._pair(p, ("div",))
+        if pair is None or pair[0].args[1] is not pair[1].args[1]:
+            return None
+        added, taken = pair
+        a, b = self.polynomial(added.args[0]), self.polynomial(taken.args[0])
+        divisor, low = self.polynomial(added.args[1]).constant, self.lower(a - b, 1)
+        if divisor is None or divisor < 1 or low is None:
+            return None
+        rest = p - Polynomial.of(added) + Polynomial.of(taken)
+        return rest + Polynomial.of(low // divisor)
+
+    def _extremes(self, p: Polynomial, depth: int) -> int | None:
+        """A limit by ``max(a, b) - max(c, d) >= min(a - c, b - d)``, and likewise for min: clamped
+        neighbors, as stencils at a border read, are no further apart than those that are not.
+        """
+        pair = self._pair(p, ("min", "max"))
+        if pair is None or pair[0].name != pair[1].name:
+            return None
+        added, taken = pair
+        rest = p - Polynomial.of(added) + Polynomial.of(taken)
+        a, b = (rest + self.polynomial(x) for x in added.args)
+        c, d = (self.polynomial(x) for x in taken.args)
+        found = []
+        for first, second in ((a - c, b - d), (a - d, b - c)):
+            low, other = self.lower(first, depth - 1), self.lower(second, depth - 1)
+            if low is not None and other is not None:
+                found.append(min(low, other))
+        return max(found, default=None)
+
+    @staticmethod
+    def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op] | None:
+        """The one operator of ``names`` that is added in ``p``, and the one that is taken away."""
         signed: dict[int, Op] = {}
         for monomial, coefficient in p.terms.items():
             for atom in monomial:
-                if isinstance(atom, Op) and atom.name == "div":
+                if isinstance(atom, Op) and atom.name in names:
                     if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
                         return None
                     signed[coefficient] = atom
-        if len(signed) != 2 or signed[1].args[1] is not signed[-1].args[1]:
-            return None
-        a, b = (self.polynomial(signed[sign].args[0]) for sign in (1, -1))
-        divisor, low = self.polynomial(signed[1].args[1]).constant, self.lower(a - b, 1)
-        if divisor is None or divisor < 1 or low is None:
-            return None
-        rest = p - Polynomial.of(signed[1]) + Polynomial.of(signed[-1])
-        return rest + Polynomial.of(low // divisor)
+        return (signed[1], signed[-1]) if len(signed) == 2 else None
 
     def _replacement_order(self, atom: Expr) -> tuple[int, int]:
         """Compound atoms first, then variables whose limits may mention earlier ones."""

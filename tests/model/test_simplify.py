@@ -184,3 +184,10 @@ def test_neighbors_at_half_the_resolution_are_ordered() -> None:
     assert simplify(fn.max((A + 1) / 2, A / 2 + 1)) is simplify(A / 2 + 1)
     assert simplify.lower(simplify.polynomial((A + 5) / 3 - A / 3)) == 1
     assert simplify.lower(simplify.polynomial(A / 3 - (A + 5) / 3)) == -2
+
+
+def test_clamped_neighbors_stay_neighbors() -> None:
+    simplify = Simplifier()
+    above, below = (fn.max(fn.min(A + d, 39), 0) for d in (-1, 1))
+    assert simplify.lower(simplify.polynomial(above - below)) == -2
+    assert simplify.lower(simplify.polynomial(below - above)) == 0
