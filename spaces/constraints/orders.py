@@ -126,10 +126,11 @@ class _Tracer:
 
     def _compare(self, order: DomainOrder) -> None:
         where = "the loop order"
+        doubled = {fault.loop for fault in self.faults if fault.kind == "duplicate"}
         for i, name in enumerate(order.names):
             if name not in self.origins:
                 self._fault("unknown", name, where)
-            elif name in order.names[:i]:
+            elif name in order.names[:i] and name not in doubled:
                 self._fault("duplicate", name, where)
         for name in self.origins:
             if name not in order.names:

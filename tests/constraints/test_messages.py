@@ -25,8 +25,8 @@ def test_a_block_that_a_stencil_widens_along_both_dimensions():
     assert message(text, SM80, algorithms.corner()) == (
         "The kernel of q (block loops x, y) has 33 x 33 = 1089 threads a block, because p must "
         "cover q's tile of 32 x 32 plus 1 along x and 1 along y; sm_80 allows 1024 (compute "
-        "capability 8.0). Choose a smaller tile, such as 30 x 32 or 32 x 30, or let each thread "
-        "compute several values in a serial loop."
+        "capability 8.0, CUDA C++ Programming Guide). Choose a smaller tile, such as 30 x 32 or "
+        "32 x 30, or let each thread compute several values in a serial loop."
     )
 
 
@@ -46,7 +46,10 @@ def test_a_block_that_is_too_large_by_itself():
 def test_a_block_that_is_too_long():
     pipeline = algorithms.volume()
     told = message("v.gpu_tile(x, y, z, xi, yi, zi, 2, 2, 65)", SM80, pipeline)
-    assert "are 65 threads long along z; sm_80 allows 64 (compute capability 8.0)" in told
+    assert (
+        "are 65 threads long along z; sm_80 allows 64 (compute capability 8.0, CUDA C++ Programming Guide)"
+        in told
+    )
     assert "1024, 1024, 64 threads long along x, y and z" in told
 
 
@@ -54,7 +57,7 @@ def test_blocks_of_a_grid_are_counted_from_the_size():
     pipeline = algorithms.blur(32, 131071)
     told = message("by.gpu_tile(x, y, xi, yi, 32, 2)", SM80, pipeline)
     assert "makes (by.extent.1 + 1) / 2 = 65536 blocks along y of the grid" in told
-    assert "sm_80 allows 65535 (compute capability 8.0)" in told
+    assert "sm_80 allows 65535 (compute capability 8.0, CUDA C++ Programming Guide)" in told
     assert "a tile at least 2 times as large along y" in told
     assert told.endswith("(At the estimated sizes by.extent.1 = 131071.)")
 
@@ -98,13 +101,16 @@ def test_registers_are_counted_from_bytes():
 def test_a_block_that_no_multiprocessor_holds():
     told = message(strip(127, width=1024), SM80)  # 129 values of 2 bytes: 64.5 registers
     assert "1024 threads, at least 65 registers each, 0 bytes of shared memory" in told
-    assert "it has 65536 registers and 167936 bytes (compute capability 8.0)" in told
+    assert (
+        "it has 65536 registers and 167936 bytes (compute capability 8.0, CUDA C++ Programming Guide)"
+        in told
+    )
 
 
 def test_local_bytes_are_counted_from_extents():
     told = message(strip(262143, memory=""), SM80)  # 262145 values of 2 bytes; 512 KiB = 524288
     assert "keeps 524290 bytes for itself (bx 1 x 262145 x 2 bytes = 524290)" in told
-    assert "sm_80 has 524288 (compute capability 8.0)" in told
+    assert "sm_80 has 524288 (compute capability 8.0, CUDA C++ Programming Guide)" in told
 
 
 def test_lanes_are_multiplied():

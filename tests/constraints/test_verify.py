@@ -220,7 +220,10 @@ def test_block_widened_by_a_stencil_is_explained():
     assert violation.values["limit"] == 1024
     assert "33 x 33 = 1089 threads a block" in violation.message
     assert "p must cover q's tile of 32 x 32 plus 1 along x and 1 along y" in violation.message
-    assert "sm_80 allows 1024 (compute capability 8.0)" in violation.message
+    assert (
+        "sm_80 allows 1024 (compute capability 8.0, CUDA C++ Programming Guide)"
+        in violation.message
+    )
 
 
 def test_levels_that_would_be_legal_are_listed():

@@ -28,7 +28,8 @@ from spaces.model.expr import Expr, constant
 from spaces.model.schedule import Memory
 from spaces.model.types import Int32
 
-_TABLE = "CUDA C++ Programming Guide, technical specifications per compute capability"
+_GUIDE = "CUDA C++ Programming Guide"
+_TABLE = f"{_GUIDE}, technical specifications per compute capability"
 _EXPRS = Extremes(fn.min, fn.max)
 _AXES = ("x", "y", "z")
 
@@ -387,7 +388,7 @@ def _names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
     return {
         "kernel": _title(kernel),
         "device": gpu.name,
-        "capability": f"{major}.{minor}",
+        "capability": f"{major}.{minor}, {_GUIDE}",
     }
 
 

@@ -182,6 +182,8 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
         place, legal = "outside all kernels", [Memory.HEAP, *_PRIVATE]
     if memory in legal:
         return
+    if Memory.HEAP in legal and _kernel_use(records, func):
+        legal = [Memory.HEAP]
     reason = ""
     if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
         reason = "; each thread would have its own and could not read the others'"
@@ -217,23 +219,30 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
         return
     if LoopKind.GPU_BLOCK in records.kinds(site[:depth]):
         return
-    for user, stage in _users(records, func):
-        path = records.path(user, stage)
+    use = _kernel_use(records, func)
+    if use is not None:
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} stores {func} in {memory} of the CPU, but it is used in the kernel of "
+            "{user}, which cannot reach it.",
+            "Store it in MemoryType::Heap, or inside the kernel.",
+            values={
+                "directive": memory_directive(func, memory),
+                "func": func,
+                "memory": str(memory),
+                "user": stage_name(*use),
+            },
+        )
+
+
+def _kernel_use(records: Records, func: str) -> tuple[str, int] | None:
+    """A stage that writes or reads a Func inside a kernel, or None."""
+    for user in _users(records, func):
+        path = records.path(*user)
         if path is not None and LoopKind.GPU_BLOCK in records.kinds(path):
-            yield Check(
-                func,
-                VIOLATED,
-                "{directive} stores {func} in {memory} of the CPU, but it is used in the kernel of "
-                "{user}, which cannot reach it.",
-                "Store it in MemoryType::Heap, or inside the kernel.",
-                values={
-                    "directive": memory_directive(func, memory),
-                    "func": func,
-                    "memory": str(memory),
-                    "user": stage_name(user, stage),
-                },
-            )
-            return
+            return user
+    return None
 
 
 def _users(records: Records, func: str) -> list[tuple[str, int]]:
