@@ -46,10 +46,7 @@ def test_a_block_that_is_too_large_by_itself():
 def test_a_block_that_is_too_long():
     pipeline = algorithms.volume()
     told = message("v.gpu_tile(x, y, z, xi, yi, zi, 2, 2, 65)", SM80, pipeline)
-    assert (
-        "are 65 threads long along z; sm_80 allows 64 (compute capability 8.0, CUDA C++ Programming Guide)"
-        in told
-    )
+    assert "are 65 threads long along z; sm_80 allows 64 (compute capability 8.0, CUDA" in told
     assert "1024, 1024, 64 threads long along x, y and z" in told
 
 
@@ -101,10 +98,7 @@ def test_registers_are_counted_from_bytes():
 def test_a_block_that_no_multiprocessor_holds():
     told = message(strip(127, width=1024), SM80)  # 129 values of 2 bytes: 64.5 registers
     assert "1024 threads, at least 65 registers each, 0 bytes of shared memory" in told
-    assert (
-        "it has 65536 registers and 167936 bytes (compute capability 8.0, CUDA C++ Programming Guide)"
-        in told
-    )
+    assert "it has 65536 registers and 167936 bytes (compute capability 8.0, CUDA" in told
 
 
 def test_local_bytes_are_counted_from_extents():
