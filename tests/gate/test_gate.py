@@ -21,11 +21,13 @@ from tests.gate.check import CLASSES, draw, subject_of
 from tests.gate.claims import unclassified
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle, evidence
-from tests.gate.pipelines import EXACT, KINDS, ODD, subject
+from tests.gate.pipelines import EXACT, KINDS, ODD, Subject, subject
 from tests.gate.runner import run
 from tests.gate.summary import Summary
+from tests.gate.test_regressions import IMAGE, PLACE, window_sum
 
 SEED, CASES = 20, 2000
+SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +98,11 @@ def test_the_oracle_sees_what_goes_wrong() -> None:
     """A race, a fold that is too small, a level that encloses no use, and nothing at all."""
     oracle = Oracle(subject(random.Random(4), "diamond"))
     start = schedule(oracle.subject.pipeline)
-    shared = start.func("left").compute_at("out", "y").store_root().func("out").parallel("y")
     folded = start.func("base").compute_root().fold_storage("y", 2)
     elsewhere = start.func("base").compute_at("left", "x")
-    assert evidence(oracle, shared.schedule) == "race"
     assert evidence(oracle, folded.schedule) == "overwritten"
     assert evidence(oracle, elsewhere.schedule).startswith("no nest")
     assert evidence(oracle, start.schedule) == ""
+    sums = Subject("sums", window_sum(), {"input": IMAGE}, {"input": PLACE}, SIZES)
+    at_once = schedule(sums.pipeline).func("total").compute_root().update(0).parallel("r.x")
+    assert evidence(Oracle(sums), at_once.schedule) == "race"
