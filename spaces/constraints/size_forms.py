@@ -119,15 +119,21 @@ class Forms:
         yield AtLeastZero(frozenset(sum.terms.items()))
 
     def _cleared(self, quotient: Op, factor: int, rest: Polynomial) -> tuple[Condition, ...] | None:
-        """``factor * (n / c) + rest >= 0`` without the quotient, or None if it has to stay."""
+        """``factor * (n / c) + rest >= 0`` without the quotient, or None if it has to stay: also
+        where its numbers would exceed int32, as those of a limit on the blocks of a grid do.
+        """
         c = quotient.args[1]
         if not isinstance(c, Const) or int(c.value) <= 0:
             return None
         divisor, n = int(c.value), self._polynomial(quotient.args[0])
-        if factor == 1:  # n / c >= -rest, that is n >= -rest * c
-            return tuple(self._at_least_zero(n + rest.scaled(divisor)))
-        if factor == -1:  # n / c <= rest, that is n <= rest * c + c - 1
-            return tuple(self._at_least_zero(rest.scaled(divisor) + Polynomial.of(divisor - 1) - n))
+        if factor in (1, -1):
+            if factor == 1:  # n / c >= -rest, that is n >= -rest * c
+                whole = n + rest.scaled(divisor)
+            else:  # n / c <= rest, that is n <= rest * c + c - 1
+                whole = rest.scaled(divisor) + Polynomial.of(divisor - 1) - n
+            if all(Int32.holds(number) for number in whole.terms.values()):
+                return tuple(self._at_least_zero(whole))
+            return () if self._never_negative(whole) else None
         surplus = (n - rest).constant
         if factor == -divisor and surplus is not None and 0 <= surplus < divisor:
             # (rest + surplus) / c * c <= rest: rounding up adds nothing.

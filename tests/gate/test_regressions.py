@@ -10,6 +10,7 @@ import pytest
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
+from spaces.constraints.preconditions import size_preconditions
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
 from spaces.model import functions as fn
@@ -56,6 +57,15 @@ def lookup() -> Pipeline:
     index[X, Y] = fn.clamp(image[X, Y], 0, 7)
     out[X, Y] = table[fn.clamp(index[X, Y], 0, 7)]
     return pipeline(out)
+
+
+def two_outputs() -> Pipeline:
+    """Two outputs of sizes of their own, that read one Func."""
+    base, one, two = Func("base"), Func("one"), Func("two")
+    base[X, Y] = X * 3 - Y
+    one[X, Y] = base[X, Y] + base[X + 1, Y]
+    two[X, Y] = base[X - 1, Y] * 2
+    return pipeline([one, two])
 
 
 def judged(made: Callable[[], Pipeline], text: str) -> Verdict:
@@ -117,3 +127,13 @@ def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], tex
 )
 def test_illegal_schedules_name_the_rule(rule: str, text: str) -> None:
     assert [v.rule for v in judged(window_sum, text).violations] == [rule]
+
+
+def test_a_limit_on_blocks_that_exceeds_int32_refuses_no_size() -> None:
+    made = two_outputs()
+    text = "base.compute_root().gpu_tile(x, xi, 4); one.gpu_tile(x, xi, 4); two.gpu_tile(x, xi, 4);"
+    verdict = verify(made, parse_schedule(text, made), device("sm_80"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    sizes = {"one.min.0": 0, "one.extent.0": 8, "one.min.1": 0, "one.extent.1": 4}
+    sizes |= {name.replace("one", "two"): value for name, value in sizes.items()}
+    assert all(p.holds(sizes) for p in size_preconditions(verdict))
