@@ -179,3 +179,25 @@ def stages_swapped(nest: LoopNest, func: str) -> LoopNest:
         nest,
         lambda n: evolve(n, body=n.body[::-1]) if isinstance(n, Produce) and n.func == func else n,
     )
+
+
+def consumed_first(nest: LoopNest, func: str) -> LoopNest:
+    """What reads a Func stands before what computes it, inside its storage."""
+
+    def swapped(node: Node) -> Node:
+        if not isinstance(node, Allocate) or node.func != func:
+            return node
+        return evolve(node, body=tuple(reversed(node.body)))
+
+    return changed(nest, swapped)
+
+
+def of_other_form(nest: LoopNest, func: str) -> LoopNest:
+    """One is taken from every value of a Func."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Compute) or node.func != func:
+            return node
+        return evolve(node, value=node.value - 1)
+
+    return changed(nest, change)

@@ -9,7 +9,9 @@ import pytest
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Counterexample, Refuted
 from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr
 from spaces.model.loopnest import Allocate, Compute, LoopNest, walk_nest
+from spaces.model.regions import Interval
 from spaces.model.schedule import LoopKind
 from tests.constraints import algorithms
 from tests.constraints.proofs import broken
@@ -221,6 +223,16 @@ def test_an_update_applied_twice_is_refuted() -> None:
     assert found[0].iteration["s.s1.x"] != found[0].other["s.s1.x"]
 
 
+def test_a_sum_that_is_added_to_twice_is_refuted() -> None:
+    """In any order, but once."""
+    nest = nest_of(
+        algorithms.total(),
+        lambda d: d.func("s").compute_root().update(0).split("x", "x", "xi", 4, "shift_inwards"),
+    )
+    first, second = places(nest, "s", 1, refuted(nest, "order")[0])
+    assert first == second
+
+
 def test_an_update_before_its_pure_stage_is_refuted() -> None:
     nest = broken.stages_swapped(nest_of(polynomial()), "s")
     (example,) = refuted(nest, "coverage")
@@ -253,3 +265,30 @@ def test_storage_in_the_wrong_loop_is_refuted() -> None:
     (example,) = refuted(nest, "sliding")
     with pytest.raises(NestError, match=r"blurx\("):
         run(nest, example.sizes)
+
+
+def test_a_value_that_is_read_before_it_is_computed_is_refuted() -> None:
+    nest = broken.consumed_first(nest_of(blur(), lambda d: d.func("blurx").compute_root()), "blurx")
+    examples = refuted(nest, "coverage")
+    assert {e.buffer for e in examples} == {"blurx"}
+    with pytest.raises(NestError, match=r"blurx\("):
+        run(nest, examples[0].sizes)
+
+
+def test_a_value_of_another_form_is_not_proven() -> None:
+    for func in ("blurx", "out"):
+        nest = nest_of(blur(), lambda d: d.func("blurx").compute_root())
+        report = prove(broken.of_other_form(nest, func))
+        left = {p.obligation.func for p in report.proofs if p not in report.proven}
+        assert left == {func}
+
+
+def newest_row(interval: Interval) -> tuple[Expr, Expr]:
+    assert interval.max is not None
+    return interval.max, interval.max
+
+
+def test_a_window_that_is_never_filled_is_refuted() -> None:
+    """Each iteration computes its newest row; nobody computes the first two."""
+    (example,) = refuted(broken.with_target(rows(), "blurx", 1, newest_row), "sliding")
+    assert example.buffer == "blurx"
