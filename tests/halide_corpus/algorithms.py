@@ -204,11 +204,30 @@ def average() -> Algorithm:
 
 def tall() -> Algorithm:
     """More rows than a grid has along y."""
+    return _rows(4, 70000)
+
+
+def wide() -> Algorithm:
+    """Rows as wide as a block may be."""
+    return _rows(1024, 300)
+
+
+def _rows(width: int, height: int) -> Algorithm:
+    """Bytes of two neighboring rows added up."""
     image = ImageParam(UInt8, 2, "input")
     f, g = Func("f"), Func("g")
     f[X, Y] = image[X, Y] + 1
     g[X, Y] = f[X, Y] + f[X, Y + 1]
-    return _algorithm({image: (4, 70001)}, {g: (4, 70000)})
+    return _algorithm({image: (width, height + 1)}, {g: (width, height)})
+
+
+def ignored() -> Algorithm:
+    """A Func whose value nobody needs once another is substituted."""
+    g, h, out = Func("g"), Func("h"), Func("out")
+    g[X] = X * 2
+    h[X] = fn.cast(Int32, 3)
+    out[X] = h[g[X]] + X
+    return _algorithm({}, {out: (64,)})
 
 
 _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
@@ -226,7 +245,7 @@ _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
         volume,
         lookup,
     ),
-    *(gather, product, average, tall),
+    *(gather, product, average, tall, wide, ignored),
 )
 
 
