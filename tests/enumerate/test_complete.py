@@ -21,7 +21,7 @@ from spaces.constraints.encode import encode, models
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.events import Done
 from spaces.model.schedule import LoopLevel
-from tests.enumerate.pipelines import blur, chain, row_sums
+from tests.enumerate.pipelines import blur, chain, long_chain, row_sums
 
 CPU, GPU = device("cpu"), device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
@@ -104,6 +104,18 @@ def test_a_space_with_fixed_funcs_counts_samples_and_is_searched():
     best = done.best[0].schedule
     assert best.of("b") == fixed.of("b")
     assert best in listed
+
+
+def test_candidates_are_counted_where_a_given_level_names_one_of_two_like_paths():
+    """With f2 inlined f1 is inside f3; with f2 at root, whose loops are alike, it is not."""
+    pipe = long_chain(4)
+    fixed = parse_partial("f1.compute_at(f3, yi)", pipe)
+    space = ScheduleSpace(
+        pipe, CPU, attrs.evolve(STRIPS, placements=("inline", "root", "at")), fixed
+    )
+    listed = [s.at(i) for s in space.structures() for i in range(s.size)]
+    assert space.candidates == len(listed)
+    assert {space.candidate(i) for i in range(space.candidates)} == set(listed)
 
 
 def test_entries_that_do_not_fit_are_refused_in_words():

@@ -113,7 +113,7 @@ class Search:
     tried: int = 0
     best: Found | None = None
     _readers: dict[str, frozenset[str]] = field(factory=dict)
-    _seen: dict[tuple[Schedule, int, int], bool] = field(factory=dict)
+    _seen: set[tuple[Schedule, int]] = field(factory=set)
 
     def level(self, schedule: Schedule, structural: int, factors: int) -> Found | None:
         """The nearest legal schedule with as many edits of structure, and of factors.
@@ -136,10 +136,10 @@ class Search:
         self, schedule: Schedule, edits: tuple[Edit, ...], structural: int, factors: int
     ) -> None:
         """Try all edits of ``schedule``, until no nearer schedule can be found."""
-        key = (schedule, structural, factors)
+        key = (schedule, structural)
         if key in self._seen or (self.best is not None and not factors):
             return
-        self._seen[key] = True
+        self._seen.add(key)
         self.tick()
         blocked = self._blocked(schedule, factors)
         if structural == 0:

@@ -1,0 +1,72 @@
+"""Normal forms of conditions on sizes are the same conditions."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.size_forms import Divisible, Forms
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr, Variable, compare, constant
+from spaces.model.types import Bool, Int32
+from tests.constraints import algorithms
+
+PIPELINE = algorithms.blur()
+WIDTH, HEIGHT = Variable(Int32, "by.extent.0"), Variable(Int32, "by.extent.1")
+LEFT, WIDE = Variable(Int32, "by.min.0"), Variable(Int32, "input.extent.0")
+SIZES = (WIDTH, HEIGHT, LEFT, WIDE)
+
+
+def _grow(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    pairs = st.tuples(parts, parts)
+    return st.one_of(
+        pairs.map(lambda p: p[0] + p[1]),
+        pairs.map(lambda p: p[0] - p[1]),
+        pairs.map(lambda p: fn.min(*p)),
+        pairs.map(lambda p: fn.max(*p)),
+        st.tuples(parts, st.integers(1, 9)).map(lambda p: p[0] / p[1]),
+        st.tuples(parts, st.integers(1, 9)).map(lambda p: (p[0] + p[1] - 1) / p[1] * p[1]),
+        st.tuples(parts, st.integers(-3, 3)).map(lambda p: p[0] * p[1]),
+    )
+
+
+sums = st.recursive(
+    st.one_of(st.sampled_from(SIZES), st.integers(-9, 9).map(lambda n: constant(n, Int32))),
+    _grow,
+    max_leaves=5,
+)
+comparisons = st.tuples(st.sampled_from(["le", "lt", "ge", "gt", "eq", "ne"]), sums, sums).map(
+    lambda c: compare(*c)
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(comparisons, min_size=1, max_size=3), st.data())
+def test_parts_hold_together_where_the_conditions_do(conditions: list[Expr], data) -> None:
+    forms = Forms(PIPELINE)
+    parts = tuple(dict.fromkeys(p for c in conditions for p in forms.parts(c)))
+    exact = [p for p in parts if isinstance(p, Divisible) and p.most == 0]
+    simple = tuple(dict.fromkeys(q for p in parts for q in forms.given(p, exact)))
+    kept = forms.irredundant(simple)
+    for _ in range(12):
+        values = {v.name: data.draw(st.integers(1, 20)) for v in (WIDTH, HEIGHT, WIDE)}
+        values[LEFT.name] = data.draw(st.integers(-12, 12))
+        expected = all(evaluate(c, values) for c in conditions)
+        assert all(evaluate(forms.expr(p), values) for p in kept) == expected
+
+
+def only(condition: Expr) -> list[str]:
+    forms = Forms(PIPELINE)
+    return [str(forms.expr(part)) for part in forms.parts(condition)]
+
+
+def test_quotients_minima_and_remainders_are_cleared() -> None:
+    assert only((WIDTH + 7) / 8 <= 5) == ["by.extent.0 <= 40"]
+    assert only((WIDTH + 7) / 8 >= 5) == ["by.extent.0 >= 33"]
+    assert only((WIDTH + 7) / 8 * 8 <= WIDTH) == ["by.extent.0 % 8 == 0"]
+    assert only(fn.min(WIDTH, HEIGHT) >= 3) == ["by.extent.0 >= 3", "by.extent.1 >= 3"]
+    assert only(fn.max(WIDTH, 4) <= 6) == ["by.extent.0 <= 6"]
+    assert only(WIDTH * 4 >= 9) == ["by.extent.0 >= 3"]
+    assert only(WIDTH >= 1) == []
+    assert only(constant(True, Bool)) == []
