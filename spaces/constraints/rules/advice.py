@@ -7,6 +7,7 @@ Where that depends on sizes, it is asked at the estimates.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
@@ -171,7 +172,7 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
                 stage=stage,
                 loop=loop.loop,
                 values={
-                    "directive": kind_directive(view.records, func, stage, loop.loop),
+                    "directive": partial(kind_directive, view.records, func, stage, loop.loop),
                     "loop": loop.loop,
                     "stage_name": stage_name(func, stage),
                     "extent": most,
@@ -210,7 +211,7 @@ def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
                 stage=stage,
                 loop=record.old,
                 values={
-                    "directive": split_directive(view.records, func, stage, index),
+                    "directive": partial(split_directive, view.records, func, stage, index),
                     "tail": str(record.tail),
                     "loop": record.old,
                     "extent": extent,

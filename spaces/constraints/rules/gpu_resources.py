@@ -11,7 +11,7 @@ from functools import partial
 
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.kernels import Kernel, allocation_bytes
-from spaces.constraints.occupancy import Extremes, blocks_per_sm
+from spaces.constraints.occupancy import INTS, Extremes, blocks_per_sm
 from spaces.constraints.rules.gpu_reasons import (
     derivation,
     in_bytes,
@@ -24,7 +24,9 @@ from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
 from spaces.constraints.rules.written import kind_directive, store_directive
 from spaces.model import functions as fn
+from spaces.model.algebra import INTEGERS, read_all
 from spaces.model.expr import Expr, constant
+from spaces.model.rewrite import variables
 from spaces.model.schedule import Memory
 from spaces.model.types import Int32
 
@@ -317,9 +319,7 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
     for gpu, kernel in _launchable(view, func):
         if not _are_constant(view, kernel):
             continue
-        resident = blocks_per_sm(
-            gpu, kernel.threads_per_block, _registers(kernel), kernel.shared_bytes, _EXPRS
-        )
+        resident = _resident_blocks(gpu, kernel)
         broken = ~(kernel.threads_per_block <= gpu.max_threads_per_block)
         broken |= ~(_registers(kernel) <= gpu.max_registers_per_thread)
         broken |= ~_fits_shared(gpu, kernel)
@@ -345,6 +345,16 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
                 "has_bytes": gpu.shared_bytes_per_sm,
             },
         )
+
+
+def _resident_blocks(gpu: GpuDevice, kernel: Kernel) -> Expr:
+    """Blocks of a kernel that a multiprocessor holds; numbers are reckoned with as such."""
+    taken = (kernel.threads_per_block, _registers(kernel), kernel.shared_bytes)
+    if variables(*taken):
+        resident: Expr = blocks_per_sm(gpu, *taken, _EXPRS)
+        return resident
+    threads, held, shared = read_all(taken, {}, INTEGERS)
+    return constant(blocks_per_sm(gpu, threads, held, shared, INTS), Int32)
 
 
 @nest_rule(
