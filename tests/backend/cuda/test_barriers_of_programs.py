@@ -4,53 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from backend.gpu_program import GpuProgram
 from backend.lowering.barriers import insert_barriers
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.kernels import carve_kernels
 from backend.lowering.statements import block, walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
-from spaces.model.expr import Expr, Variable, constant
+from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.types import Int32
-
-THREADS = 8
-T, B = Variable(Int32, "t"), Variable(Int32, "b")
-
-
-def number(value: int) -> Expr:
-    return constant(value, Int32)
-
-
-def loop(var: Variable, extent: Expr, kind: LoopKind, body: Statement) -> For:
-    return For(var, number(0), extent, kind, body)
-
-
-def each(body: Statement) -> For:
-    """By every thread."""
-    return loop(T, number(THREADS), LoopKind.GPU_THREAD, body)
-
-
-def rounds(*body: Statement, extent: Expr | None = None) -> For:
-    count = number(5) if extent is None else extent
-    return loop(Variable(Int32, "i"), count, LoopKind.SERIAL, block(*body))
-
-
-def load(buffer: str, index: Expr) -> Load:
-    return Load(Int32, buffer, index)
-
-
-def write(buffer: str, index: Expr = T) -> For:
-    return each(Store(buffer, index, T * 3))
-
-
-def read(buffer: str, into: str = "out") -> For:
-    """Another thread's element."""
-    return each(Store(into, T, load(buffer, number(THREADS - 1) - T)))
-
-
-def kernel(*body: Statement) -> LoopProgram:
-    return LoopProgram("p", (), (), (), loop(B, number(4), LoopKind.GPU_BLOCK, block(*body)))
+from tests.backend.cuda.written_kernels import (
+    THREADS,
+    B,
+    T,
+    carved,
+    each,
+    kernel,
+    load,
+    number,
+    read,
+    rounds,
+    write,
+)
 
 
 def shape(statement: Statement) -> object:
@@ -117,10 +88,6 @@ def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
     own = Allocate("r", Int32, Memory.REGISTER, number(2), pair)
     found = insert_barriers(kernel(rounds(each(own)))).body
     assert shape(found) == ["r", "r", "out"]
-
-
-def carved(*body: Statement) -> GpuProgram:
-    return carve_kernels(kernel(*body), KernelSizes({}, {}))
 
 
 def test_a_guard_around_threads_holds_for_each_of_them() -> None:

@@ -1,0 +1,54 @@
+"""Kernels written by hand, statement by statement."""
+
+from __future__ import annotations
+
+from backend.gpu_program import GpuProgram
+from backend.lowering.kernel_sizes import KernelSizes
+from backend.lowering.kernels import carve_kernels
+from backend.lowering.statements import block
+from backend.program import For, Load, LoopProgram, Statement, Store
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.schedule import LoopKind
+from spaces.model.types import Int32
+
+THREADS = 8
+T, B, ROUND = Variable(Int32, "t"), Variable(Int32, "b"), Variable(Int32, "i")
+
+
+def number(value: int) -> Expr:
+    return constant(value, Int32)
+
+
+def loop(var: Variable, extent: Expr, kind: LoopKind, body: Statement) -> For:
+    return For(var, number(0), extent, kind, body)
+
+
+def each(body: Statement) -> For:
+    """By every thread."""
+    return loop(T, number(THREADS), LoopKind.GPU_THREAD, body)
+
+
+def rounds(*body: Statement, extent: Expr | None = None) -> For:
+    count = number(5) if extent is None else extent
+    return loop(ROUND, count, LoopKind.SERIAL, block(*body))
+
+
+def load(buffer: str, index: Expr) -> Load:
+    return Load(Int32, buffer, index)
+
+
+def write(buffer: str, index: Expr = T) -> For:
+    return each(Store(buffer, index, T * 3))
+
+
+def read(buffer: str, into: str = "out") -> For:
+    """Another thread's element."""
+    return each(Store(into, T, load(buffer, number(THREADS - 1) - T)))
+
+
+def kernel(*body: Statement) -> LoopProgram:
+    return LoopProgram("p", (), (), (), loop(B, number(4), LoopKind.GPU_BLOCK, block(*body)))
+
+
+def carved(*body: Statement) -> GpuProgram:
+    return carve_kernels(kernel(*body), KernelSizes({}, {}))
