@@ -177,7 +177,7 @@ def test_too_much_work_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not long.shows_a_mistake
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(st.one_of(typed_pipelines(), edge_pipelines(), update_pipelines()))
@@ -189,7 +189,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert not found.shows_a_mistake, str(found)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_chains())
@@ -215,7 +215,7 @@ def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
     return sizes
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataObject) -> None:
     """An interpreter that shares nothing with the replay stops at the first wrong access."""
