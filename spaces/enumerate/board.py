@@ -90,7 +90,7 @@ class Board:
                 f"No legal schedule of {space.pipeline.name} for {space.device.name} was found "
                 f"among {self.choices} choices of {self.structures} structures"
                 + ("" if complete else " before the time was over")
-                + "; widen the options, or give the search more time."
+                + "; widen the options (explain_empty says which), or give the search more time."
             )
         best = heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
         return Done(tuple(best), self.structures, self.choices, complete)

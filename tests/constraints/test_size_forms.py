@@ -69,4 +69,22 @@ def test_quotients_minima_and_remainders_are_cleared() -> None:
     assert only(fn.max(WIDTH, 4) <= 6) == ["by.extent.0 <= 6"]
     assert only(WIDTH * 4 >= 9) == ["by.extent.0 >= 3"]
     assert only(WIDTH >= 1) == []
+
+
+def test_what_follows_from_a_multiple_is_left_out() -> None:
+    forms = Forms(PIPELINE)
+
+    def multiple(of: int) -> Expr:
+        return (WIDTH + of - 1) / of * of <= WIDTH
+
+    def kept(*conditions: Expr) -> list[str]:
+        parts = tuple(part for c in conditions for part in forms.parts(c))
+        return [str(forms.expr(part)) for part in forms.irredundant(parts)]
+
+    assert kept(multiple(8), multiple(16), WIDTH >= 16) == ["by.extent.0 % 16 == 0"]
+    assert kept(multiple(8), multiple(12)) == ["by.extent.0 % 8 == 0", "by.extent.0 % 12 == 0"]
+    assert kept(multiple(8), WIDTH >= 9) == ["by.extent.0 % 8 == 0", "by.extent.0 >= 9"]
+
+
+def test_what_holds_for_all_sizes_has_no_parts() -> None:
     assert only(constant(True, Bool)) == []

@@ -7,7 +7,7 @@ from enum import IntEnum
 from attrs import field, frozen
 
 from spaces.model.chain import KIND_DIRECTIVES
-from spaces.model.schedule import INLINE, LoopKind, LoopLevel, Schedule
+from spaces.model.schedule import INLINE, Fuse, LoopKind, LoopLevel, Schedule, Split, Tail
 
 
 class Rank(IntEnum):
@@ -65,3 +65,11 @@ def level_call(verb: str, level: LoopLevel) -> str:
     if level.is_root or level == INLINE:
         return f"{verb}_{level}()"
     return f"{verb}_at({level.func}, {level.loop})"
+
+
+def record_call(record: Split | Fuse) -> str:
+    """The directive that a record stands for."""
+    if isinstance(record, Fuse):
+        return f"fuse({record.inner}, {record.outer}, {record.fused})"
+    tail = "" if record.tail is Tail.AUTO else f", {record.tail}"
+    return f"split({record.old}, {record.outer}, {record.inner}, {record.factor}{tail})"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from attrs import evolve, frozen
 
 from spaces.constraints.devices import Device, GpuDevice
-from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call
+from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.extents import constant_extents
@@ -64,7 +64,9 @@ class StageEdits:
                 if kind is not loop.kind:
                     changed = (*order.loops[:i], Loop(loop.name, kind), *order.loops[i + 1 :])
                     text = instead(
-                        self._name, kind_call(loop.name, kind), kind_call(loop.name, loop.kind)
+                        self._name,
+                        kind_call(loop.name, kind),
+                        kind_call(loop.name, loop.kind),
                     )
                     unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
                     yield self._edit(
@@ -90,7 +92,7 @@ class StageEdits:
         for i, record in enumerate(order.splits):
             if isinstance(record, Fuse):
                 swapped = Fuse(record.outer, record.inner, record.fused)
-                text = instead(self._name, _call(swapped), _call(record))
+                text = instead(self._name, record_call(swapped), record_call(record))
                 changed = _replaced(order, i, swapped)
                 yield self._edit(text, Rank.ORDER, 0.5, changed, record.fused)
 
@@ -99,7 +101,9 @@ class StageEdits:
         for i, record in enumerate(order.splits):
             for tail in Tail if isinstance(record, Split) else ():
                 if isinstance(record, Split) and tail is not record.tail:
-                    text = instead(self._name, _call(evolve(record, tail=tail)), _call(record))
+                    text = instead(
+                        self._name, record_call(evolve(record, tail=tail)), record_call(record)
+                    )
                     unlike = 0.2 if tail is Tail.AUTO else 0.5
                     changed = _replaced(order, i, evolve(record, tail=tail))
                     yield self._edit(text, Rank.TAIL, unlike, changed)
@@ -116,7 +120,7 @@ class StageEdits:
             else:
                 touched = (record.inner, record.outer, record.fused)
                 loops = _renamed(order.loops, record.fused, (record.outer, record.inner))
-            text = f"{self._name}.{_call(record)} left out"
+            text = f"{self._name}.{record_call(record)} left out"
             yield self._edit(text, Rank.DROP, 0.5, DomainOrder(splits, loops), *touched)
 
     def _splits(self) -> Iterator[Edit]:
@@ -132,7 +136,7 @@ class StageEdits:
                     loops = _renamed(order.loops, loop.name, (loop.name, inner))
                     kinds = {loop.name: kind, inner: loop.kind}
                     loops = tuple(evolve(at, kind=kinds.get(at.name, at.kind)) for at in loops)
-                    new = f"{_call(record)}.{kind_call(inner, loop.kind)}"
+                    new = f"{record_call(record)}.{kind_call(inner, loop.kind)}"
                     if kind is not LoopKind.SERIAL:
                         new += f".{kind_call(loop.name, kind)}"
                     text = instead(self._name, new, kind_call(loop.name, loop.kind))
@@ -181,11 +185,3 @@ def _renamed(loops: tuple[Loop, ...], name: str, into: tuple[str, ...]) -> tuple
         for loop in loops
         for new in ([Loop(n, loop.kind) for n in into] if loop.name == name else [loop])
     )
-
-
-def _call(record: Split | Fuse) -> str:
-    """The directive that a record stands for."""
-    if isinstance(record, Fuse):
-        return f"fuse({record.inner}, {record.outer}, {record.fused})"
-    tail = "" if record.tail is Tail.AUTO else f", {record.tail}"
-    return f"split({record.old}, {record.outer}, {record.inner}, {record.factor}{tail})"

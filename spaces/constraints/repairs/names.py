@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from spaces.constraints.hazards import ordered_dimensions
 from spaces.constraints.orders import Trace, trace
 from spaces.constraints.repairs.calls import misspelt
-from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.repairs.loops import fresh
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.pipeline import Pipeline
@@ -76,8 +76,11 @@ class NameEdits:
     def _edit(self, text: str, unlike: float, order: DomainOrder, *loops: str) -> Edit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
-        name = stage_name(self.func, self.stage)
-        return Edit(self.func, f"{name}: {text}", Rank.NAME, unlike, after, touched)
+        return Edit(self.func, text, Rank.NAME, unlike, after, touched)
+
+    @property
+    def _name(self) -> str:
+        return stage_name(self.func, self.stage)
 
     def _in_records(self) -> Iterator[Edit]:
         order = self._order
@@ -117,7 +120,7 @@ class NameEdits:
         if part in self._made(record):
             into = {written: (written, name)}
         loops = self._fitting(splits, order.loops, into)
-        text = f"{name} for {written} in the {type(record).__name__.lower()} of {_old(record)}"
+        text = instead(self._name, record_call(changed), record_call(record))
         return self._edit(text, unlike, DomainOrder(splits, loops), written, name)
 
     def _fitting(
@@ -144,13 +147,15 @@ class NameEdits:
         for i, loop in enumerate(order.loops):
             others = (*order.loops[:i], *order.loops[i + 1 :])
             if loop.name not in there or order.names.count(loop.name) > 1:
-                text = f"{loop.kind} loop {loop.name} left out"
+                text = f"{self._name}.{kind_call(loop.name, loop.kind)} left out"
                 yield self._edit(text, 0.9, evolve(order, loops=others), loop.name)
             if loop.name in there and order.names.count(loop.name) == 1:
                 continue
             for name in there:
                 unlike = misspelt(loop.name, name)
-                text = f"{name} for {loop.name} as {loop.kind} loop"
+                text = instead(
+                    self._name, kind_call(name, loop.kind), kind_call(loop.name, loop.kind)
+                )
                 renamed = (*order.loops[:i], Loop(name, loop.kind), *order.loops[i + 1 :])
                 if name not in missing:
                     renamed = tuple(
@@ -160,7 +165,7 @@ class NameEdits:
         for name in missing:
             for place in range(len(order.loops), -1, -1):
                 loops = (*order.loops[:place], Loop(name), *order.loops[place:])
-                text = f"loop {name} added"
+                text = f"{self._name}: loop {name} added"
                 yield self._edit(text, 0.5, evolve(order, loops=loops), name)
 
 
@@ -169,10 +174,6 @@ def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:
     either: Any = record
     changed: Split | Fuse = evolve(either, **{part: name})
     return changed
-
-
-def _old(record: Split | Fuse) -> str:
-    return record.old if isinstance(record, Split) else f"{record.inner} and {record.outer}"
 
 
 def is_covered(pipeline: Pipeline, schedule: Schedule) -> bool:
