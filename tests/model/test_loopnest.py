@@ -169,3 +169,15 @@ def test_a_guard_stops_what_splits_of_its_tiles_visit_beyond() -> None:
     assert computed == 9 + 10
     (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
     assert [evaluate(e, sizes) for e in allocation.extents] == [10]
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 5])
+def test_tiles_of_tiles_of_an_update_are_updated_once(factor: int) -> None:
+    f, x = Func("f"), Var("x")
+    f[x] = 1
+    f[x] = f[x] * 2
+    algorithm = freeze(f)
+    tiles = schedule(algorithm).update(0).split("x", "x", "xi", 4).split("xi", "xi", "t", factor)
+    nest = loop_nest(algorithm, tiles.schedule)
+    outputs, _ = run_nest(nest, {"f.min.0": 0, "f.extent.0": 8}, counting)
+    assert outputs["f"] == {(x,): 2 for x in range(8)}

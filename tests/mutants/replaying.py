@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_REPLAY = ("tests/backend/replay/test_replay.py",)
+_REPLAY = (
+    "tests/backend/replay/test_orders.py",
+    "tests/backend/replay/test_replay.py",
+)
 _REPAIR = ("tests/constraints/test_repair.py",)
 _SIZES = ("tests/constraints/test_preconditions.py",)
 

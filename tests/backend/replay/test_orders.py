@@ -1,38 +1,38 @@
-"""The orders in which concurrent iterations take their steps."""
+"""The orders of concurrent iterations, and outputs that are compared with the reference."""
 
 from __future__ import annotations
 
-from backend.replay.orders import Order, Steps, in_turns, scheduled
+import pytest
+
+from backend.replay import replay
+from backend.replay.orders import Order, Steps, scheduled
+from tests.constraints.proofs.broken import blur, nest_of, shortened
 
 
-def taken(order: Order) -> list[str]:
-    """Which task takes a step, for tasks of two, one and three steps."""
-    steps: list[str] = []
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (Order.ASCENDING, "a0 a1 b0 b1 b2"),
+        (Order.DESCENDING, "b0 b1 b2 a0 a1"),
+        (Order.INTERLEAVED, "a0 b0 a1 b1 b2"),
+    ],
+)
+def test_steps_are_taken_in_the_order(order: Order, expected: str) -> None:
+    taken: list[str] = []
 
-    def task(name: str, count: int) -> Steps:
-        for _ in range(count):
-            steps.append(name)
+    def task(name: str, steps: int) -> Steps:
+        for step in range(steps):
+            taken.append(f"{name}{step}")
             yield None
 
-    for _ in scheduled([task("a", 2), task("b", 1), task("c", 3)], order):
+    for _ in scheduled([task("a", 2), task("b", 3)], order):
         pass
-    return steps
+    assert " ".join(taken) == expected
 
 
-def test_each_order() -> None:
-    assert taken(Order.ASCENDING) == list("aabccc")
-    assert taken(Order.DESCENDING) == list("cccbaa")
-    assert taken(Order.INTERLEAVED) == list("abcacc")
-
-
-def test_lanes_of_a_vector_read_before_any_of_them_writes() -> None:
-    done: list[str] = []
-
-    def lane(number: int) -> Steps:
-        done.append(f"read {number}")
-        yield None
-        done.append(f"write {number}")
-
-    for _ in in_turns([lane(number) for number in range(2)]):
-        pass
-    assert done == ["read 0", "read 1", "write 0", "write 1"]
+def test_what_is_never_computed_of_an_output_is_wrong() -> None:
+    nest = shortened(nest_of(blur()), "out", "y")
+    sizes = {"out.min.0": 0, "out.min.1": 5, "out.extent.0": 4, "out.extent.1": 3}
+    (wrong,) = replay(nest, sizes).wrong
+    assert (wrong.output, wrong.coordinate, wrong.obtained) == ("out", (0, 7), None)
+    assert (wrong.wrong, wrong.elements) == (4, 12)
