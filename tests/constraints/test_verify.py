@@ -425,8 +425,10 @@ def test_anything_that_can_be_written_gets_a_verdict(data, pipeline, on):
     written = data.draw(directive_sequences(pipeline, 6)).schedule
     verdict = verify(pipeline, written, on)
     assert verdict.legal == (not verdict.violations)
-    for violation in verdict.violations:
-        assert violation.message
+    advice = verdict.advice if isinstance(verdict, CheckedSchedule) else ()
+    for finding in (*verdict.violations, *advice):
+        assert "{" not in finding.message
+        assert finding.message.endswith((".", ".)"))
 
 
 @settings(max_examples=30)

@@ -331,18 +331,20 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
             continue
         first = kinds.index(_BLOCK)
         if path[first].stage == index and LoopKind.PARALLEL in kinds[:first]:
+            around = path[kinds.index(LoopKind.PARALLEL)]
             yield Check(
                 func,
                 VIOLATED,
                 "The kernel of {stage_name}, which begins with the block loop {loop}, lies in the "
-                "parallel loop {outer}.",
+                "parallel loop {outer} ({directive}).",
                 "Make {outer} serial, or a block loop too.",
                 stage=index,
                 loop=path[first].loop,
                 values={
                     "stage_name": stage_name(func, index),
                     "loop": path[first].loop,
-                    "outer": str(path[kinds.index(LoopKind.PARALLEL)].level),
+                    "outer": str(around.level),
+                    "directive": kind_directive(records, around.func, around.stage, around.loop),
                 },
             )
 
