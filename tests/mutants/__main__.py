@@ -17,7 +17,7 @@ from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.report import RESULTS, keep, show
 from tests.mutants.trial import Trial, attempt, problems
-from tests.mutants.workshop import Workshop
+from tests.mutants.workshop import Workshop, last_commit
 
 
 def arguments() -> argparse.Namespace:
@@ -50,7 +50,7 @@ def main() -> None:
         trials = _attempts(chosen, workshops, given.processes, given.all, console)
     show(trials, console)
     if not given.names:
-        keep(trials)
+        keep(trials, first.commit)
         console.print(f"Written to {RESULTS}.")
     sys.exit(not all(trial.is_explained for trial in trials))
 
@@ -60,10 +60,11 @@ def _workshops(count: int) -> Iterator[SimpleQueue[Workshop]]:
     """That many copies of the last commit, which are gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         queue: SimpleQueue[Workshop] = SimpleQueue()
+        commit = last_commit()
         for number in range(count):
             root = Path(folder) / str(number)
             root.mkdir()
-            queue.put(Workshop.at(root))
+            queue.put(Workshop.at(root, commit))
         yield queue
 
 

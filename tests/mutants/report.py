@@ -50,10 +50,11 @@ def _fate(trial: Trial) -> str:
     return trial.fate if trial.how in ("failed", "passed") else f"{trial.fate} ({trial.how})"
 
 
-def keep(trials: Sequence[Trial]) -> None:
-    """Write the results of all mutants."""
+def keep(trials: Sequence[Trial], commit: str) -> None:
+    """Write the results of all mutants of a commit."""
     killed = sum(t.fate == "killed" for t in trials)
     found = {
+        "commit": commit,
         "planted": len(trials),
         "killed": killed,
         "percent": round(100 * killed / len(trials), 1),

@@ -1,4 +1,4 @@
-"""A copy of the last commit in a temporary folder, in which bugs are planted and tests run."""
+"""A copy of a commit in a temporary folder, in which bugs are planted and tests run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 3 << 30
 """Memory that a run may take: a planted bug may fill any amount."""
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
-_RUNNING = re.compile(r"^(tests/\S+\.py::.*?)\s*(?:$|PASSED|SKIPPED|XFAIL)", re.MULTILINE)
+_RUNNING = re.compile(r"^(tests/\S+\.py::.*?) *(?:$|PASSED|SKIPPED|XFAIL|Fatal)", re.MULTILINE)
 
 
 @frozen
@@ -42,21 +42,20 @@ class Run:
 
 @frozen
 class Workshop:
-    """A copy of the repository below ``root``."""
+    """A copy of ``commit`` of the repository, below ``root``."""
 
     root: Path
+    commit: str
 
     @staticmethod
-    def at(root: Path) -> Workshop:
-        """The last commit, copied to ``root``, with its modules compiled.
+    def at(root: Path, commit: str) -> Workshop:
+        """A commit, copied to ``root``, with its modules compiled.
 
         What is compiled counts only while its source has the same hash, so that a planted bug is
         never overlooked because a file was changed within a second.
         """
-        archive = subprocess.run(
-            ["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", root], input=archive.stdout, check=True)
+        archive = _git("archive", commit)
+        subprocess.run(["tar", "-x", "-C", root], input=archive, check=True)
         subprocess.run(
             [
                 sys.executable,
@@ -70,7 +69,7 @@ class Workshop:
             cwd=root,
             check=True,
         )
-        return Workshop(root)
+        return Workshop(root, commit)
 
     def with_bug(self, mutant: Mutant, tests: tuple[str, ...], seconds: float) -> Run:
         """Run tests while the bug of ``mutant`` is in the code."""
@@ -110,6 +109,16 @@ class Workshop:
             end = _watched(process, started + seconds)
         output = log.read_text("utf-8", "replace")
         return Run(end, _culprit(end, output), time.monotonic() - started, output)
+
+
+def last_commit() -> str:
+    """The name of the last commit, in short."""
+    return _git("rev-parse", "--short", "HEAD").decode().strip()
+
+
+def _git(*arguments: str) -> bytes:
+    """What git says of the repository."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
 
 
 def _watched(process: subprocess.Popen[bytes], deadline: float) -> str:
