@@ -13,9 +13,9 @@ from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RUL
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import Requirement
-from spaces.model.expr import Const
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds, UnboundedError
+from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 
 
@@ -95,6 +95,6 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
     for item in asked:
         if fails(item.check, sizes):
             violations.append(violation(item, sizes))
-        elif not isinstance(item.check.holds, Const):
+        elif variables(item.check.holds):
             requirements.append(Requirement(item.rule.id, item.check))
     return Judgement(tuple(violations), tuple(requirements))

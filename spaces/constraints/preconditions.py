@@ -68,8 +68,7 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
     pipeline, verify it for the pipeline without them: ``attrs.evolve(pipeline, estimates=())``.
     """
     forms = Forms(checked.pipeline)
-    open_ones = [r for r in checked.requirements if variables(r.condition)]
-    asked = [(c, r) for r in open_ones for c in forms.parts(r.condition)]
+    asked = [(c, r) for r in checked.requirements for c in forms.parts(r.condition)]
     exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]
     simple: dict[Condition, Requirement] = {}
     for condition, requirement in asked:

@@ -135,6 +135,11 @@ def test_simple_conditions_are_those_of_the_rules_and_none_follows_from_the_othe
         assert solver.check(z3.And(*others), z3.Not(one)) == z3.sat
 
 
+@by_case
+def test_requirements_are_about_sizes(case: str):
+    assert all(variables(r.condition) for r in checked(case).requirements)
+
+
 def at_sizes(pipe: Pipeline, ranges: dict[str, tuple[tuple[int, int], ...]]) -> Pipeline:
     return attrs.evolve(pipe, estimates=tuple(Estimate(b, r) for b, r in ranges.items()))
 
