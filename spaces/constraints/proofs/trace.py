@@ -106,6 +106,7 @@ class _Run:
                         None if f is None else self._value(f) for f in node.folds
                     )
                     self.body(node.body)
+                    del self._places[node.func]
                 case Produce():
                     self._produce(node)
                 case Compute():

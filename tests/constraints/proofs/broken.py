@@ -15,6 +15,7 @@ from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produ
 from spaces.model.pipeline import Pipeline
 from spaces.model.regions import Interval
 from spaces.model.rewrite import rewrite
+from spaces.model.traversal import Guard
 from spaces.model.types import Int32
 
 X, Y = Var("x"), Var("y")
@@ -201,3 +202,35 @@ def of_other_form(nest: LoopNest, func: str) -> LoopNest:
         return evolve(node, value=node.value - 1)
 
     return changed(nest, change)
+
+
+def freed_early(nest: LoopNest, func: str) -> LoopNest:
+    """The storage of a Func, inside a loop, ends before its consumers run."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Loop) or len(node.body) != 1:
+            return node
+        (storage,) = node.body
+        if not isinstance(storage, Allocate) or storage.func != func:
+            return node
+        produce, *consumers = storage.body
+        return evolve(node, body=(evolve(storage, body=(produce,)), *consumers))
+
+    return changed(nest, change)
+
+
+def stricter(nest: LoopNest, func: str) -> LoopNest:
+    """Guards of a Func that leave out one iteration more: ``a + 1 < b`` in place of ``a < b``."""
+
+    def tight(guard: Guard) -> Guard:
+        a, b = guard.condition.children
+        return evolve(guard, condition=a + 1 < b)
+
+    return changed(
+        nest,
+        lambda n: (
+            evolve(n, guards=tuple(map(tight, n.guards)))
+            if isinstance(n, Compute) and n.func == func
+            else n
+        ),
+    )

@@ -98,6 +98,18 @@ def test_decisions_are_those_of_trying_everything(extra: list[Expr], goal: Expr)
     assert isinstance(outcome, Proven) == holds(hypotheses, goal)
 
 
+def test_intervals_ask_for_both_cases_of_a_selection() -> None:
+    known = Intervals(RANGES)
+    assert known.prove(at_most(number(0), fn.select(less(A, B), A + 3, 0) + fn.max(A, -A) - A))
+    assert not known.prove(at_most(number(0), fn.select(less(A, B), 1, -1)))
+
+
+def test_intervals_compare_quotients_by_what_is_divided() -> None:
+    known = Intervals((at_most(B - 4, A),))
+    assert known.prove(at_most(B / 4 - 1, A / 4))
+    assert not known.prove(at_most(B / 4, A / 4))
+
+
 def test_congruent_numbers_that_are_near_are_equal() -> None:
     near = (*RANGES, equal(A % 7, B % 7))
     assert decide(obligation(near, equal(A, B))) == Proven("intervals")

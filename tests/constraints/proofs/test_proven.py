@@ -135,6 +135,19 @@ def test_updates_that_keep_their_order_are_proven_in_any_order_of_the_other_loop
         assert report.proofs == report.proven
 
 
+def test_a_schedule_that_no_sizes_serve_is_not_proven() -> None:
+    """Tiles of 4 in tiles of 3 always compute 6."""
+    report = prove(
+        nest_of(
+            blur(),
+            lambda d: d.split("x", "x", "xi", 4, "round_up").split("xi", "xi", "xj", 3, "round_up"),
+        )
+    )
+    assert report.unknown == report.proofs
+    reasons = {p.outcome.reason for p in report.unknown if isinstance(p.outcome, Unknown)}
+    assert reasons == {"No sizes satisfy all that the schedule requires of them."}
+
+
 def test_when_the_time_is_up_the_rest_is_unknown() -> None:
     report = prove(nest_of(blur()), seconds=0.0)
     assert report.unknown == report.proofs

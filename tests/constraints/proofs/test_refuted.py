@@ -80,6 +80,17 @@ UNSOUND = {
         "blurx",
         broken.with_target(rows(), "blurx", 1, lambda i: (i.min + 1, i.max)),
     ),
+    "a guard too strict": (
+        "coverage",
+        "blurx",
+        broken.stricter(
+            nest_of(
+                blur(),
+                lambda d: d.func("blurx").compute_root().split("x", "x", "xi", 4, "guard_with_if"),
+            ),
+            "blurx",
+        ),
+    ),
     "a fold factor too small": (
         "folding",
         "blurx",
@@ -251,6 +262,13 @@ def test_whole_tiles_of_an_update_may_reach_beyond_what_is_asked_for() -> None:
     assert report.proofs == report.proven
     beyond = broken.shortened(whole, "s", "x")
     assert {c.buffer for c in refuted(beyond, "coverage")} == {"s"}
+
+
+def test_storage_given_back_before_it_is_read_is_refuted() -> None:
+    whole = nest_of(blur(), lambda d: d.func("blurx").compute_at("out", "y"))
+    assert not refuted(whole, "coverage")
+    found = refuted(broken.freed_early(whole, "blurx"), "coverage")
+    assert [c.buffer for c in found] == ["blurx"] * 3
 
 
 def test_a_value_of_another_coordinate_is_refuted() -> None:
