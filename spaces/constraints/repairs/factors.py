@@ -122,7 +122,7 @@ def _nearest(
     distance = _distance(chosen, menus)
     candidates = np.where(mask, distance, np.inf)
     for _ in range(_UNCERTAIN):
-        # Of equally near choices the last: inner dimensions, whose splits come first, stay.
+        # Of equally near choices the one with the larger first factor.
         flat = (
             candidates.size - 1 - int(np.argmin(candidates[(slice(None, None, -1),) * mask.ndim]))
         )
@@ -186,8 +186,3 @@ def open_factors(schedule: Schedule) -> Schedule:
     for i, slot in enumerate(slots(schedule)):
         schedule = opened(schedule, slot, f"factor_{i}")
     return schedule
-
-
-def unnamed(schedule: Schedule) -> int:
-    """How many factors of a schedule are no numbers."""
-    return sum(isinstance(slot.factor, str) for slot in slots(schedule))
