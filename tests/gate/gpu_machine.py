@@ -63,13 +63,6 @@ class Buffer:
         self.name, self.type, self.memory = name, type, memory
         self.elements: list[tuple[Any, list[Key], list[Key]] | None] = [None] * max(0, elements)
 
-    @staticmethod
-    def of(name: str, type: Type, values: Sequence[Any], memory: Memory) -> Buffer:
-        """A buffer that the host has filled."""
-        made = Buffer(name, type, 0, memory)
-        made.elements = [(value, [HOST.key], []) for value in values]
-        return made
-
     def _known(self, index: int) -> tuple[Any, list[Key], list[Key]] | None:
         if not 0 <= index < len(self.elements):
             raise Trouble("outside", f"{self.name}[{index}] of {len(self.elements)} elements")
@@ -106,6 +99,20 @@ class Buffer:
         return value
 
 
+@define
+class Source:
+    """The flat memory of an image."""
+
+    name: str
+    values: Sequence[Any]
+
+    def load(self, index: int, worker: Worker) -> Any:
+        """An element."""
+        if not 0 <= index < len(self.values):
+            raise Trouble("image", f"{self.name}[{index}] of {len(self.values)} elements")
+        return self.values[index]
+
+
 class Machine:
     """What the generated host calls."""
 
@@ -131,7 +138,7 @@ class Machine:
         grid: tuple[int, ...],
         block: tuple[int, ...],
         shared: tuple[SharedArray, ...],
-        buffers: Mapping[str, Buffer],
+        buffers: Mapping[str, Buffer | Source],
     ) -> None:
         """Run a kernel."""
         number = next(self.launches)
@@ -202,15 +209,16 @@ class GpuMachine:
             Trouble: something is wrong with the program.
             TooLong: it takes too many steps.
         """
-        buffers = {
+        outputs = {
             b.name: Buffer(b.name, b.type, elements[b.name], memory)
-            if b.is_output
-            else Buffer.of(b.name, b.type, images[b.name], memory)
             for b in self.program.buffers
+            if b.is_output
         }
-        self._run(values, Machine(memory), buffers, HOST)
+        sources = {name: Source(name, held) for name, held in images.items()}
+        self._run(values, Machine(memory), {**sources, **outputs}, HOST)
         return {
-            name: [None if e is None else e[0] for e in buffers[name].elements] for name in elements
+            name: [None if e is None else e[0] for e in output.elements]
+            for name, output in outputs.items()
         }
 
     def _constant(self, value: Any) -> str:
