@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import time
 from collections.abc import Iterator
 
 import attrs
@@ -32,6 +33,7 @@ from tests.constraints import algorithms
 from tests.constraints.distances import decisions_changed
 from tests.constraints.examples import EXAMPLES, Example
 from tests.constraints.universes import two_stages
+from tests.model.random_directives import directive_sequences, schedules
 
 CPU, GPU = device("cpu"), device("sm_80")
 BLUR = algorithms.blur(96, 64)
@@ -304,3 +306,17 @@ def test_more_edits_than_are_tried_lead_to_a_schedule_that_may_not_be_nearest():
     assert (found.answer, found.exhausted) == ("near", 1)
     assert found.schedule is not None
     assert verify(pipe, found.schedule, CPU)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from([BLUR, algorithms.total(), algorithms.chain()]), st.data())
+def test_anything_written_ends_as_a_legal_schedule_in_about_the_time_given(pipe: Pipeline, data):
+    written = data.draw(st.one_of(directive_sequences(pipe).map(lambda d: d.schedule),
+                                  schedules(pipe)))  # fmt: skip
+    on = data.draw(st.sampled_from([CPU, GPU]))
+    begun = time.monotonic()
+    found = repair(pipe, written, on, seconds=0.2)
+    assert time.monotonic() - begun < 20
+    assert found.answer in ("legal", "nearest", "near")
+    assert found.schedule is not None
+    assert verify(pipe, found.schedule, on)
