@@ -104,6 +104,38 @@ def _kind(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedul
     return _with_order(rng, schedule, change)
 
 
+def _update(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Two loops of an update stage change places, or one runs its iterations at once."""
+    updated = [f for f in schedule.funcs if len(f.stages) > 1]
+    if not updated:
+        return schedule
+    func = rng.choice(updated)
+    index = rng.randrange(1, len(func.stages))
+    loops = list(func.stages[index].loops)
+    a, b = rng.randrange(len(loops)), rng.randrange(len(loops))
+    if a == b or rng.random() < 0.5:
+        kinds = {loop.kind for order in func.stages for loop in order.loops}
+        gpu = kinds & {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
+        at_once = [*gpu] or [LoopKind.PARALLEL, LoopKind.VECTORIZED]
+        loops[a] = evolve(loops[a], kind=rng.choice(sorted(at_once)))
+    else:
+        loops[a], loops[b] = loops[b], loops[a]
+    return schedule.with_stage(func.name, index, evolve(func.stages[index], loops=tuple(loops)))
+
+
+def _gpu_kind(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """A loop of a schedule for a GPU becomes one of blocks, of threads, or parallel."""
+    kinds = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD, LoopKind.GPU_THREAD, LoopKind.PARALLEL)
+
+    def change(order: DomainOrder) -> DomainOrder:
+        at = rng.randrange(len(order.loops))
+        loop = evolve(order.loops[at], kind=rng.choice(kinds))
+        return evolve(order, loops=(*order.loops[:at], loop, *order.loops[at + 1 :]))
+
+    found = {loop.kind for f in schedule.funcs for order in f.stages for loop in order.loops}
+    return _with_order(rng, schedule, change) if LoopKind.GPU_BLOCK in found else schedule
+
+
 def _names(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """A loop left out, written twice, or misnamed."""
 
@@ -219,6 +251,10 @@ EDITS: tuple[Edit, ...] = (
     _swap,
     _kind,
     _kind,
+    _update,
+    _update,
+    _gpu_kind,
+    _gpu_kind,
     _names,
     _records,
     _level,

@@ -60,7 +60,9 @@ Made = Func | Sequence[Func]
 
 
 def subject(rng: random.Random, kind: str | None = None) -> Subject:
-    """A subject of a kind, or of any; half have estimates, at which their rules are decided."""
+    """A subject of a kind, or of any; half have estimates, at which their rules are decided. A few
+    of these have images that are too small.
+    """
     kind = kind or rng.choice(sorted(KINDS))
     made = KINDS[kind](rng)
     plain = pipeline(made)
@@ -69,7 +71,9 @@ def subject(rng: random.Random, kind: str | None = None) -> Subject:
     places = {i.name: _place(i.dimensions, small) for i in plain.images}
     estimated = plain
     if rng.random() < 0.5:
-        estimated = pipeline(made, estimates={**outputs[0], **places})
+        if rng.random() < 0.08:
+            places = {name: (*place[:-1], (3, 2)) for name, place in places.items()}
+        estimated = pipeline(made, estimates={**outputs[EXACT], **places})
     images = {
         i.name: _image(i.type, places[i.name], np.random.default_rng(rng.randrange(1 << 30)))
         for i in plain.images
@@ -105,7 +109,7 @@ def _tap(rng: random.Random, var: Expr, most: int = 2) -> Expr:
     return var + rng.randint(-most, most)
 
 
-def _sum(rng: random.Random, source: Any, count: int, args: tuple[Var, ...]) -> Expr:
+def _sum(rng: random.Random, source: Any, count: int, args: tuple[Expr, ...]) -> Expr:
     """A weighted sum of ``count`` taps."""
     total: Expr | None = None
     for _ in range(count):
