@@ -61,3 +61,10 @@ def test_memory_is_of_a_kind_where_it_is_stored_not_where_it_is_computed() -> No
     d = schedule(SIZED).gpu_tile("x", "y", "xi", "yi", 16, 8)
     stored = d.func("bx").store_root().compute_at("by", "x").store_in("heap")
     assert set(broken(SIZED, stored, "sm_80")) == {"race.shared-storage"}
+
+
+def test_nothing_is_said_of_a_level_at_a_loop_of_a_func_that_is_wrong_itself() -> None:
+    chain = algorithms.chain()
+    d = schedule(chain).split("y", "yo", "yi", 8).parallel("nowhere")
+    at_a_loop = d.func("a").compute_at("c", "yo")
+    assert broken(chain, at_a_loop, "cpu") == ["order.unknown-loop"]

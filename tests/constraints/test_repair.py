@@ -320,3 +320,23 @@ def test_anything_written_ends_as_a_legal_schedule_in_about_the_time_given(pipe:
     assert found.answer in ("legal", "nearest", "near")
     assert found.schedule is not None
     assert verify(pipe, found.schedule, on)
+
+
+def test_what_two_funcs_clash_with_is_changed_once_at_their_reader():
+    chain = algorithms.chain()
+    d = schedule(chain).parallel("y")
+    for func in ("a", "b"):
+        d = d.func(func).store_root().compute_at("c", "y")
+    found = repair(chain, d.schedule, CPU, seconds=30)
+    assert (found.answer, found.changes) == ("nearest", 1)
+    assert found.edits[0].func == "c"
+
+
+def test_a_repair_by_more_edits_than_were_tried_is_not_said_to_be_nearest():
+    """Four loops are to run on a GPU; each takes an edit to run on a CPU."""
+    broken = D.gpu_tile("x", "y", "xi", "yi", 8, 8).schedule
+    found = repair(BLUR, broken, CPU, most=2, seconds=60)
+    assert found.answer == "near"
+    assert found.exhausted == 2
+    assert found.schedule is not None
+    assert verify(BLUR, found.schedule, CPU)

@@ -15,7 +15,11 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "prover": (*prover.MUTANTS, *proofs.MUTANTS),
     "proofs of barriers": proofs.BARRIERS,
     "replay": replaying.REPLAY,
-    "repair and preconditions": (*replaying.REPAIR, *replaying.PRECONDITIONS),
+    "repair and preconditions": (
+        *replaying.REPAIR,
+        *replaying.SEARCH,
+        *replaying.PRECONDITIONS,
+    ),
 }
 
 MUTANTS: tuple[Mutant, ...] = tuple(m for mutants in AREAS.values() for m in mutants)

@@ -89,6 +89,60 @@ REPAIR = (
     ),
 )
 
+SEARCH = (
+    Mutant(
+        "near-is-nearest",
+        "spaces/constraints/repairs/repair.py",
+        'return Repair("near", nearer.after,',
+        'return Repair("nearest", nearer.after,',
+        "A repair that was found in a hurry is told as the nearest.",
+        _REPAIR,
+    ),
+    Mutant(
+        "unknown-is-none",
+        "spaces/constraints/repairs/repair.py",
+        'return Repair("unknown", None, exhausted=exhausted)',
+        'return Repair("none", None, exhausted=exhausted)',
+        "That the time was up is told as that there is no repair.",
+        _REPAIR,
+    ),
+    Mutant(
+        "one-edit-more-than-loops",
+        "spaces/constraints/repairs/search.py",
+        "-(-len(named) // _LOOPS_AN_EDIT_CHANGES)",
+        "1 + len(named)",
+        "More edits are taken to be needed than there are loops at fault.",
+        _REPAIR,
+    ),
+    Mutant(
+        "readers-are-not-edited",
+        "spaces/constraints/repairs/search.py",
+        "Support(frozenset({func}) | self._readers_of(func), ranks=ranks)",
+        "Support(frozenset({func}), ranks=ranks)",
+        "What is wrong with a level is not mended at the Funcs that read it.",
+        _REPAIR,
+    ),
+    Mutant(
+        "directly-affected-only",
+        "spaces/constraints/partial.py",
+        "for function in reversed(pipeline.functions):",
+        "for function in pipeline.functions:",
+        "Rules are asked of Funcs whose consumers' consumers are wrong.",
+        (
+            "tests/constraints/test_boundaries.py",
+            "tests/constraints/test_verify.py",
+        ),
+    ),
+    Mutant(
+        "sizes-of-calls-unchecked",
+        "backend/preconditions.py",
+        "    if refusals:\n",
+        "    if len(refusals) > 1:\n",
+        "A call is accepted that breaks one precondition.",
+        ("tests/backend/test_compile.py", "tests/constraints/test_preconditions.py"),
+    ),
+)
+
 PRECONDITIONS = (
     Mutant(
         "strict-preconditions",
@@ -124,4 +178,4 @@ PRECONDITIONS = (
     ),
 )
 
-MUTANTS = (*REPLAY, *REPAIR, *PRECONDITIONS)
+MUTANTS = (*REPLAY, *REPAIR, *SEARCH, *PRECONDITIONS)
