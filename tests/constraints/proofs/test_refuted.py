@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import pytest
 
+from spaces.constraints.proofs.assumptions import assumptions
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Counterexample, Refuted
+from spaces.constraints.proofs.sites import Subject
+from spaces.constraints.proofs.trace import trace
 from spaces.model.algebra import evaluate
 from spaces.model.expr import Expr
 from spaces.model.loopnest import Allocate, Compute, LoopNest, walk_nest
@@ -260,6 +263,8 @@ def test_whole_tiles_of_an_update_may_reach_beyond_what_is_asked_for() -> None:
     )
     report = prove(whole)
     assert report.proofs == report.proven
+    subject = Subject(whole, assumptions(whole, None))
+    assert trace(subject, {"out.extent.0": 1, "out.extent.1": 1}) == {}
     beyond = broken.shortened(whole, "s", "x")
     assert {c.buffer for c in refuted(beyond, "coverage")} == {"s"}
 
