@@ -258,16 +258,19 @@ class Bounds:
             self.simplify.adopt(read.forms)
             for d, windows in enumerate(read.windows[name]):
                 for window in windows:
-                    base = analysis.of(window.base)
-                    self._check(name, reader, d, window.written, base)
-                    found[d][self._shifted(base, window)] = None
+                    interval = self._reached(window, analysis)
+                    self._check(name, reader, d, window.written, interval)
+                    found[d][interval] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
         return tuple(reduce(self._united, intervals) for intervals in found)
 
-    def _shifted(self, base: Interval, window: Window) -> Interval:
-        if base.min is None or base.max is None or not (window.low or window.high):
-            return base
-        return Interval(self.simplify(base.min + window.low), self.simplify(base.max + window.high))
+    def _reached(self, window: Window, analysis: Ranges) -> Interval:
+        """From the least of the first to the largest of the last coordinate of a window."""
+        low, high = analysis.of(window.first).min, analysis.of(window.last).max
+        return Interval(
+            low if low is None or not window.low else self.simplify(low + window.low),
+            high if high is None or not window.high else self.simplify(high + window.high),
+        )
 
     @staticmethod
     def _check(name: str, reader: str, d: int, written: Expr, interval: Interval) -> None:

@@ -1,7 +1,8 @@
 """Which coordinates a stage reads of each Func and image.
 
-A stencil reads many coordinates that differ by numbers only; bounds inference asks once for all of
-them. What is found here depends on the algorithm alone, and is kept.
+A stencil reads many coordinates that differ by numbers only, at a border inside of clamps; bounds
+inference asks only for the first and the last of them. What is found here depends on the algorithm
+alone, and is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from spaces.model.expr import Expr, Op, walk
+from spaces.model.expr import Const, Expr, Op, Variable, walk
 from spaces.model.pipeline import Stage
 from spaces.model.polynomial import Polynomial
 from spaces.model.simplify import Simplifier
@@ -19,13 +20,16 @@ from spaces.model.types import Int32
 
 @frozen
 class Window:
-    """The coordinates ``base + low`` and ``base + high`` along one dimension, and some between.
+    """Coordinates along one dimension, none below ``first + low`` or above ``last + high``, which
+    are among them.
 
-    ``written`` is one of them, as in the algorithm; ``base`` is in normal form.
+    ``written`` is one of them, as in the algorithm; ``first`` and ``last`` are in normal form, and
+    often the same.
     """
 
-    base: Expr
+    first: Expr
     low: int
+    last: Expr
     high: int
     written: Expr
 
@@ -47,16 +51,16 @@ class Reads:
 @lru_cache(maxsize=4096)
 def reads(stage: Stage) -> Reads:
     """What a stage reads, its own Func included."""
-    simplify = Simplifier()
+    simplify, own = Simplifier(), frozenset(stage.dimensions)
     calls: dict[str, list[tuple[Expr, ...]]] = {}
     for call in stage.calls:
         calls.setdefault(call.target, []).append(call.args)
     windows = {
-        target: tuple(_windows(dict.fromkeys(c), simplify) for c in zip(*accesses, strict=True))
+        target: tuple(_windows(column, own, simplify) for column in zip(*accesses, strict=True))
         for target, accesses in calls.items()
     }
-    bases = [w.base for columns in windows.values() for column in columns for w in column]
-    own = frozenset(stage.dimensions)
+    every = [w for columns in windows.values() for column in columns for w in column]
+    bases = [base for window in every for base in (window.first, window.last)]
     return Reads(
         windows,
         {
@@ -67,16 +71,51 @@ def reads(stage: Stage) -> Reads:
     )
 
 
-def _windows(coordinates: dict[Expr, None], simplify: Simplifier) -> tuple[Window, ...]:
-    found: dict[Expr, Window] = {}
-    for coordinate in coordinates:
-        form = simplify.polynomial(coordinate)
-        base = (form - Polynomial.of(form.offset)).expr()
-        known = found.get(base)
-        found[base] = Window(
-            base,
-            form.offset if known is None else min(known.low, form.offset),
-            form.offset if known is None else max(known.high, form.offset),
-            coordinate if known is None else known.written,
-        )
-    return tuple(found.values())
+def _windows(
+    column: tuple[Expr, ...], own: frozenset[str], simplify: Simplifier
+) -> tuple[Window, ...]:
+    found: dict[tuple[Expr, Expr], list[tuple[int, Expr]]] = {}
+    for coordinate in dict.fromkeys(column):
+        shape, core = _taken_apart(coordinate, own, simplify)
+        base = core - Polynomial.of(core.offset)
+        found.setdefault((shape, base.expr()), []).append((core.offset, coordinate))
+    return tuple(_window(group, simplify) for group in found.values())
+
+
+def _window(group: list[tuple[int, Expr]], simplify: Simplifier) -> Window:
+    """The window of coordinates that grow with the number beside each."""
+    order = sorted(group, key=lambda member: member[0])
+    ends = [simplify.polynomial(coordinate) for _, coordinate in (order[0], order[-1])]
+    first, last = ((form - Polynomial.of(form.offset)).expr() for form in ends)
+    return Window(first, ends[0].offset, last, ends[1].offset, group[0][1])
+
+
+_HOLE = Variable(Int32, "")
+"""Stands for the core of a coordinate in its shape."""
+
+
+def _taken_apart(
+    coordinate: Expr, own: frozenset[str], simplify: Simplifier
+) -> tuple[Expr, Polynomial]:
+    """A coordinate as ``(shape, core)``: a shape that never decreases with the core in its hole.
+
+    As it is written: in normal form, clamps of neighbors differ in more than their cores.
+    """
+    whole = _HOLE, simplify.polynomial(coordinate)
+    inner = [a for a in coordinate.children if not own.isdisjoint(a.names)]
+    if not isinstance(coordinate, Op) or len(inner) != 1 or not _grows(coordinate, inner[0]):
+        return whole
+    shape, core = _taken_apart(inner[0], own, simplify)
+    if shape is _HOLE and coordinate.name in ("add", "sub", "mul"):
+        return whole
+    others = (shape if a is inner[0] else simplify(a) for a in coordinate.args)
+    return coordinate.with_children(tuple(others)), core
+
+
+def _grows(node: Op, operand: Expr) -> bool:
+    """Whether ``node`` never decreases where ``operand`` does not, the other one being fixed."""
+    if node.name in ("mul", "div"):
+        a, b = node.args
+        return a is operand and isinstance(b, Const) and b.value > 0
+    is_subtracted = node.name == "sub" and node.args[1] is operand
+    return node.name in ("add", "sub", "min", "max") and not is_subtracted
