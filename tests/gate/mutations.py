@@ -61,7 +61,7 @@ def _factor(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
         split = order.splits[at]
         assert isinstance(split, Split)
         old = split.factor if isinstance(split.factor, int) else 4
-        factors = (old + 1, old - 1, old * 2, old + 3, 0, -1, 300, 7)
+        factors = (old + 1, old - 1, old * 2, old + 3, 0, -1, 33, 7)
         changed = evolve(split, factor=rng.choice(factors) if rng.random() < 0.98 else "t_x")
         return evolve(order, splits=(*order.splits[:at], changed, *order.splits[at + 1 :]))
 

@@ -135,9 +135,9 @@ def _stencils(rng: random.Random) -> Made:
     """A chain of weighted sums; later ones may read earlier ones or the image once more."""
     type = rng.choice((Int32, Int32, Int32, UInt16, Float32))
     sources: list[Any] = [ImageParam(type, 2, "input")]
-    for index in range(rng.randint(2, 4)):
+    for index in range(rng.choice((2, 2, 3, 3, 4))):
         func = Func(f"f{index}")
-        value = _sum(rng, sources[-1], rng.randint(1, 3), (X, Y))
+        value = _sum(rng, sources[-1], rng.choice((1, 2, 2, 3)), (X, Y))
         if rng.random() < 0.4:
             value = value + _sum(rng, rng.choice(sources), 1, (X, Y))
         func[X, Y] = value + cast(type, X - Y)
@@ -158,8 +158,9 @@ def _boundaries(rng: random.Random) -> Made:
         )
     )(image)
     first, last = Func("first"), Func("last")
-    first[X, Y] = cast(Int32, edges[_tap(rng, X, 3), Y]) + edges[X, _tap(rng, Y, 3)] * 3
-    last[X, Y] = _sum(rng, first, rng.randint(1, 3), (X, Y))
+    value = cast(Int32, edges[_tap(rng, X, 3), _tap(rng, Y, 3)]) * 3
+    first[X, Y] = value + edges[X, _tap(rng, Y, 3)] if rng.random() < 0.4 else value
+    last[X, Y] = _sum(rng, first, rng.randint(1, 2), (X, Y))
     return last
 
 

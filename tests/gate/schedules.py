@@ -24,8 +24,8 @@ _PURE_TAILS = (Tail.AUTO, Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tai
 _OUTPUT_TAILS = (*_PURE_TAILS[:4], Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, *_PURE_TAILS)
 _UPDATE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.ROUND_UP)
 _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF)
-_MOST_COPIES = 16
-"""Lanes times copies of a stage: more only takes LLVM longer."""
+_MOST_LANES, _MOST_COPIES = 8, 4
+"""Lanes and copies of a stage: more only takes LLVM longer."""
 
 
 def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
@@ -164,15 +164,15 @@ class _Order:
 
     def _kinds(self) -> None:
         racing = racing_dimensions(self.function, self.index)
-        copies, in_vector = 1, LoopKind.VECTORIZED in self.around
+        lanes, copies, in_vector = 1, 1, LoopKind.VECTORIZED in self.around
         for depth, name in enumerate(reversed(self.loops)):
             free, size = not self.loops[name] & racing, self.small.get(name, 0)
-            fits = 1 <= size * copies <= _MOST_COPIES
             drawn = self.rng.random()
-            if free and fits and size > 1 and drawn < 0.45:
+            wanted = 0.1 if in_vector else 0.45
+            if free and 1 < size and size * lanes <= _MOST_LANES and drawn < wanted:
                 self.directives, in_vector = self.directives.vectorize(name), True
-                copies *= size
-            elif fits and drawn < 0.65:
+                lanes *= size
+            elif 1 <= size and size * copies <= _MOST_COPIES and drawn < 0.57:
                 self.directives, copies = self.directives.unroll(name), copies * size
             elif free and not in_vector and drawn > (0.75 if depth == 0 else 0.93):
                 self.directives = self.directives.parallel(name)
