@@ -116,7 +116,7 @@ SLIDING = (
         "return rising[a] and falling[b], falling[a] and rising[b]",
         "return rising[a] and rising[b], falling[a] and falling[b]",
         "A difference is taken to grow with what is subtracted.",
-        _TESTS,
+        ("tests/model/test_simplify.py", *_TESTS),
     ),
     Mutant(
         "select-never-falls-back",
@@ -124,7 +124,7 @@ SLIDING = (
         "return rising[later] and simplify.at_most(",
         "return rising[later] or simplify.at_most(",
         "The value of a first iteration may be above that of the second.",
-        _TESTS,
+        ("tests/model/test_simplify.py", *_TESTS),
     ),
 )
 
@@ -154,11 +154,11 @@ FOLDING = (
         _TESTS,
     ),
     Mutant(
-        "fold-of-varying-width",
+        "widest-window-one-less",
         _FILE,
-        "return None if varies else widest",
-        "return widest",
-        "A fold factor varies with the loops that it should outlive.",
+        "return constant(-most, Int32)",
+        "return constant(-most - 1, Int32)",
+        "The widest window of any iteration is taken to hold one value less.",
         _TESTS,
     ),
     Mutant(
