@@ -29,6 +29,7 @@ _DEVICE = (
     "kind.unroll-extent",
     "kind.unroll-copies",
     "gpu.parallel-in-kernel",
+    "gpu.kernel-in-parallel",
     "storage.private-size",
     "storage.stack-bytes",
 )
@@ -74,7 +75,6 @@ _WRONG = (
     "gpu.loop-between",
     "gpu.dimensions",
     "gpu.level-between",
-    "gpu.kernel-in-parallel",
     "gpu.thread-extent",
     "gpu.allocation-size",
 )
