@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.report import RESULTS, keep, show
+from tests.mutants.report import RESULTS, keep, line, show
 from tests.mutants.trial import Trial, attempt, problems
 from tests.mutants.workshop import Workshop, last_commit
 
@@ -81,8 +81,8 @@ def _attempts(
             trial = attempt(workshop, mutant, whole_suite)
         finally:
             workshops.put(workshop)
-        line = f"{trial.fate:11} {mutant.name} {trial.by} ({trial.seconds:.0f} s)"
-        console.print(line, markup=False, soft_wrap=True)
+        # Names of tests hold brackets, which are no markup.
+        console.print(line(trial), markup=False, soft_wrap=True)
         return trial
 
     with ThreadPoolExecutor(processes) as pool:

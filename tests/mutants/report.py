@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from apps.files import write_text
 from tests.mutants.catalogue import AREAS
@@ -20,34 +19,34 @@ _AREA = {mutant.name: area for area, mutants in AREAS.items() for mutant in muta
 
 
 def show(trials: Sequence[Trial], console: Console) -> None:
-    """Each mutant with its fate, then how many of each area were killed."""
-    table = Table("area", "mutant", "fate", "by", "s", title="Planted bugs")
-    # Names of tests hold brackets, which are no markup.
-    for trial in trials:
-        table.add_row(
-            _AREA[trial.mutant.name],
-            trial.mutant.name,
-            _fate(trial),
-            Text(trial.by.removeprefix("tests/")),
-            f"{trial.seconds:.0f}",
-        )
-    console.print(table)
+    """How many mutants of each area were killed, and each that was not, with its reason."""
     killed = Counter(_AREA[t.mutant.name] for t in trials if t.fate == "killed")
     planted = Counter(_AREA[t.mutant.name] for t in trials)
-    counts = ", ".join(f"{area} {killed[area]} of {n}" for area, n in planted.items())
-    console.print(f"Killed: {killed.total()} of {planted.total()} ({counts}).")
+    table = Table("area", "planted", "killed", "not killed", title="Planted bugs")
+    for area, number in planted.items():
+        left = [
+            t.mutant.name for t in trials if t.fate != "killed" and _AREA[t.mutant.name] == area
+        ]
+        table.add_row(area, str(number), str(killed[area]), ", ".join(left))
+    console.print(table)
+    percent = 100 * killed.total() / planted.total()
+    console.print(f"Killed: {killed.total()} of {planted.total()}, {percent:.1f} %.")
     for trial in trials:
         if trial.fate != "killed":
-            reason = f"equivalent because {trial.mutant.equivalent}"
-            console.print(
-                f"{trial.mutant.name} ({trial.fate}, {trial.asked}): {trial.mutant.why} "
-                f"{reason if trial.mutant.equivalent else 'No reason is given.'}"
-            )
+            console.print(_told(trial), soft_wrap=True)
 
 
-def _fate(trial: Trial) -> str:
-    """The fate, and how a process ended if not by a test that failed."""
-    return trial.fate if trial.how in ("failed", "passed") else f"{trial.fate} ({trial.how})"
+def line(trial: Trial) -> str:
+    """One trial as a line: its fate, and by which test."""
+    how = "" if trial.how in ("failed", "passed") else f", {trial.how}"
+    seconds = f"{trial.seconds:.0f} s{how}"
+    return " ".join((f"{trial.fate:11}", trial.mutant.name, trial.by, f"({seconds})"))
+
+
+def _told(trial: Trial) -> str:
+    reason = trial.mutant.equivalent
+    because = f"It is equivalent because {reason}" if reason else "No reason is given."
+    return f"{trial.mutant.name} ({trial.fate}, {trial.asked}): {trial.mutant.why} {because}"
 
 
 def keep(trials: Sequence[Trial], commit: str) -> None:
