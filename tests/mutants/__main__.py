@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -38,7 +39,9 @@ def main() -> None:
     by_name = {mutant.name: mutant for mutant in MUTANTS}
     unknown = [name for name in given.names if name not in by_name]
     if unknown:
-        sys.exit(f"No mutant is called {', '.join(unknown)}; there are {', '.join(by_name)}.")
+        near = [n for name in unknown for n in get_close_matches(name, by_name, 3)]
+        hint = f"; near are {', '.join(near)}" if near else ""
+        sys.exit(f"No mutant is called {', '.join(unknown)}{hint}. All are in tests/mutants.")
     chosen = tuple(by_name[name] for name in given.names) or MUTANTS
     console = Console()
     with _workshops(given.processes) as workshops:
