@@ -33,7 +33,8 @@ def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
     for _ in range(1 if rng.random() < 0.85 else 2):
         before = schedule
         for _ in range(8):  # an edit may find nothing to change
-            schedule = rng.choice(EDITS)(rng, pipeline, before)
+            edits = (_update,) if rng.random() < 0.2 else EDITS
+            schedule = rng.choice(edits)(rng, pipeline, before)
             if schedule != before:
                 break
     return schedule
@@ -105,14 +106,15 @@ def _kind(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedul
 
 
 def _update(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    """Two loops of an update stage change places, or one runs its iterations at once."""
+    """Two loops over a reduction change places, or one runs its iterations at once."""
     updated = [f for f in schedule.funcs if len(f.stages) > 1]
     if not updated:
         return schedule
     func = rng.choice(updated)
     index = rng.randrange(1, len(func.stages))
     loops = list(func.stages[index].loops)
-    a, b = rng.randrange(len(loops)), rng.randrange(len(loops))
+    reduced = [i for i, loop in enumerate(loops) if "r" in loop.name]
+    a, b = rng.choice(reduced or range(len(loops))), rng.choice(reduced or range(len(loops)))
     if a == b or rng.random() < 0.5:
         kinds = {loop.kind for order in func.stages for loop in order.loops}
         gpu = kinds & {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
@@ -251,8 +253,6 @@ EDITS: tuple[Edit, ...] = (
     _swap,
     _kind,
     _kind,
-    _update,
-    _update,
     _gpu_kind,
     _gpu_kind,
     _names,

@@ -199,11 +199,11 @@ def _reductions(rng: random.Random) -> Made:
     if rng.random() < 0.5:
         source = Func("before")
         source[X, Y] = image[_tap(rng, X), Y] * 2 + Y
-    r = RDom([(rng.randint(-1, 1), rng.randint(1, 3)), (0, rng.randint(1, 3))], "r")
+    r = RDom([(rng.randint(-1, 1), rng.choice((1, 2, 3))), (0, rng.choice((1, 2, 2, 3)))], "r")
     total, out = Func("total"), Func("out")
     total[X, Y] = rng.randint(0, 3) + X
     value = source[X + r.x, Y + r.y]
-    form = rng.choice(("sum", "sum", "greatest", "ordered", "last", "double"))
+    form = rng.choice(("sum", "greatest", "ordered", "ordered", "last", "double"))
     if form == "sum":
         total[X, Y] += value
     elif form == "greatest":
@@ -230,7 +230,7 @@ def _scatters(rng: random.Random) -> Made:
     place = fn.clamp(cast(Int32, image[r.x, r.y]), 0, 7)
     if rng.random() < 0.5:
         counts[X] = X
-        if rng.random() < 0.6:
+        if rng.random() < 0.4:
             counts[place] += 1 + r.x
         else:
             counts[place] = counts[place] * 2 + r.y
