@@ -49,7 +49,10 @@ def _with_order(
 ) -> Schedule:
     """``change`` applied to the domain order of some stage."""
     func = _some_func(rng, schedule)
-    index = rng.randrange(len(func.stages))
+    written = [i for i, order in enumerate(func.stages) if order.loops]
+    if not written:  # an edit before has taken them away
+        return schedule
+    index = rng.choice(written)
     return schedule.with_stage(func.name, index, change(func.stages[index]))
 
 
@@ -113,6 +116,8 @@ def _update(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
     func = rng.choice(updated)
     index = rng.randrange(1, len(func.stages))
     loops = list(func.stages[index].loops)
+    if not loops:
+        return schedule
     reduced = [i for i, loop in enumerate(loops) if "r" in loop.name]
     a, b = rng.choice(reduced or range(len(loops))), rng.choice(reduced or range(len(loops)))
     if a == b or rng.random() < 0.5:
@@ -224,7 +229,9 @@ def _entries(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sche
     func = _some_func(rng, schedule)
     form = rng.randrange(4)
     if form == 0:
-        return Schedule(tuple(f for f in schedule.funcs if f is not func))
+        return Schedule(
+            tuple(f for f in schedule.funcs if f is not func or len(schedule.funcs) < 2)
+        )
     if form == 1:
         return Schedule((*schedule.funcs, evolve(func, name="nobody")))
     if form == 2:
