@@ -18,7 +18,7 @@ COMMANDS = re.findall(r"^spaces [^\n#]*", README, re.MULTILINE)
 
 
 def test_every_python_snippet_shows_its_output():
-    assert len(SNIPPETS) == README.count("```python") == 4
+    assert len(SNIPPETS) == README.count("```python") == 5
 
 
 @pytest.mark.parametrize(("code", "output"), SNIPPETS)
@@ -34,7 +34,7 @@ def test_a_snippet_prints_what_is_shown(code, output, tmp_path):
     assert result.stdout.rstrip() == output.rstrip()
 
 
-def test_the_three_uses_are_short():
+def test_the_uses_are_short():
     for code, _ in SNIPPETS:
         assert sum(bool(line.strip()) for line in code.splitlines()) <= 20
 
