@@ -25,6 +25,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--compiled-every",
+        type=int,
+        default=1,
+        help="compile every nth legal schedule for a CPU only; lower the others",
+    )
     parser.add_argument("--out", type=Path, default=Path("bench/results/gate.json"))
     parser.add_argument(
         "--journal", type=Path, help="what is done so far; a run with the same one goes on from it"
@@ -36,10 +42,10 @@ def main() -> int:
         return _only(console, arguments.seed, arguments.only)
     journal = arguments.journal or Path(f"out/gate-{arguments.seed}.jsonl")
     began = time.monotonic()
-    total = _run(console, arguments.seed, arguments.cases, arguments.processes, journal)
+    total = _run(console, arguments, journal)
     report = {
         "command": f"python -m tests.gate --cases {arguments.cases} --seed {arguments.seed} "
-        f"--processes {arguments.processes}",
+        f"--processes {arguments.processes} --compiled-every {arguments.compiled_every}",
         "machine": machine(),
         "wall seconds of the last run": round(time.monotonic() - began, 1),
         "largest process, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
@@ -53,7 +59,7 @@ def main() -> int:
     return 1 if total.mismatches else 0
 
 
-def _run(console: Console, seed: int, cases: int, processes: int, journal: Path) -> Summary:
+def _run(console: Console, arguments: argparse.Namespace, journal: Path) -> Summary:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -62,13 +68,20 @@ def _run(console: Console, seed: int, cases: int, processes: int, journal: Path)
         TextColumn("{task.fields[legal]} legal, {task.fields[wrong]} wrong"),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task("gate", total=cases, legal=0, wrong=0)
+        task = bar.add_task("gate", total=arguments.cases, legal=0, wrong=0)
 
         def progress(done: int, total: Summary) -> None:
             legal, wrong = total.count(verdict="legal"), len(total.mismatches)
             bar.update(task, completed=done, legal=legal, wrong=wrong)
 
-        return run(seed, cases, processes, journal, progress)
+        return run(
+            arguments.seed,
+            arguments.cases,
+            arguments.processes,
+            journal,
+            progress,
+            arguments.compiled_every,
+        )
 
 
 def _only(console: Console, seed: int, number: int) -> int:

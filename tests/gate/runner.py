@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 from collections.abc import Callable, Iterator
@@ -10,12 +11,12 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from tests.gate.check import SHARED, Gate, draw, told
 from tests.gate.summary import Summary
 
-SPAN = 40 * SHARED
+SPAN = 120 * SHARED
 """Cases after which a process is replaced by a fresh one, so that memory stays flat."""
 
 _context = multiprocessing.get_context("spawn")
@@ -23,17 +24,20 @@ _context = multiprocessing.get_context("spawn")
 
 @frozen
 class Span:
-    """Cases ``first`` to ``last`` (not included) of a seed, without those in ``skip``."""
+    """Cases ``first`` to ``last`` (not included) of a seed, without those in ``skip``; how many of
+    them are compiled is as in :class:`~tests.gate.check.Gate`.
+    """
 
     seed: int
     first: int
     last: int
     skip: frozenset[int] = frozenset()
+    compiled_every: int = 1
 
 
 def check_span(span: Span, at: Callable[[int], None]) -> Summary:
     """Check cases one after the other, telling each number before it is checked."""
-    gate, summary = Gate(span.seed), Summary()
+    gate, summary = Gate(span.seed, span.compiled_every), Summary()
     for number in range(span.first, span.last):
         if number in span.skip:
             continue
@@ -54,9 +58,10 @@ def _work(span: Span, pipe: Connection, current: Any) -> None:
     def at(number: int) -> None:
         current.value = number
 
+    gc.freeze()  # modules stay; looking through them for garbage again and again takes a tenth
     for first in range(span.first, span.last, SHARED):
         last = min(first + SHARED, span.last)
-        part = Span(span.seed, first, last, span.skip)
+        part = evolve(span, first=first, last=last)
         pipe.send((first, check_span(part, at).json()))
     pipe.close()
 
@@ -89,15 +94,17 @@ def run(
     processes: int,
     journal: Path | None = None,
     progress: Callable[[int, Summary], None] = lambda done, total: None,
+    compiled_every: int = 1,
 ) -> Summary:
     """Check ``cases`` cases of a seed.
 
     Args:
+        compiled_every: as in :class:`~tests.gate.check.Gate`.
         journal: a file of what is done so far, which a later run with the same seed goes on from.
         progress: is told the number of cases done, and the counts so far.
     """
     total, known = _read(journal, seed)
-    spans = list(_spans(seed, cases, known))[::-1]
+    spans = [evolve(s, compiled_every=compiled_every) for s in _spans(seed, cases, known)][::-1]
     done = SHARED * len(known)
     workers: list[_Worker] = []
     while spans or workers:
@@ -132,7 +139,7 @@ def _ended(worker: _Worker, total: Summary) -> Span | None:
         f"seed {span.seed}, case {number}: the process ended with {code}\n"
         f"python -m tests.gate --seed {span.seed} --only {number}"
     )
-    return Span(span.seed, worker.done, span.last, span.skip | {number})
+    return evolve(span, first=worker.done, skip=span.skip | {number})
 
 
 def _spans(seed: int, cases: int, known: set[int]) -> Iterator[Span]:
