@@ -17,7 +17,7 @@ from rich.console import Console
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.report import RESULTS, keep, line, show
-from tests.mutants.trial import Trial, attempt, problems
+from tests.mutants.trial import Trial, attempt, false_alarms, overlooked
 from tests.mutants.workshop import Workshop, last_commit
 
 
@@ -46,15 +46,16 @@ def main() -> None:
     console = Console()
     with _workshops(given.processes) as workshops:
         first = workshops.get()
-        problem = problems(first, chosen)
-        if problem:
-            sys.exit(problem)
+        problem = overlooked(first)
         workshops.put(first)
-        trials = _attempts(chosen, workshops, given.processes, given.all, console)
+        if not problem:
+            trials = _attempts(chosen, workshops, given.processes, given.all, console)
+            problem = false_alarms(first, trials)
+    if problem:
+        sys.exit(problem)
     show(trials, console)
-    if not given.names:
-        keep(trials, first.commit)
-        console.print(f"Written to {RESULTS}.")
+    keep(trials, first.commit)
+    console.print(f"Written to {RESULTS}.")
     sys.exit(not all(trial.is_explained for trial in trials))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from attrs import field, frozen
@@ -34,6 +35,12 @@ class Mutant:
     tests: tuple[str, ...] = field(validator=min_len(1))
     equivalent: str = ""
     hangs: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A name of the change itself: another one where the change is another."""
+        change = "\0".join((self.name, self.file, self.old, self.new))
+        return hashlib.sha256(change.encode()).hexdigest()[:12]
 
     def changed(self, text: str) -> str:
         """The text of the file with the bug planted.

@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from apps.files import write_text
-from tests.mutants.catalogue import AREAS
+from tests.mutants.catalogue import AREAS, MUTANTS
 from tests.mutants.trial import Trial
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results" / "mutants.json"
@@ -50,28 +51,42 @@ def _told(trial: Trial) -> str:
 
 
 def keep(trials: Sequence[Trial], commit: str) -> None:
-    """Write the results of all mutants of a commit."""
-    killed = sum(t.fate == "killed" for t in trials)
-    found = {
-        "commit": commit,
-        "planted": len(trials),
+    """Write what became of mutants of a commit beside what is known of the others."""
+    found = {entry["change"]: entry for entry in _known()}
+    for trial in trials:
+        found[trial.mutant.digest] = _entry(trial, commit)
+    entries = [found[m.digest] for m in MUTANTS if m.digest in found]
+    killed = sum(entry["fate"] == "killed" for entry in entries)
+    results = {
+        "planted": len(entries),
         "killed": killed,
-        "percent": round(100 * killed / len(trials), 1),
-        "seconds": round(sum(t.seconds for t in trials)),
-        "mutants": [
-            {
-                "area": _AREA[t.mutant.name],
-                "name": t.mutant.name,
-                "file": t.mutant.file,
-                "why": t.mutant.why,
-                "fate": t.fate,
-                "by": t.by,
-                "how": t.how,
-                "asked": t.asked,
-                "seconds": round(t.seconds, 1),
-                "reason": t.mutant.equivalent,
-            }
-            for t in trials
-        ],
+        "percent": round(100 * killed / len(entries), 1),
+        "not tried": [m.name for m in MUTANTS if m.digest not in found],
+        "mutants": entries,
     }
-    write_text(RESULTS, json.dumps(found, indent=2) + "\n")
+    write_text(RESULTS, json.dumps(results, indent=2) + "\n")
+
+
+def _known() -> list[dict[str, Any]]:
+    if not RESULTS.exists():
+        return []
+    known: list[dict[str, Any]] = json.loads(RESULTS.read_text("utf-8"))["mutants"]
+    return known
+
+
+def _entry(trial: Trial, commit: str) -> dict[str, Any]:
+    mutant = trial.mutant
+    return {
+        "area": _AREA[mutant.name],
+        "name": mutant.name,
+        "file": mutant.file,
+        "why": mutant.why,
+        "fate": trial.fate,
+        "by": trial.by,
+        "how": trial.how,
+        "asked": trial.asked,
+        "seconds": round(trial.seconds, 1),
+        "reason": mutant.equivalent,
+        "commit": commit,
+        "change": mutant.digest,
+    }

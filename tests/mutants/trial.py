@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -77,13 +78,20 @@ def _fate(mutant: Mutant, run: Run) -> Fate:
     return "killed"
 
 
-def problems(workshop: Workshop, mutants: tuple[Mutant, ...]) -> str:
-    """Why a trial in this workshop would mean nothing; empty if it means something."""
+def overlooked(workshop: Workshop) -> str:
+    """Why trials in this workshop would mean nothing; empty if they mean something."""
     planted = workshop.with_bug(SANITY, SANITY.tests, LIKELY_SECONDS)
-    if planted.end != "failed" or "ImportError: planted" not in planted.output:
-        return f"A bug that nobody can overlook was overlooked:\n{planted.output[-2000:]}"
-    tests = tuple(dict.fromkeys(test for mutant in mutants for test in mutant.tests))
-    clean = workshop.run(tests, SUITE_SECONDS)
-    if clean.end != "passed":
-        return f"Tests fail without any planted bug ({clean.end}):\n{clean.output[-2000:]}"
-    return ""
+    if planted.end == "failed" and "ImportError: planted" in planted.output:
+        return ""
+    return f"A bug that nobody can overlook was overlooked:\n{planted.output[-2000:]}"
+
+
+def false_alarms(workshop: Workshop, trials: Sequence[Trial]) -> str:
+    """The tests that killed a mutant but fail without any, too; empty if there are none."""
+    killers = sorted({trial.by.partition("[")[0] for trial in trials if trial.fate == "killed"})
+    if not killers:
+        return ""
+    clean = workshop.run(tuple(killers), SUITE_SECONDS)
+    if clean.end == "passed":
+        return ""
+    return f"{clean.test} fails without any planted bug ({clean.end}):\n{clean.output[-2000:]}"
