@@ -12,7 +12,6 @@ from spaces.model.types import Int32
 
 _COMMUTATIVE = ("add", "mul", "min", "max", "and", "or")
 _EXACT_ON_FLOATS = ("min", "max")
-_KEEPING = ("min", "max", "and", "or")
 
 
 @lru_cache(maxsize=4096)
@@ -69,15 +68,11 @@ def is_commutative(function: Function, stage: Stage) -> bool:
     )
 
 
-def is_idempotent(function: Function, stage: Stage) -> bool:
-    """Whether to run an iteration of a stage twice gives what it gives once: it does not read the
-    Func it updates, or only to keep the least or greatest value, or a condition, so far.
+def reads_itself(function: Function, stage: Stage) -> bool:
+    """Whether a stage reads the Func that it updates: to run an iteration of it twice then may give
+    something else than to run it once.
     """
-    if not _own_reads(function, stage):
-        return True
-    value = stage.value
-    keeps = isinstance(value, Op) and value.name in _KEEPING
-    return keeps and is_commutative(function, stage)
+    return bool(_own_reads(function, stage))
 
 
 def _reads(function: Function, *exprs: Expr) -> bool:

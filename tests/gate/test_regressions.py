@@ -123,10 +123,33 @@ def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], tex
             "total.compute_root().update(0).split(x, x, xi, 4, TailStrategy::GuardWithIf)"
             ".split(xi, xi, xj, 5, TailStrategy::RoundUp);",
         ),
+        # A guard of a split that divides is none, and rounds of its outer loop go over the tile.
+        (
+            "order.repeated-update",
+            "total.compute_root().update(0).split(x, x, xi, 4)"
+            ".split(xi, xi, xj, 2, TailStrategy::GuardWithIf)"
+            ".split(xi, xi, xk, 4, TailStrategy::RoundUp);",
+        ),
     ],
 )
 def test_illegal_schedules_name_the_rule(rule: str, text: str) -> None:
     assert [v.rule for v in judged(window_sum, text).violations] == [rule]
+
+
+def test_a_greatest_value_is_not_found_by_tiles_that_overlap_either() -> None:
+    """Tiles that run at once would read and set one another's values."""
+    image, most, out = ImageParam(Int32, 2, "input"), Func("most"), Func("out")
+    r = RDom([(0, 3)], "r")
+    most[X, Y] = X - Y
+    most[X, Y] = fn.max(most[X, Y], image[X + r, Y])
+    out[X, Y] = most[X, Y]
+    made = pipeline(out)
+    text = (
+        "most.compute_root().update(0).split(x, x, xi, 4).split(xi, xi, xj, 8, "
+        "TailStrategy::RoundUp).vectorize(x, 2);"
+    )
+    verdict = verify(made, parse_schedule(text, made), device("cpu"))
+    assert {v.rule for v in verdict.violations} == {"order.repeated-update"}
 
 
 def test_a_limit_on_blocks_that_exceeds_int32_refuses_no_size() -> None:

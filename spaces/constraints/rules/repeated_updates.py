@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.hazards import is_idempotent
+from spaces.constraints.hazards import reads_itself
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, own_rule
@@ -30,7 +30,7 @@ _ZERO = constant(0, Int32)
 def repeated_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each split of a loop inside a tile whose last round may go over its end."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
-        if index == 0 or is_idempotent(records.function(func), stage):
+        if index == 0 or not reads_itself(records.function(func), stage):
             continue
         for number, record, extent in _inside_tiles(stage, order):
             factor = factor_expr(record.factor)
@@ -72,7 +72,9 @@ def _inside_tiles(stage: Stage, order: DomainOrder) -> Iterator[tuple[int, Split
             continue
         exact |= {record.outer, record.inner} if record.old in exact else set()
         extent, factor = inside.pop(record.old, None), factor_expr(record.factor)
-        if extent is not None and tail is Tail.ROUND_UP and record.inner not in exact:
-            yield number, record, extent
-            inside[record.outer] = extent / factor
+        if extent is not None and record.inner not in exact:
+            if tail is Tail.ROUND_UP:
+                yield number, record, extent
+            # A guard ends it too, but not where the factor divides: there is none then.
+            inside[record.outer] = (extent + factor - 1) / factor
         inside[record.inner] = factor
