@@ -34,20 +34,26 @@ from spaces.model.types import Int32
 
 def coverage(subject: Subject) -> Iterator[Obligation]:
     """One obligation for each stage, and one for each read of a Func."""
-    for func, path in subject.productions.items():
-        sites = {s.compute.stage: s for s in subject.of(func) if s.path[: len(path)] == path}
-        turn = -1
-        for index in range(len(subject.nest.placements[func].stages)):
-            site = sites.get(index)
-            if site is None or site.path[len(path)].index <= turn:
-                yield _out_of_turn(subject, func, index)
-            else:
-                turn = site.path[len(path)].index
-                yield _visits(subject, site)
+    for func in dict.fromkeys((*subject.productions, *subject.nest.pipeline.outputs)):
+        yield from _stages(subject, func)
     for site in subject.sites:
         for read in site.reads:
             if read.buffer not in subject.images:
                 yield _covered(subject, site, read)
+
+
+def _stages(subject: Subject, func: str) -> Iterator[Obligation]:
+    """Every stage is computed once in the production of its Func, after those before it."""
+    path = subject.productions.get(func, ())
+    turn = -1
+    for index in range(len(subject.nest.placements[func].stages)):
+        sites = [s for s in subject.of(func) if s.compute.stage == index]
+        place = sites[0].path if len(sites) == 1 else ()  # a second time would update again
+        if not path or place[: len(path)] != path or place[len(path)].index <= turn:
+            yield _out_of_turn(subject, func, index)
+        else:
+            turn = place[len(path)].index
+            yield _visits(subject, sites[0])
 
 
 def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:
@@ -127,13 +133,13 @@ def _visits(subject: Subject, site: Site) -> Obligation:
 
 
 def _out_of_turn(subject: Subject, func: str, stage: int) -> Obligation:
-    """What cannot be proven of a stage that is left out, or that a later one precedes."""
+    """What cannot be proven of a stage left out, computed twice, or preceded by a later one."""
     name = stage_name(func, stage)
     return obligation(
         subject,
         "coverage",
         (func, stage),
-        f"{name} is computed where {func} is, in its turn among the stages.",
+        f"{name} is computed once where {func} is, in its turn among the stages.",
         subject.known.common,
         FALSE,
         func,

@@ -182,6 +182,17 @@ def stages_swapped(nest: LoopNest, func: str) -> LoopNest:
     )
 
 
+def last_stage_again(nest: LoopNest, func: str) -> LoopNest:
+    """With the last stage of a Func computed twice."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Produce) and node.func == func:
+            return evolve(node, body=(*node.body, node.body[-1]))
+        return node
+
+    return changed(nest, change)
+
+
 def consumed_first(nest: LoopNest, func: str) -> LoopNest:
     """What reads a Func stands before what computes it, inside its storage."""
 

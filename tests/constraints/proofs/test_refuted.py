@@ -4,6 +4,7 @@ run literally, or arithmetic on its numbers shows the clash.
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from spaces.constraints.proofs.assumptions import assumptions
@@ -253,6 +254,19 @@ def test_an_update_before_its_pure_stage_is_refuted() -> None:
     assert example.buffer == "s"
     with pytest.raises(NestError, match=r"s\(.* before it is written"):
         run(nest, {"s.extent.0": 1, "s.extent.1": 1})
+
+
+def test_a_stage_that_is_computed_again_is_refuted() -> None:
+    """In another loop over the same points, which no range of the first loop tells of."""
+    nest = nest_of(polynomial())
+    again = broken.last_stage_again(nest, "s")
+    assert not prove(nest).refuted
+    assert [e.buffer for e in refuted(again, "coverage")] == ["s"]
+
+
+def test_an_output_that_nothing_produces_is_refuted() -> None:
+    (example,) = refuted(attrs.evolve(nest_of(polynomial()), body=()), "coverage")[:1]
+    assert example.buffer == "s"
 
 
 def test_whole_tiles_of_an_update_may_reach_beyond_what_is_asked_for() -> None:
