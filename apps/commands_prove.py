@@ -107,7 +107,10 @@ def _asked_again(folder: Path, as_json: bool) -> int:
         rows_shown = [(a.file, a.expected, a.found, states[a.accepted]) for a in answers]
         table(("certificate", "expected", "found", ""), rows_shown)
         line(f"{len(answers)} certificates, {len(refused)} refused.")
-    return 1 if refused else 0
+    expected = {a.expected for a in answers}
+    if refused or "sat" in expected:
+        return 1
+    return UNDECIDED if "unknown" in expected else 0
 
 
 def _tell(findings: Findings, device: Device) -> None:

@@ -111,6 +111,19 @@ def test_certificates_are_accepted_by_another_run_unless_changed(tmp_path: Path)
     assert [row["file"] for row in told if not row["accepted"]] == [changed.name]
 
 
+def test_certificates_of_what_is_not_proven_are_no_proof(folded: Path, tmp_path: Path) -> None:
+    """Asked again they end as the proofs did: 1 where one is refuted, 3 where one is unknown."""
+    for words, status in (
+        (("blur", "--schedule", folded), 1),
+        (("blur", "--schedule", "default", "--seconds", "0"), 3),
+    ):
+        folder = tmp_path / str(status)
+        assert prove(*words, "--certificates", folder).exit_code == status
+        again = prove(*words, "--recheck", folder)
+        assert " 0 refused." in again.output
+        assert again.exit_code == status
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
