@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from apps.commands import command
 from apps.console import heading, line, table
 from apps.errors import Stop, WrongUsage
 from apps.options import AppName, AsJson, DeviceName, ScheduleFile, find_device, read_schedule
-from apps.proving import Findings, prove_schedule
+from apps.proving import Findings, all_obligations, prove_schedule
 from backend.replay import Replay
 from spaces.constraints.devices import Device
 from spaces.constraints.proofs.certificates import recheck as recheck_certificates
@@ -23,6 +23,7 @@ from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import SECONDS
 from spaces.constraints.proofs.records import (
     Counterexample,
+    Obligation,
     Outcome,
     Proof,
     ProofReport,
@@ -41,7 +42,7 @@ Folder = Annotated[
 ]
 Checked = Annotated[
     Path | None,
-    typer.Option("--recheck", help="Prove nothing; ask the certificates of this folder again."),
+    typer.Option("--recheck", help="Prove nothing; ask the certificates in this folder again."),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", min=0, help="How long all proofs may take.")]
 
@@ -65,7 +66,8 @@ def prove(
     target = find_device(device)
     chosen = read_schedule(found, pipeline, schedule)
     if recheck is not None:
-        raise typer.Exit(_asked_again(recheck, as_json))
+        asked = all_obligations(pipeline, chosen, target)
+        raise typer.Exit(_asked_again(recheck, asked, as_json))
     findings = prove_schedule(pipeline, chosen, target, seconds)
     if certificates is not None and findings.report is not None:
         _write(findings.report, certificates)
@@ -89,10 +91,12 @@ def _write(report: ProofReport, folder: Path) -> None:
         raise Stop(f"Cannot write certificates to {folder}: {error.strerror}.") from None
 
 
-def _asked_again(folder: Path, as_json: bool) -> int:
+def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:
     """The certificates of a folder in a table; the exit status."""
+    if not asked:
+        raise WrongUsage("The schedule stands for no program that certificates could be about.")
     try:
-        answers = recheck_certificates(folder)
+        answers = recheck_certificates(folder, asked)
     except OSError as error:
         raise WrongUsage(str(error)) from None
     refused = [a for a in answers if not a.accepted]

@@ -8,13 +8,14 @@ import time
 
 from attrs import frozen
 
+from backend.gpu_program import GpuProgram
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_passes import lower_gpu
-from backend.proofs import prove_barriers
+from backend.proofs import barrier_obligations, prove_barriers
 from backend.replay import Replay, replay, replay_kernels
 from spaces.constraints.devices import Device
-from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import ProofReport, Refuted
+from spaces.constraints.proofs.prove import obligations, prove
+from spaces.constraints.proofs.records import Obligation, ProofReport, Refuted
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
 from spaces.model.levels import LevelError
@@ -65,12 +66,7 @@ def prove_schedule(
         return Findings(verdict)
     start = time.perf_counter()
     report = prove(verdict if isinstance(verdict, CheckedSchedule) else nest, seconds=seconds)
-    program, why = None, ""
-    if any(isinstance(n, Loop) and n.var.kind in _GPU for n in walk_nest(nest.body)):
-        try:
-            program = lower_gpu(nest)
-        except GpuLoweringError as error:
-            why = f"There are no kernels, so nothing is said about barriers: {error}"
+    program, why = _kernels(nest)
     if program is not None:
         left = seconds - (time.perf_counter() - start)
         barriers = prove_barriers(nest, program, seconds=left)
@@ -88,6 +84,31 @@ def prove_schedule(
                 else replay(nest, sizes)
             )
     return Findings(verdict, report, tuple(replays.values()), why)
+
+
+def all_obligations(
+    pipeline: Pipeline, schedule: Schedule, device: Device
+) -> tuple[Obligation, ...]:
+    """What :func:`prove_schedule` asks about a schedule, in order; nothing where it stands for no
+    program.
+    """
+    verdict = verify(pipeline, schedule, device)
+    nest = _meaning(pipeline, schedule, verdict)
+    if nest is None:
+        return ()
+    of_nest = obligations(verdict if isinstance(verdict, CheckedSchedule) else nest)
+    program, _ = _kernels(nest)
+    return (*of_nest, *(barrier_obligations(program) if program is not None else ()))
+
+
+def _kernels(nest: LoopNest) -> tuple[GpuProgram | None, str]:
+    """The GPU program of a nest that has block or thread loops, or why it has none."""
+    if not any(isinstance(n, Loop) and n.var.kind in _GPU for n in walk_nest(nest.body)):
+        return None, ""
+    try:
+        return lower_gpu(nest), ""
+    except GpuLoweringError as error:
+        return None, f"There are no kernels, so nothing is said about barriers: {error}"
 
 
 _GPU = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)

@@ -91,23 +91,24 @@ def test_json_has_all_of_it(folded: Path) -> None:
 
 def test_certificates_are_accepted_by_another_run_unless_changed(tmp_path: Path) -> None:
     folder = tmp_path / "proofs"
-    assert (
-        prove("blur", "--schedule", "gpu", "--device", "sm_80", "--certificates", folder).exit_code
-        == 0
-    )
+    words = ["blur", "--schedule", "gpu", "--device", "sm_80"]
+    assert prove(*words, "--certificates", folder).exit_code == 0
     files = sorted(folder.glob("*.smt2"))
     assert any("barrier" in file.name for file in files)
-    again = prove("blur", "--schedule", "gpu", "--recheck", folder)
+    again = prove(*words, "--recheck", folder)
     assert again.exit_code == 0, again.output
     assert f"{len(files)} certificates, 0 refused." in again.output
+    other = prove("blur", "--schedule", "cpu", "--recheck", folder)
+    assert other.exit_code == 1
+    assert "another question than the schedule's" in other.output
     changed = next(file for file in files if "barrier-blur_x" in file.name)
     text = changed.read_text()
     assert "(not" in text
     changed.write_text("".join(f"{line}\n" for line in text.splitlines() if "assert" not in line))
-    refused = prove("blur", "--schedule", "gpu", "--recheck", folder)
+    refused = prove(*words, "--recheck", folder)
     assert refused.exit_code == 1
     assert "refused" in refused.output
-    told = json.loads(prove("blur", "--schedule", "gpu", "--recheck", folder, "--json").output)
+    told = json.loads(prove(*words, "--recheck", folder, "--json").output)
     assert [row["file"] for row in told if not row["accepted"]] == [changed.name]
 
 

@@ -7,13 +7,21 @@ all sizes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import z3
 from attrs import frozen
 
 from spaces.constraints.proofs.decide import Terms, question
-from spaces.constraints.proofs.records import Outcome, Proof, ProofReport, Proven, Refuted
+from spaces.constraints.proofs.records import (
+    Obligation,
+    Outcome,
+    Proof,
+    ProofReport,
+    Proven,
+    Refuted,
+)
 
 RECHECK_MS = 10_000
 """How long the solver may take to check one certificate again."""
@@ -49,7 +57,7 @@ def certificate(proof: Proof) -> str:
     solver, _ = question(obligation, Terms())
     head = {
         "kind": obligation.kind,
-        "statement": " ".join(obligation.statement.split()),
+        "statement": _one_line(obligation),
         "expected": _expected(proof.outcome),
         "assertions": len(solver.assertions()),
     }
@@ -70,10 +78,18 @@ def write_certificates(report: ProofReport, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def recheck(folder: Path, *, timeout_ms: int = RECHECK_MS) -> tuple[Recheck, ...]:
+def recheck(
+    folder: Path, obligations: Sequence[Obligation] = (), *, timeout_ms: int = RECHECK_MS
+) -> tuple[Recheck, ...]:
     """Ask every certificate of a folder again, in a solver that knows nothing of its making.
 
-    A certificate that is missing is refused, too.
+    Args:
+        folder: where :func:`write_certificates` wrote them.
+        obligations: what the certificates are to be about, in order, as
+            :func:`~spaces.constraints.proofs.prove.obligations` gives them; one that is about
+            anything else, or missing, is refused. Where none are given, the certificates are only
+            held to what they say themselves.
+        timeout_ms: how long the solver may take for each.
 
     Raises:
         FileNotFoundError: the folder holds no certificates.
@@ -82,32 +98,60 @@ def recheck(folder: Path, *, timeout_ms: int = RECHECK_MS) -> tuple[Recheck, ...
     if not files:
         raise FileNotFoundError(f"There are no certificates (*.smt2) in {folder}.")
     context = z3.Context()
-    checks, numbers, total = [], set(), 0
+    checks, numbers, total = [], set(), len(obligations)
     for path in files:
         text = path.read_text(encoding="utf-8")
         number = re.search(r"^; number: (\d+) of (\d+)$", text, re.MULTILINE)
         if number is not None:
             numbers.add(int(number[1]))
             total = max(total, int(number[2]))
+        index = 0 if number is None else int(number[1])
+        if obligations and not (
+            0 < index <= len(obligations) and _asks(text, obligations[index - 1], context)
+        ):
+            checks.append(Recheck(path.name, "unsat", "another question than the schedule's"))
+            continue
         checks.append(_rechecked(path.name, text, context, timeout_ms))
     missing = sorted(set(range(1, total + 1)) - numbers)
     return (*checks, *(Recheck(f"{n:04}-*.smt2", "unsat", "no such file") for n in missing))
+
+
+def _asks(text: str, obligation: Obligation, context: z3.Context) -> bool:
+    """Whether a certificate asks what ``obligation`` does, and says so; compared as terms of one
+    context, for names of shared parts differ from one text to the next.
+    """
+    wanted, _ = question(obligation, Terms())
+    try:
+        mine, other = (_parsed(part, context).assertions() for part in (wanted.to_smt2(), text))
+    except z3.Z3Exception:
+        return False
+    same = len(mine) == len(other) and all(a.eq(b) for a, b in zip(mine, other, strict=True))
+    return same and f"\n; statement: {_one_line(obligation)}\n" in text
+
+
+def _parsed(text: str, context: z3.Context) -> z3.Solver:
+    solver = z3.Solver(ctx=context)
+    solver.from_string(text)
+    return solver
+
+
+def _one_line(obligation: Obligation) -> str:
+    return " ".join(obligation.statement.split())
 
 
 def _rechecked(name: str, text: str, context: z3.Context, timeout_ms: int) -> Recheck:
     expected = re.search(r"^; expected: (unsat|sat|unknown)$", text, re.MULTILINE)
     if expected is None:
         return Recheck(name, "unsat", "no line that says what to expect")
-    solver = z3.Solver(ctx=context)
-    solver.set("timeout", timeout_ms)
     try:
-        solver.from_string(text)
+        solver = _parsed(text, context)
     except z3.Z3Exception as error:
         return Recheck(name, expected[1], f"no SMT-LIB text ({_first_line(error)})")
     if (
         f"\n; assertions: {len(solver.assertions())}\n" not in text
     ):  # a parser skips what it ignores
         return Recheck(name, expected[1], "another number of assertions than it says")
+    solver.set("timeout", timeout_ms)
     return Recheck(name, expected[1], str(solver.check()))
 
 

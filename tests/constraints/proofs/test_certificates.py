@@ -7,21 +7,58 @@ from pathlib import Path
 import pytest
 
 from spaces.constraints.proofs.certificates import certificate, recheck, write_certificates
-from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Proven
+from spaces.model.loopnest import LoopNest
 from tests.constraints.proofs.broken import blur, nest_of
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Certificates of a blur with a sliding window whose fold factor is too small."""
-    nest = nest_of(
-        blur(), lambda d: d.func("blurx").store_root().compute_at("out", "y").fold_storage("y", 2)
-    )
-    report = prove(nest)
+    report = prove(sliding_nest())
     written = write_certificates(report, tmp_path / "proofs")
     assert len(written) == len(report.proofs)
     return tmp_path / "proofs"
+
+
+def sliding_nest(factor: int = 2) -> LoopNest:
+    return nest_of(
+        blur(),
+        lambda d: d.func("blurx").store_root().compute_at("out", "y").fold_storage("y", factor),
+    )
+
+
+def refused_of(folder: Path, nest: LoopNest) -> list[str]:
+    return [check.file for check in recheck(folder, obligations(nest)) if not check.accepted]
+
+
+def test_certificates_are_of_the_schedule_that_they_were_made_for(folder: Path) -> None:
+    assert refused_of(folder, sliding_nest()) == []
+    assert [name.split("-")[1] for name in refused_of(folder, sliding_nest(3))] == ["folding"]
+    unfolded = nest_of(blur(), lambda d: d.func("blurx").compute_root())
+    assert refused_of(folder, unfolded)
+
+
+def test_what_asks_something_else_is_refused(folder: Path) -> None:
+    path = of_kind(folder, "sliding")
+    text = path.read_text()
+    start = text.rindex("(assert")
+    path.write_text(text[:start] + "(assert false)\n(check-sat)\n")
+    assert refused(folder) == []
+    assert refused_of(folder, sliding_nest()) == [path.name]
+
+
+def test_a_changed_statement_or_a_last_file_that_is_gone_is_refused(folder: Path) -> None:
+    path = of_kind(folder, "coverage")
+    path.write_text(path.read_text().replace("; statement: ", "; statement: not "))
+    last = max(folder.glob("*.smt2"))
+    last.unlink()
+    for other in folder.glob("*.smt2"):
+        number = len(list(folder.glob("*.smt2")))
+        text = other.read_text().split("\n", 1)
+        other.write_text(f"{text[0].split(' of ')[0]} of {number}\n{text[1]}")
+    assert refused_of(folder, sliding_nest()) == [path.name, f"{last.name[:4]}-*.smt2"]
 
 
 def of_kind(folder: Path, kind: str) -> Path:
