@@ -66,7 +66,15 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
     They are in the order in which the rules ask for them; none follows from one or two of the
     others. To ask about a schedule that is illegal only at the estimates of its
     pipeline, verify it for the pipeline without them: ``attrs.evolve(pipeline, estimates=())``.
+
+    Raises:
+        TypeError: the schedule has not been verified, or is illegal.
     """
+    if not isinstance(checked, CheckedSchedule):
+        raise TypeError(
+            f"size_preconditions takes what verify(pipeline, schedule, device) returns for a legal "
+            f"schedule, not {type(checked).__name__}: sizes depend on the pipeline and the device."
+        )
     forms = Forms(checked.pipeline)
     asked = [(c, r) for r in checked.requirements for c in forms.parts(r.condition)]
     exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]

@@ -219,3 +219,8 @@ def test_an_array_to_write_to_begins_where_the_estimate_does():
     run({"input": pixels}, out={"by": out})
     np.testing.assert_array_equal(out, run({"input": pixels})["by"])
     assert out[0, 0] == pixels[2:5, 3:6].mean()
+
+
+def test_a_schedule_that_is_not_verified_is_answered_with_a_sentence():
+    with pytest.raises(TypeError, match=r"what verify\(pipeline.* not Schedule"):
+        size_preconditions(Schedule.default(BLUR))

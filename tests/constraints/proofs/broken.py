@@ -15,6 +15,7 @@ from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produ
 from spaces.model.pipeline import Pipeline
 from spaces.model.regions import Interval
 from spaces.model.rewrite import rewrite
+from spaces.model.schedule import LoopKind
 from spaces.model.traversal import Guard
 from spaces.model.types import Int32
 
@@ -102,7 +103,7 @@ def shortened(nest: LoopNest, func: str, loop: str) -> LoopNest:
     return changed(nest, change)
 
 
-def of_kind(nest: LoopNest, func: str, loop: str, kind: object) -> LoopNest:
+def of_kind(nest: LoopNest, func: str, loop: str, kind: LoopKind) -> LoopNest:
     """A loop of another kind."""
 
     def change(node: Node) -> Node:
