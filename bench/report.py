@@ -28,7 +28,7 @@ def renew_readme(readme: Path) -> None:
 
 def tables() -> str:
     """All results as Markdown."""
-    return "\n\n".join([_speed(), _halide(), _formal(), _throughput(), _machine()])
+    return "\n\n".join([_speed(), _halide(), _formal(), _throughput(), _machine(), _trust()])
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -90,6 +90,30 @@ def _formal() -> str:
         ),
         rows,
     )
+
+
+def _trust() -> str:
+    """What stands behind verdicts and proofs: counts of the long checks."""
+    gate, mutants = _load("gate"), _load("mutants")
+    runs = gate["runs"]
+    rows = [
+        (
+            f"random schedules, {gate['legal']:,} of them legal: `{gate['command']}`",
+            f"{gate['cases']:,}",
+            f"{gate['mismatches']} where what happens is not what `verify` says",
+        ),
+        (
+            "runs of compiled code, and of kernels value by value, among them",
+            f"{runs['compiled'] + runs['interpreted']:,}",
+            "each gives the values of the reference",
+        ),
+        (
+            "bugs planted one at a time, in rules and prover too: `python -m tests.mutants`",
+            f"{mutants['planted']}",
+            f"{mutants['killed']} noticed by tests and proofs",
+        ),
+    ]
+    return _table(("check", "cases", "found"), rows)
 
 
 def _throughput() -> str:
