@@ -11,7 +11,7 @@ from spaces.model.levels import LevelError
 from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import UnboundedError
+from spaces.model.regions import UnboundedError
 from spaces.model.text import format_schedule
 from spaces.model.tree import format_tree, schedule_tree
 

@@ -12,8 +12,7 @@ from spaces.model.algebra import FormulaError, evaluate
 from spaces.model.expr import Expr
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import UnboundedError
-from spaces.model.regions import Box
+from spaces.model.regions import Box, UnboundedError
 from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 

@@ -21,7 +21,7 @@ from spaces.constraints.verify import verify
 from spaces.model.levels import LevelError
 from spaces.model.loopnest import Loop, LoopNest, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import UnboundedError
+from spaces.model.regions import UnboundedError
 from spaces.model.schedule import LoopKind, Schedule
 
 MEANINGLESS = (

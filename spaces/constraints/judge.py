@@ -14,7 +14,8 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import Requirement
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds, UnboundedError
+from spaces.model.placement import Bounds
+from spaces.model.regions import UnboundedError
 from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 

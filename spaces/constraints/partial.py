@@ -15,7 +15,8 @@ from spaces.constraints.judge import ask_bounds, ask_calls, ask_own
 from spaces.constraints.rules.bounds import image_overrun
 from spaces.constraints.rules.records import Records
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds, UnboundedError
+from spaces.model.placement import Bounds
+from spaces.model.regions import UnboundedError
 from spaces.model.schedule import Schedule
 
 

@@ -18,7 +18,7 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import UnboundedError
+from spaces.model.regions import UnboundedError
 from spaces.model.schedule import LoopKind, Schedule
 from spaces.model.transformers import CPU_KINDS, Move, SplitLoop, moves
 

@@ -29,7 +29,7 @@ from spaces.enumerate.space import ScheduleSpace, Structure
 from spaces.model.inlining import inlined_functions
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Image, Pipeline
-from spaces.model.placement import UnboundedError
+from spaces.model.regions import UnboundedError
 from spaces.model.schedule import FuncSchedule, LoopKind, Schedule
 
 

@@ -17,7 +17,7 @@ from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.reads import Window, reads
-from spaces.model.regions import Box, Interval, Ranges, union
+from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
@@ -25,14 +25,6 @@ from spaces.model.splits import Division, divide, factor_expr, loop_dimensions, 
 from spaces.model.traversal import LoopVar, Traversal, box_of, loop_ranges, traverse
 from spaces.model.types import Int32, Type
 from spaces.model.visits import visits
-
-
-class UnboundedError(ValueError):
-    """A Func or image is read at coordinates that have no limits; ``func`` is who reads it."""
-
-    def __init__(self, message: str, func: str) -> None:
-        super().__init__(message)
-        self.func = func
 
 
 @frozen

@@ -18,6 +18,14 @@ from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32, Type, UInt32
 
 
+class UnboundedError(ValueError):
+    """A Func or image is read at coordinates that have no limits; ``func`` is who reads it."""
+
+    def __init__(self, message: str, func: str) -> None:
+        super().__init__(message)
+        self.func = func
+
+
 @frozen
 class Interval:
     """All values from ``min`` to ``max``, both inclusive; None is unbounded."""

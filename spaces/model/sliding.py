@@ -15,7 +15,7 @@ from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
 from spaces.model.monotone import never_decreases
 from spaces.model.pipeline import Function
-from spaces.model.regions import Box, Interval, Ranges
+from spaces.model.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.rewrite import substitute, variables
 from spaces.model.schedule import FuncSchedule, LoopKind
 from spaces.model.simplify import Simplifier
@@ -80,6 +80,14 @@ def slide(
         if i.min is not None and i.max is not None
     )
     asked = {f.dimension for f in schedule.folds} | {s.dimension for s in slides}
+    for name, interval in zip(function.args, stored, strict=True):
+        if not interval.is_bounded:
+            raise UnboundedError(
+                f"No limits are found for what must be kept of {function.name} along {name} while "
+                f"the loops between its store level and its compute level run; store it inside "
+                f"more of them, or split and fuse fewer loops.",
+                function.name,
+            )
     least = _least_folds(function, widened, stored, slides, between, whole, asked)
     folds = _folds(function, schedule, least, stored, slides, simplify)
     return Storage(target, computed, stored, slides, least, folds)

@@ -152,6 +152,26 @@ def test_a_greatest_value_is_not_found_by_tiles_that_overlap_either() -> None:
     assert {v.rule for v in verdict.violations} == {"order.repeated-update"}
 
 
+def test_storage_without_limits_is_refused_in_a_sentence() -> None:
+    image = ImageParam(Int32, 2, "input")
+    one, two, three, out = Func("one"), Func("two"), Func("three"), Func("out")
+    one[X, Y] = image[X - 1, Y + 1] + image[X - 1, Y - 2]
+    two[X, Y] = one[X - 2, Y - 2]
+    three[X, Y] = two[X, Y + 1]
+    out[X, Y] = three[X + 1, Y + 2] * 3 + three[X - 1, Y + 2]
+    made = pipeline(out)
+    text = """
+        out.split(y, y, yi, 5, TailStrategy::ShiftInwards);
+        three.compute_at(out, y).split(x, x, xi, 4)
+            .split(y, y, yi, 2, TailStrategy::RoundUp).split(yi, yi, yj, 3, TailStrategy::RoundUp);
+        two.compute_at(out, y).split(x, x, xi, 5, TailStrategy::ShiftInwards).fuse(x, y, t);
+        one.compute_at(two, t).store_at(out, y);
+    """
+    (violation,) = verify(made, parse_schedule(text, made), device("cpu")).violations
+    assert violation.rule == "bounds.unbounded"
+    assert "what must be kept of one along x" in violation.message
+
+
 def test_a_limit_on_blocks_that_exceeds_int32_refuses_no_size() -> None:
     made = two_outputs()
     text = "base.compute_root().gpu_tile(x, xi, 4); one.gpu_tile(x, xi, 4); two.gpu_tile(x, xi, 4);"

@@ -17,8 +17,8 @@ from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
 from spaces.constraints.rules.written import split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import size_variable
-from spaces.model.placement import InwardShift, UnboundedError, inward_shifts
-from spaces.model.regions import Box
+from spaces.model.placement import InwardShift, inward_shifts
+from spaces.model.regions import Box, UnboundedError
 from spaces.model.schedule import Split, Tail
 from spaces.model.splits import resolved_tails
 from spaces.model.types import Int32
