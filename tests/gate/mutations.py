@@ -37,7 +37,14 @@ def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
             schedule = rng.choice(edits)(rng, pipeline, before)
             if schedule != before:
                 break
+        if not _has_all_stages(pipeline, schedule):
+            break  # other edits ask where Funcs are, which then has no answer
     return schedule
+
+
+def _has_all_stages(pipeline: Pipeline, schedule: Schedule) -> bool:
+    stages = {entry.name: len(entry.stages) for entry in schedule.funcs}
+    return stages == {f.name: len(f.stages) for f in pipeline.functions}
 
 
 def _some_func(rng: random.Random, schedule: Schedule) -> FuncSchedule:
