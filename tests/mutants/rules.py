@@ -253,8 +253,8 @@ PLACES = (
     Mutant(
         "lanes-below-the-limit",
         f"{_FOLDER}/loop_kinds.py",
-        "lanes <= MAX_VECTOR_LANES,",
-        "lanes < MAX_VECTOR_LANES,",
+        "count <= limit,",
+        "count < limit,",
         "The widest vector that is compiled is refused.",
         _BOUNDARY,
     ),

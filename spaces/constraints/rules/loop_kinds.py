@@ -113,25 +113,16 @@ def unroll_extent(view: NestView, func: str) -> Iterator[Check]:
 )
 def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with vectorized loops of constant extent."""
-    for index, loops, lanes in _multiplied(view, func, LoopKind.VECTORIZED):
-        yield Check(
-            func,
-            lanes <= MAX_VECTOR_LANES,
-            "The vectorized loops around {stage_name} ({directives}) make vectors of "
-            "{reason}{lanes} lanes; at most {limit} are compiled.",
-            "Split {loop} and vectorize an inner loop of at most {most} iterations.",
-            stage=index,
-            loop=loops[-1].loop,
-            values={
-                "stage_name": stage_name(func, index),
-                "directives": partial(_directives, view, loops),
-                "reason": partial(_factors, loops),
-                "lanes": lanes,
-                "limit": MAX_VECTOR_LANES,
-                "loop": loops[-1].loop,
-                "most": MAX_VECTOR_LANES * loops[-1].extent / lanes,
-            },
-        )
+    return _limited(
+        view,
+        func,
+        LoopKind.VECTORIZED,
+        MAX_VECTOR_LANES,
+        "lanes",
+        "The vectorized loops around {stage_name} ({directives}) make vectors of "
+        "{reason}{lanes} lanes; at most {limit} are compiled.",
+        "Split {loop} and vectorize an inner loop of at most {most} iterations.",
+    )
 
 
 @nest_rule(
@@ -144,23 +135,38 @@ def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
 )
 def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with unrolled loops of constant extent."""
-    for index, loops, copies in _multiplied(view, func, LoopKind.UNROLLED):
+    return _limited(
+        view,
+        func,
+        LoopKind.UNROLLED,
+        MAX_UNROLLED_COPIES,
+        "copies",
+        "The unrolled loops around {stage_name} ({directives}) make {reason}{copies} copies of "
+        "it; at most {limit} are compiled.",
+        "Split {loop} and unroll an inner loop of at most {most} iterations.",
+    )
+
+
+def _limited(
+    view: NestView, func: str, kind: LoopKind, limit: int, unit: str, message: str, advice: str
+) -> Iterator[Check]:
+    """One check for each stage inside loops of a kind, whose iterations together are limited."""
+    for index, loops, count in _multiplied(view, func, kind):
         yield Check(
             func,
-            copies <= MAX_UNROLLED_COPIES,
-            "The unrolled loops around {stage_name} ({directives}) make {reason}{copies} copies of "
-            "it; at most {limit} are compiled.",
-            "Split {loop} and unroll an inner loop of at most {most} iterations.",
+            count <= limit,
+            message,
+            advice,
             stage=index,
             loop=loops[-1].loop,
             values={
                 "stage_name": stage_name(func, index),
                 "directives": partial(_directives, view, loops),
                 "reason": partial(_factors, loops),
-                "copies": copies,
-                "limit": MAX_UNROLLED_COPIES,
+                unit: count,
+                "limit": limit,
                 "loop": loops[-1].loop,
-                "most": MAX_UNROLLED_COPIES * loops[-1].extent / copies,
+                "most": limit * loops[-1].extent / count,
             },
         )
 
