@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import spaces
+from apps.app import App
+from apps.pictures import clipped
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
 
 WIDTH, HEIGHT = 1536, 2560
@@ -31,3 +33,13 @@ def pipeline() -> Pipeline:
             blur_y: [(1, WIDTH), (1, HEIGHT)],
         },
     )
+
+
+APP = App(
+    "blur",
+    "[RK13]",
+    "3x3 box blur in two passes, uint16",
+    pipeline,
+    picture=clipped,
+    paper_size=(WIDTH + 2, HEIGHT + 2),
+)

@@ -6,7 +6,11 @@ sharpening. The mosaic repeats green-red over blue-green.
 
 from __future__ import annotations
 
+import numpy as np
+
 import spaces
+from apps.app import App
+from apps.pictures import Array, Photograph, clipped
 from spaces import (
     Float32,
     Func,
@@ -44,11 +48,15 @@ COLD = ((2.2997, -0.4478, 0.1706, -39.0923), (-0.3826, 1.5906, -0.2080, -25.4311
 """The same at 7000 K."""
 
 
+TEMPERATURE = 3700.0
+"""Of the light, in Kelvin, unless another is given."""
+
+
 def pipeline() -> Pipeline:
     """A 10-bit mosaic to 8-bit RGB; light, gamma, contrast and sharpness are scalar parameters."""
     x, y, c = Var("x"), Var("y"), Var("c")
     raw = ImageParam(UInt16, 2, "input")
-    temperature = Param(Float32, "temperature", 3700.0)
+    temperature = Param(Float32, "temperature", TEMPERATURE)
     gamma = Param(Float32, "gamma", 2.0)
     contrast = Param(Float32, "contrast", 50.0)
     sharpness = Param(Float32, "sharpness", 1.0)
@@ -233,3 +241,29 @@ def _smooth(a: ExprLike, b: ExprLike, c: ExprLike) -> Expr:
     """Weights 1 2 1 of 8-bit numbers."""
     total = cast(UInt16, a) + 2 * cast(UInt16, b) + cast(UInt16, c)
     return cast(UInt8, total / 4)
+
+
+def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
+    """The photograph as a sensor sees it: linear light in the camera's own colors, of which each
+    pixel has one, between the levels of black and white.
+    """
+    weight = (1 / TEMPERATURE - 1 / 3200) / (1 / 7000 - 1 / 3200)
+    matrix = np.array(WARM) * (1 - weight) + np.array(COLD) * weight
+    linear = (photograph / 255.0) ** 2 * (WHITE - BLACK) / 2 + BLACK
+    camera = (linear - matrix[:, 3]) @ np.linalg.inv(matrix[:, :3]).T
+    red, green, blue = np.moveaxis(np.clip(np.round(camera), 0, WHITE), 2, 0)
+    raw = green.astype(np.uint16)
+    raw[0::2, 1::2] = red[0::2, 1::2]
+    raw[1::2, 0::2] = blue[1::2, 0::2]
+    return {"input": raw}
+
+
+APP = App(
+    "camera_pipe",
+    "[RK13]",
+    "raw mosaic to a picture: demosaicking, color, tone, sharpening",
+    pipeline,
+    picture=clipped,
+    inputs=_inputs,
+    paper_size=(WIDTH + 2 * MARGIN_X, HEIGHT + 2 * MARGIN_Y),
+)

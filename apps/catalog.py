@@ -3,53 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
-from pathlib import Path
 
-from attrs import field, frozen
-
-from apps import blur, harris, toy_blur, toy_sum, toy_trig, unsharp
+from apps import (
+    blur,
+    camera_pipe,
+    harris,
+    local_laplacian,
+    toy_blur,
+    toy_sum,
+    toy_trig,
+    unsharp,
+)
+from apps.app import App
 from apps.errors import WrongUsage
 from apps.loading import is_function_name, load_function, told
-from apps.pictures import Array, Photograph, clipped, compressed, stretched
 from spaces.model.func import DefinitionError
 from spaces.model.pipeline import Pipeline
 
+_MODULES = (
+    blur,
+    unsharp,
+    harris,
+    camera_pipe,
+    local_laplacian,
+    toy_trig,
+    toy_blur,
+    toy_sum,
+)
 
-@frozen
-class App:
-    """A pipeline with what is known about it.
-
-    Attributes:
-        paper: the tag of the paper it is from; `docs/papers.md` lists them.
-        pipeline: builds it, with estimates at the paper's size.
-        picture: makes something to look at of its output.
-    """
-
-    name: str
-    paper: str
-    summary: str
-    pipeline: Callable[[], Pipeline] = field(repr=False)
-    picture: Callable[[Array], Photograph] = field(repr=False, default=stretched)
-
-    @property
-    def schedules(self) -> dict[str, Path]:
-        """Its hand-written schedules: file by name, such as ``cpu`` or ``gpu``."""
-        folder = Path(str(resources.files("apps"))) / "schedules" / self.name
-        return {path.stem: path for path in sorted(folder.glob("*.sched"))}
-
-
-APPS: dict[str, App] = {
-    app.name: app
-    for app in (
-        App("blur", "[RK13]", "3x3 box blur in two passes, uint16", blur.pipeline, clipped),
-        App("unsharp", "[S20]", "sharpening by a 7x7 Gaussian, RGB", unsharp.pipeline, clipped),
-        App("harris", "[S20]", "Harris corner response", harris.pipeline, compressed),
-        App("toy_trig", "[TOY]", "benchmark 1: 2x2 sums of square roots", toy_trig.pipeline),
-        App("toy_blur", "[TOY]", "benchmark 2: two means along x", toy_blur.pipeline, clipped),
-        App("toy_sum", "[TOY]", "benchmark 3: x + y", toy_sum.pipeline),
-    )
-}
+APPS: dict[str, App] = {module.APP.name: module.APP for module in _MODULES}
+"""The apps by name: the ``APP`` of each module."""
 
 
 def find(name: str) -> App:

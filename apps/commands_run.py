@@ -13,19 +13,31 @@ from apps.checking import checked
 from apps.commands import command
 from apps.console import line
 from apps.errors import Stop
-from apps.fitting import output_ranges
-from apps.options import DEFAULT, AppName, ScheduleFile, find_device, read_schedule
+from apps.options import CPU, DEFAULT, AppName, find_device, read_schedule
 from apps.sizes import parse_ranges
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
 
 Inputs = Annotated[
     list[str],
-    typer.Option("--input", help="A picture or .npy file; IMAGE=FILE where there are several."),
+    typer.Option(
+        "--input",
+        help="A picture or .npy file, IMAGE=FILE where there are several; else the photograph "
+        "that comes with the library.",
+    ),
 ]
 Outputs = Annotated[
     list[str],
-    typer.Option("--output", help="A picture or .npy file; OUTPUT=FILE where there are several."),
+    typer.Option(
+        "--output",
+        help="A picture or .npy file, OUTPUT=FILE where there are several; else pictures in out/.",
+    ),
+]
+ChosenSchedule = Annotated[
+    str,
+    typer.Option(
+        "--schedule", help="A .sched file, or the name of one of the app's; else cpu, or default."
+    ),
 ]
 Params = Annotated[list[str], typer.Option("--set", help="A scalar parameter, NAME=NUMBER.")]
 Size = Annotated[
@@ -40,9 +52,9 @@ Threads = Annotated[int, typer.Option("--threads", min=1, help="All cores if not
 @command("run")
 def run(
     app: AppName,
-    output: Outputs,
     input: Inputs = [],  # noqa: B006 - typer reads the default and never changes it
-    schedule: ScheduleFile = DEFAULT,
+    output: Outputs = [],  # noqa: B006
+    schedule: ChosenSchedule = "",
     params: Params = [],  # noqa: B006
     size: Size = "",
     threads: Threads | None = None,
@@ -51,13 +63,14 @@ def run(
     found = find(app)
     pipeline = found.pipeline()
     files = output_files(pipeline, output)
-    images = read_images(pipeline, input)
+    images = read_images(found, pipeline, input)
     values = parse_params(params)
-    chosen = checked(pipeline, read_schedule(found, pipeline, schedule), find_device("cpu"))
+    name = schedule or (CPU if CPU in found.schedules else DEFAULT)
+    chosen = checked(pipeline, read_schedule(found, pipeline, name), find_device(CPU))
     if size:
         sizes = dict.fromkeys(pipeline.outputs, parse_ranges(size))
     else:
-        sizes = output_ranges(pipeline, shapes(images))
+        sizes = found.sizes(pipeline, shapes(images))
     compiled = compile_cpu(pipeline, chosen, threads)
     start = time.perf_counter()
     try:
@@ -65,7 +78,7 @@ def run(
     except (ArgumentError, MemoryError) as error:
         raise Stop(str(error)) from None
     elapsed_ms = (time.perf_counter() - start) * 1e3
-    for name, file in files.items():
-        write_output(found, results[name], file)
-        extents = " x ".join(str(extent) for _, extent in sizes[name])
-        line(f"{file}: {name}, {extents}, in {elapsed_ms:.2f} ms")
+    for result, file in files.items():
+        write_output(found, results[result], file)
+        extents = " x ".join(str(extent) for _, extent in sizes[result])
+        line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")

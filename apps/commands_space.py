@@ -11,7 +11,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from apps.catalog import App, find
+from apps.app import App
+from apps.catalog import find
 from apps.commands import command
 from apps.console import complain, line, progress, table
 from apps.errors import Stop, WrongUsage

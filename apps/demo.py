@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,8 @@ from apps.checking import checked
 from apps.commands_space import follow
 from apps.console import heading, line, table
 from apps.errors import Stop
-from apps.files import read_photograph, write_picture, write_text
+from apps.files import write_picture, write_text
+from apps.photographs import photograph
 from apps.pictures import Array, to_array
 from apps.plain import all_root
 from apps.sizes import at_size
@@ -52,16 +52,16 @@ def main() -> None:
     start = time.perf_counter()
     try:
         OUT.mkdir(exist_ok=True)
-        photograph = read_photograph(Path(str(resources.files("apps"))) / "data" / "raccoon.jpg")
         app = APPS["unsharp"]
-        height, width = photograph.shape[:2]
+        width, height = app.shown_size
+        pixels = photograph(width, height)
         size = ((0, width), (0, height), (0, 3))
         pipeline = at_size(app.pipeline(), {"input": size, "output": size})
-        image = to_array(photograph, pipeline.image("input"))
+        image = to_array(pixels, pipeline.image("input"))
         _introduce(pipeline, width, height)
         found = _search(pipeline, device("cpu"), "reuse")
         sharpened = _race(pipeline, found, image)
-        write_picture(OUT / "before.png", photograph)
+        write_picture(OUT / "before.png", pixels)
         write_picture(OUT / "after.png", app.picture(sharpened))
         _gpu(pipeline, image)
     except Stop as stop:

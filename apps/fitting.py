@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import frozen
 
 from apps.errors import Stop, WrongUsage
+from apps.plain import all_root
 from apps.sizes import Ranges
 from spaces.model.algebra import FormulaError, evaluate
 from spaces.model.expr import Expr
@@ -14,7 +15,6 @@ from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.regions import Box, UnboundedError
 from spaces.model.rewrite import variables
-from spaces.model.schedule import Schedule
 
 MOST = 1 << 20
 """An output that may grow so far along a dimension has no limit there."""
@@ -31,7 +31,7 @@ def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str,
         WrongUsage: there is neither an image nor an estimate to go by.
     """
     try:
-        read = loop_nest(pipeline, Schedule.default(pipeline)).inputs
+        read = loop_nest(pipeline, all_root(pipeline)).inputs
     except UnboundedError as error:
         raise Stop(str(error)) from None
     found: dict[str, Ranges] = {}

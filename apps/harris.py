@@ -7,6 +7,8 @@ import operator
 from collections.abc import Sequence
 
 import spaces
+from apps.app import App
+from apps.pictures import compressed
 from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, Var
 from spaces.model.expr import Arithmetic
 
@@ -68,3 +70,13 @@ def pipeline() -> Pipeline:
 
 def _sum(terms: Sequence[Arithmetic]) -> Expr:
     return functools.reduce(operator.add, terms).as_expr()
+
+
+APP = App(
+    "harris",
+    "[S20]",
+    "Harris corner response",
+    pipeline,
+    picture=compressed,
+    paper_size=(WIDTH + 4, HEIGHT + 4),
+)

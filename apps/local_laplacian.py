@@ -7,7 +7,11 @@ al., 2014, which remaps the image at a few intensities and interpolates between 
 
 from __future__ import annotations
 
+import numpy as np
+
 import spaces
+from apps.app import App
+from apps.pictures import Array, Photograph, deep, photographed
 from spaces import (
     Float32,
     Func,
@@ -74,13 +78,12 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
         pictured.append(_halved(pictured[-1], f"gray_{j}", x, y))
 
     details: list[Func] = []
-    for j in range(levels):
+    for j in range(levels - 1):
         band = Func(f"band_{j}")
-        coarser = _doubled(remapped[j + 1], f"band_{j}", x, y, k) if j + 1 < levels else None
-        band[x, y, k] = (
-            remapped[j][x, y, k] if coarser is None else remapped[j][x, y, k] - coarser[x, y, k]
-        )
+        coarser = _doubled(remapped[j + 1], f"band_{j}", x, y, k)
+        band[x, y, k] = remapped[j][x, y, k] - coarser[x, y, k]
         details.append(band)
+    details.append(remapped[-1])
 
     chosen: list[Func] = []
     for j in range(levels):
@@ -108,17 +111,18 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
 
 def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     """``of`` at half the resolution, by weights 1 3 3 1 along each axis."""
-    across, result = Func(f"{name}_x"), Func(name)
+    across, total, result = Func(f"{name}_x"), Func(f"{name}_xy"), Func(name)
     across[x, y, *more] = (
         of[2 * x - 1, y, *more]
         + 3.0 * (of[2 * x, y, *more] + of[2 * x + 1, y, *more])
         + of[2 * x + 2, y, *more]
-    ) / 8.0
-    result[x, y, *more] = (
+    )
+    total[x, y, *more] = (
         across[x, 2 * y - 1, *more]
         + 3.0 * (across[x, 2 * y, *more] + across[x, 2 * y + 1, *more])
         + across[x, 2 * y + 2, *more]
-    ) / 8.0
+    )
+    result[x, y, *more] = total[x, y, *more] * (1.0 / 64.0)
     return result
 
 
@@ -130,3 +134,20 @@ def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
         0.25 * across[x, y / 2 - 1 + 2 * (y % 2), *more] + 0.75 * across[x, y / 2, *more]
     )
     return result
+
+
+def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
+    """The photograph with 16 bits a channel."""
+    arrays = photographed(pipeline, photograph)
+    return {name: array * np.uint16(257) for name, array in arrays.items()}
+
+
+APP = App(
+    "local_laplacian",
+    "[RK13]",
+    "local Laplacian filter: detail and tone by pyramids",
+    pipeline,
+    picture=deep,
+    inputs=_inputs,
+    paper_size=(WIDTH, HEIGHT),
+)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from apps.catalog import App
+from apps.app import App
 from apps.errors import WrongUsage
 from apps.files import read_text
 from spaces.constraints.devices import Device, device
@@ -34,6 +34,9 @@ Seed = Annotated[int, typer.Option("--seed", help="Of all random choices.")]
 DEFAULT = "default"
 """The name of the default schedule, which every app has."""
 
+CPU = "cpu"
+"""The name of the hand-written schedule for the CPU, and of that device."""
+
 
 def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """The schedule that ``name`` means: one of the app's own, or a file.
@@ -41,7 +44,7 @@ def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
     Raises:
         WrongUsage: there is neither, or the text has mistakes.
     """
-    if name == DEFAULT:
+    if name == DEFAULT and DEFAULT not in app.schedules:
         return Schedule.default(pipeline)
     path = _schedule_file(app, name)
     try:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.errors import Stop
-from spaces.model.pipeline import Image
+from spaces.model.pipeline import Image, Pipeline
 
 Photograph: TypeAlias = NDArray[np.uint8]
 Array: TypeAlias = NDArray[np.generic]
@@ -48,6 +48,15 @@ def to_array(photograph: Photograph, image: Image) -> Array:
     return np.ascontiguousarray(values.astype(image.type.dtype))
 
 
+def photographed(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
+    """The photograph as every input of a pipeline.
+
+    Raises:
+        Stop: an image has neither two nor three dimensions.
+    """
+    return {image.name: to_array(photograph, image) for image in pipeline.images}
+
+
 def clipped(array: Array) -> Photograph:
     """Floats in [0, 1], or integers in [0, 255], as a picture; what lies outside is clipped."""
     planes = _planes_last(array)
@@ -57,6 +66,11 @@ def clipped(array: Array) -> Photograph:
     elif planes.dtype.kind == "b":
         values = values * 255
     return np.clip(np.round(values), 0, 255).astype(np.uint8)
+
+
+def deep(array: Array) -> Photograph:
+    """Integers in [0, 65535] as a picture."""
+    return (_planes_last(array) // 257).astype(np.uint8)
 
 
 def stretched(array: Array) -> Photograph:
@@ -72,6 +86,16 @@ def compressed(array: Array) -> Photograph:
     logs = np.sign(finite) * np.log1p(np.abs(finite) / unit)
     largest = max(float(np.abs(logs).max()), np.finfo(np.float64).tiny)
     return np.round(127.5 + 127.5 * logs / largest).astype(np.uint8)
+
+
+def montage(planes: Array, columns: int) -> Photograph:
+    """Planes [n, y, x] side by side in rows of ``columns``, each stretched to black and white."""
+    count, height, width = planes.shape
+    rows = -(-count // columns)
+    pictures = np.zeros((rows * columns, height, width), np.uint8)
+    pictures[:count] = [stretched(plane) for plane in planes]
+    grid = pictures.reshape(rows, columns, height, width)
+    return np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * height, columns * width)
 
 
 def _stretch(values: NDArray[np.float64]) -> Photograph:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import spaces
+from apps.app import App
+from apps.pictures import clipped
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 
 SIZE = 2048
@@ -29,3 +31,13 @@ def pipeline() -> Pipeline:
         name="toy_blur",
         estimates={image: [SIZE + 4, SIZE], blur_y: [(2, SIZE), (0, SIZE)]},
     )
+
+
+APP = App(
+    "toy_blur",
+    "[TOY]",
+    "benchmark 2: two means along x",
+    pipeline,
+    picture=clipped,
+    paper_size=(SIZE + 4, SIZE),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import spaces
+from apps.app import App
 from spaces import Func, Pipeline, Var
 
 SIZE = 2048
@@ -14,3 +15,11 @@ def pipeline() -> Pipeline:
     f = Func("f")
     f[x, y] = x + y
     return spaces.pipeline(f, name="toy_sum", estimates={f: [SIZE, SIZE]})
+
+
+APP = App(
+    "toy_sum",
+    "[TOY]",
+    "benchmark 3: x + y",
+    pipeline,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import spaces
+from apps.app import App
 from spaces import Func, Pipeline, Var, cos, sin, sqrt
 
 SIZE = 2048
@@ -22,3 +23,11 @@ def pipeline() -> Pipeline:
     f[x, y] = g[x + 1, y] + g[x, y] + g[x + 1, y + 1] + g[x, y + 1]
 
     return spaces.pipeline(f, name="toy_trig", estimates={f: [SIZE, SIZE]})
+
+
+APP = App(
+    "toy_trig",
+    "[TOY]",
+    "benchmark 1: 2x2 sums of square roots",
+    pipeline,
+)

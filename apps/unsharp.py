@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 
 import spaces
+from apps.app import App
+from apps.pictures import clipped
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary, exp
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
@@ -64,3 +66,13 @@ def pipeline() -> Pipeline:
 
     size = [WIDTH, HEIGHT, CHANNELS]
     return spaces.pipeline(output, name="unsharp", estimates={image: size, output: size})
+
+
+APP = App(
+    "unsharp",
+    "[S20]",
+    "sharpening by a 7x7 Gaussian, RGB",
+    pipeline,
+    picture=clipped,
+    paper_size=(WIDTH, HEIGHT),
+)

@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 
+from apps.arguments import shapes
 from apps.catalog import APPS
-from apps.fitting import output_ranges
-from apps.pictures import to_array
+from apps.options import read_schedule
 from backend.reference import evaluate
-from spaces.model.text import parse_schedule
 from tests.apps.formulas import photograph
 
 ULPS = {"unsharp": 8, "toy_trig": 8}
@@ -18,12 +17,12 @@ round alike everywhere and are compared bit for bit."""
 
 def case(name, height=23, width=37):
     """Pipeline, inputs and output sizes of an app, on random pixels."""
-    pipeline = APPS[name].pipeline()
-    inputs = {i.name: to_array(photograph(height, width), i) for i in pipeline.images}
-    images = {n: tuple((0, e) for e in reversed(a.shape)) for n, a in inputs.items()}
-    if not images:
+    app = APPS[name]
+    pipeline = app.pipeline()
+    inputs = app.inputs(pipeline, photograph(height, width))
+    if not inputs:
         return pipeline, inputs, {pipeline.outputs[0]: ((5, width), (-3, height))}
-    return pipeline, inputs, output_ranges(pipeline, images)
+    return pipeline, inputs, app.sizes(pipeline, shapes(inputs))
 
 
 @cache
@@ -35,7 +34,7 @@ def reference(name, height, width):
 def written(name, stem):
     """A pipeline and one of its hand-written schedules."""
     pipeline = APPS[name].pipeline()
-    return pipeline, parse_schedule(APPS[name].schedules[stem].read_text(), pipeline)
+    return pipeline, read_schedule(APPS[name], pipeline, stem)
 
 
 def assert_same(name, actual, expected):

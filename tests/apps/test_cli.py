@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from apps.catalog import APPS
 from apps.cli import program
 from apps.files import read_photograph
+from apps.photographs import photograph as bundled
 from apps.pictures import clipped, to_array
 from backend.reference import evaluate
-from tests.apps.formulas import photograph
+from tests.apps.formulas import blur, photograph
 
 SCRIPT = Path(sys.executable).parent / "spaces"
 
@@ -289,15 +290,41 @@ def test_run_keeps_arrays_exact(tmp_path):
 def test_run_takes_sizes_and_parameters(tmp_path, picture):
     for k in ("0.04", "0.2"):
         spaces("run", "harris", "--input", picture, "--output", tmp_path / f"{k}.npy",
-               "--set", f"k={k}", "--size", "5:20x7:10")  # fmt: skip
+               "--set", f"k={k}", "--size", "5:20x7:10", "--schedule", "default")  # fmt: skip
     first, second = (np.load(tmp_path / f"{k}.npy") for k in ("0.04", "0.2"))
     assert first.shape == second.shape == (10, 20)
     assert (first > second).all()
 
 
+def test_an_app_runs_on_a_photograph_of_its_own_with_its_schedule_for_the_cpu(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    out, _ = spaces("run", "blur")
+    assert out.startswith("out/blur.png: blur_y, 1022 x 766, in ")
+    pixels = read_photograph(tmp_path / "out" / "blur.png")[:, :, 0]
+    gray = to_array(bundled(1024, 768), APPS["blur"].pipeline().image("input"))
+    np.testing.assert_array_equal(pixels, blur({"input": gray}, ()))
+
+
+def test_the_other_images_must_be_named_where_one_is(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "import spaces\n"
+        "def both():\n"
+        "    x, f = spaces.Var('x'), spaces.Func('f')\n"
+        "    a, b = (spaces.ImageParam(spaces.UInt8, 1, n) for n in 'ab')\n"
+        "    f[x] = a[x] + b[x]\n"
+        "    return spaces.pipeline(f)\n"
+    )
+    np.save(tmp_path / "a.npy", np.zeros(3, np.uint8))
+    _, err = spaces("run", f"{own}:both", "--input", f"a={tmp_path / 'a.npy'}",
+                    "--output", tmp_path / "o.npy", status=2)  # fmt: skip
+    assert "Pipeline f reads b, too" in err
+
+
 BAD_RUNS = {
     "missing image": ({"--input": "gone.png"}, 2, "Cannot read the picture gone.png"),
-    "no image": ({"--input": None}, 2, "reads input"),
     "no picture": ({"--input": "text.png"}, 2, "text.png is not a picture"),
     "unknown image": ({"--input": "photo=in.png"}, 2, "names no image"),
     "wrong dtype": ({"--input": "int8.npy"}, 1, "holds uint16, but the array given holds int8"),

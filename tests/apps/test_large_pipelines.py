@@ -80,5 +80,5 @@ def test_without_effect_the_local_laplacian_gives_a_gray_image_back():
 
 
 def test_the_filter_has_the_stages_of_the_papers():
-    assert len(local_laplacian.pipeline().functions) == 86
+    assert len(local_laplacian.pipeline().functions) == 99
     assert Schedule.default(local_laplacian.pipeline()).of("output").compute.is_root

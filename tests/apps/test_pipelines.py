@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from apps.arguments import shapes
 from apps.catalog import APPS
 from backend.reference import evaluate
 from tests.apps.cases import case
@@ -23,7 +24,7 @@ def assert_close(name, actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_the_pipeline_computes_its_formula(name):
     pipeline, inputs, sizes = case(name)
     (output,) = pipeline.outputs
@@ -42,6 +43,19 @@ def test_the_blur_wraps_as_its_type_does():
     actual = evaluate(APPS["blur"].pipeline(), {"input": image}, sizes={"blur_y": [(1, 1), (1, 1)]})
     once = 90000 % 65536 // 3
     assert actual["blur_y"].tolist() == [[3 * once % 65536 // 3]]
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_a_photograph_of_the_papers_size_makes_inputs_of_the_size_estimated(name):
+    app = APPS[name]
+    pipeline = app.pipeline()
+    width, height = app.paper_size
+    inputs = app.inputs(pipeline, np.zeros((height, width, 3), np.uint8))
+    assert shapes(inputs) == {i.name: pipeline.estimate(i.name) for i in pipeline.images}
+    given = [i.name for i in pipeline.images]
+    assert sorted(inputs) == sorted(given)
+    for name, array in inputs.items():
+        assert array.dtype == pipeline.image(name).type.dtype
 
 
 @pytest.mark.parametrize(

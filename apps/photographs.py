@@ -1,0 +1,23 @@
+"""The photograph that comes with the library, at any size."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from apps.files import read_photograph
+from apps.pictures import Photograph
+
+
+@functools.cache
+def photograph(width: int, height: int) -> Photograph:
+    """The raccoon of `apps/data`, shrunk or enlarged to ``width`` x ``height`` pixels."""
+    pixels = read_photograph(Path(str(resources.files("apps"))) / "data" / "raccoon.jpg")
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    resized = Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
+    return np.asarray(resized)
