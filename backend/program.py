@@ -111,8 +111,8 @@ class ParallelFor:
 class Allocate:
     """A buffer of its own for the time of ``body``.
 
-    Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, innermost
-    first; ``elements`` is their product.
+    Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
+    says how they lie in memory, innermost first; ``elements`` is the product of the extents.
     """
 
     buffer: str
@@ -123,6 +123,7 @@ class Allocate:
     mins: tuple[Expr, ...] = ()
     extents: tuple[Expr, ...] = ()
     folds: tuple[Expr | None, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 @frozen

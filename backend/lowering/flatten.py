@@ -72,7 +72,7 @@ class _Pass:
             case Allocate(buffer=name):
                 layouts = {**self.layouts, name: _allocated(statement)}
                 body = _Pass(layouts, self.simplify).statement(statement.body)
-                return evolve(statement, mins=(), extents=(), folds=(), body=body)
+                return evolve(statement, mins=(), extents=(), folds=(), order=(), body=body)
             case Provide(func=name, args=args, value=value):
                 index = self._index(name, tuple(self.value(a) for a in args))
                 return Store(name, index, self.value(value))
@@ -92,11 +92,11 @@ class _Pass:
 
 
 def _allocated(node: Allocate) -> Layout:
-    strides: list[Expr] = []
     stride: Expr = constant(1, Int32)
-    for extent in node.extents:
-        strides.append(stride)
-        stride = times(extent, stride)
+    strides = [stride] * len(node.extents)
+    for d in node.order:
+        strides[d] = stride
+        stride = times(node.extents[d], stride)
     return Layout(node.mins, tuple(strides), node.folds, is_scratch=True)
 
 

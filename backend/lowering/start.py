@@ -18,13 +18,15 @@ from backend.program import (
     Statement,
 )
 from spaces.model import loopnest
+from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Const, constant
 from spaces.model.loopnest import Compute, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Pipeline, size_variable
-from spaces.model.regions import Interval
+from spaces.model.regions import Interval, Ranges
 from spaces.model.schedule import Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails
+from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
 
 
@@ -74,12 +76,14 @@ def _allocate(node: loopnest.Allocate) -> Allocate:
         mins=node.mins,
         extents=node.extents,
         folds=node.folds,
+        order=node.order,
     )
 
 
 def _requirements(nest: LoopNest) -> tuple[Requirement, ...]:
     found = [
         *_least_extents(nest.pipeline, nest),
+        *_declared(nest),
         *_inside("output", nest.outputs, nest.simplify),
         *_inside("image", nest.inputs, nest.simplify),
     ]
@@ -109,6 +113,26 @@ def _least_extents(pipeline: Pipeline, nest: LoopNest) -> Iterator[Requirement]:
                     f"{record.factor} elements; give a larger output, a smaller factor, or the "
                     f"tail guard_with_if.",
                 )
+
+
+def _declared(nest: LoopNest) -> Iterator[Requirement]:
+    """What is required of a Func lies within its bounds."""
+    for name, placement in nest.placements.items():
+        args, simplify = placement.function.args, nest.simplify
+        _, said = declared(args, nest.schedule.of(name), placement.demanded, simplify)
+        whole = Ranges(simplify, loop_ranges(placement.path, simplify))
+        for claim in said:
+            low, high = claim.required.min, claim.required.max
+            if low is None or high is None:
+                continue
+            text = (
+                f"{name} is required outside of what its bounds along {args[claim.d]} say; give it "
+                "bounds that hold all that is required, or pass an output of another size."
+            )
+            for excess in (claim.low - low, high - claim.high):
+                most = whole.of(simplify(excess)).max
+                if most is not None and not simplify.at_most(most, constant(0, Int32)):
+                    yield Requirement(most <= constant(0, Int32), text)
 
 
 def _inside(

@@ -11,6 +11,8 @@ from attrs import define, evolve, field, frozen
 from spaces.model.directives import Directives
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
+    Alignment,
+    Bound,
     DomainOrder,
     Factor,
     FuncSchedule,
@@ -89,7 +91,22 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
     if target.memory != start.memory:
         calls.append(DirectiveCall("store_in", (target.memory,)))
     calls += [DirectiveCall("fold_storage", (f.dimension, f.factor)) for f in target.folds]
+    calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
+    calls += [DirectiveCall("align_storage", (p.dimension, p.multiple)) for p in target.pads]
+    calls += map(bound_call, target.bounds)
     return tuple(calls)
+
+
+def bound_call(bound: Bound | Alignment) -> DirectiveCall:
+    """The directive that gives a Func a bound, or aligns its bounds."""
+    if isinstance(bound, Alignment) and bound.remainder is not None:
+        remainder = (bound.remainder,) if bound.remainder else ()
+        return DirectiveCall("align_bounds", (bound.dimension, bound.modulus, *remainder))
+    if isinstance(bound, Alignment):
+        return DirectiveCall("align_extent", (bound.dimension, bound.modulus))
+    if bound.min is None:
+        return DirectiveCall("bound_extent", (bound.dimension, bound.extent))
+    return DirectiveCall("bound", (bound.dimension, bound.min, bound.extent))
 
 
 def _level_call(verb: str, level: LoopLevel) -> DirectiveCall:

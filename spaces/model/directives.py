@@ -23,6 +23,8 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     INLINE,
     ROOT,
+    Alignment,
+    Bound,
     DomainOrder,
     Factor,
     Fold,
@@ -32,6 +34,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    Pad,
     Schedule,
     Split,
     Tail,
@@ -63,6 +66,13 @@ def _factor(value: Factor | Variable) -> Factor:
         raise TypeError(
             f"{value!r} is not a factor; give a whole number or the name of a parameter."
         ) from None
+
+
+def _whole(value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{value!r} is not a whole number.") from None
 
 
 @frozen
@@ -285,6 +295,41 @@ class Directives:
         """Keep only ``factor`` values along a dimension, reused in a circle."""
         fold = Fold(_name(dimension), _factor(factor))
         return self._with_func(attrs.evolve(self._func, folds=(*self._func.folds, fold)))
+
+    def reorder_storage(self, *dimensions: Name) -> Self:
+        """Lay the named dimensions out in this order, innermost first, in the places they hold."""
+        order = tuple(_name(d) for d in dimensions)
+        orders = (*self._func.storage_orders, order)
+        return self._with_func(attrs.evolve(self._func, storage_orders=orders))
+
+    def align_storage(self, dimension: Name, multiple: int) -> Self:
+        """Pad a dimension of the storage, so that the strides of those outside of it are multiples
+        of ``multiple`` values.
+        """
+        pad = Pad(_name(dimension), _whole(multiple))
+        return self._with_func(attrs.evolve(self._func, pads=(*self._func.pads, pad)))
+
+    def bound(self, dimension: Name, min: int, extent: int) -> Self:
+        """Compute ``extent`` coordinates from ``min`` on of a dimension, whatever is required."""
+        return self._bounded(Bound(_name(dimension), _whole(min), _whole(extent)))
+
+    def bound_extent(self, dimension: Name, extent: int) -> Self:
+        """Compute ``extent`` coordinates of a dimension, from the first that is required on."""
+        return self._bounded(Bound(_name(dimension), None, _whole(extent)))
+
+    def align_bounds(self, dimension: Name, modulus: int, remainder: int = 0) -> Self:
+        """Compute as much more of a dimension as makes its first coordinate ``remainder`` modulo
+        ``modulus``, and its extent a multiple of ``modulus``.
+        """
+        whole = _whole(modulus), _whole(remainder)
+        return self._bounded(Alignment(_name(dimension), *whole))
+
+    def align_extent(self, dimension: Name, modulus: int) -> Self:
+        """Compute as much more of a dimension as makes its extent a multiple of ``modulus``."""
+        return self._bounded(Alignment(_name(dimension), _whole(modulus), None))
+
+    def _bounded(self, bound: Bound | Alignment) -> Self:
+        return self._with_func(attrs.evolve(self._func, bounds=(*self._func.bounds, bound)))
 
 
 def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -13,6 +13,7 @@ from functools import cached_property, reduce
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
@@ -60,7 +61,8 @@ class Placement:
         function: the Func, with inlined producers substituted.
         path: the loops around its computation.
         store_depth: how many of those loops are around its storage.
-        required: the box its consumers read in one visit of its compute level.
+        demanded: the box its consumers read in one visit of its compute level.
+        required: what explicit bounds make of it.
         storage: what it computes there and what it keeps.
         stages: the loops of each stage.
     """
@@ -68,6 +70,7 @@ class Placement:
     function: Function
     path: tuple[LoopVar, ...]
     store_depth: int
+    demanded: Box
     required: Box
     storage: Storage
     stages: tuple[Traversal, ...]
@@ -80,8 +83,9 @@ class Placement:
 
 @frozen
 class Allocation:
-    """Storage of a Func: ``mins`` and ``extents`` a dimension, innermost first; where a fold factor
-    is given, coordinates count modulo it and the extent is the factor.
+    """Storage of a Func: ``mins`` and ``extents`` a dimension, in the order of its arguments; where
+    a fold factor is given, coordinates count modulo it and the extent is the factor. ``order`` are
+    the dimensions as they lie in memory, innermost first.
     """
 
     func: str
@@ -91,11 +95,23 @@ class Allocation:
     mins: tuple[Expr, ...]
     extents: tuple[Expr, ...]
     folds: tuple[Expr | None, ...]
+    order: tuple[int, ...]
 
     @property
     def elements(self) -> Expr:
         """The number of elements allocated: one for a Func without dimensions."""
         return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
+
+
+def memory_order(args: tuple[str, ...], orders: tuple[tuple[str, ...], ...]) -> tuple[int, ...]:
+    """The dimensions of a Func as they lie in memory, innermost first, after its reorders."""
+    result = list(range(len(args)))
+    for order in orders:
+        moved = [args.index(name) for name in order if name in args]
+        places = sorted(result.index(d) for d in moved)
+        for place, d in zip(places, moved, strict=False):
+            result[place] = d
+    return tuple(result)
 
 
 @define
@@ -142,8 +158,13 @@ class Bounds:
 
     def _allocation(self, name: str) -> Allocation:
         placement, schedule = self.placements[name], self.schedule.of(name)
-        stored, folds = placement.storage.stored, placement.storage.folds
-        ends = [(i.min, i.max) for i in stored if i.min is not None and i.max is not None]
+        args, storage = placement.function.args, placement.storage
+        ends = [(i.min, i.max) for i in storage.stored if i.min is not None and i.max is not None]
+        pads = {pad.dimension: pad.multiple for pad in schedule.pads}
+        folds = tuple(
+            None if fold is None else self._padded(fold, pads.get(arg))
+            for arg, fold in zip(args, storage.folds, strict=True)
+        )
         return Allocation(
             func=name,
             type=placement.function.type,
@@ -151,11 +172,17 @@ class Bounds:
             memory=schedule.memory,
             mins=tuple(low for low, _ in ends),
             extents=tuple(
-                self.simplify(high - low + 1) if fold is None else fold
-                for (low, high), fold in zip(ends, folds, strict=True)
+                self._padded(high - low + 1, pads.get(arg)) if fold is None else fold
+                for arg, (low, high), fold in zip(args, ends, folds, strict=True)
             ),
             folds=folds,
+            order=memory_order(args, schedule.storage_orders),
         )
+
+    def _padded(self, extent: Expr, multiple: int | None) -> Expr:
+        if multiple is None:
+            return self.simplify(extent)
+        return self.simplify((extent + multiple - 1) / multiple * multiple)
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
@@ -181,7 +208,7 @@ class Bounds:
         name = function.name
         path = self._loops(self.levels.site(name))
         store_depth = len(self.levels.store(name))
-        required = self._required(function, len(path))
+        demanded, required = self._required(function, len(path))
         storage = slide(
             function,
             self.schedule.of(name),
@@ -191,7 +218,7 @@ class Bounds:
             self._widened,
         )
         stages = self._traversals(function, storage.target)
-        return Placement(function, path, store_depth, required, storage, stages)
+        return Placement(function, path, store_depth, demanded, required, storage, stages)
 
     def _loops(self, path: Path) -> tuple[LoopVar, ...]:
         return tuple(self._loop(place) for place in path)
@@ -200,8 +227,22 @@ class Bounds:
         traversal = self.placements[place.func].stages[place.stage]
         return next(loop for loop in traversal.loops if loop.loop == place.loop)
 
-    def _required(self, function: Function, depth: int) -> Box:
-        """What consumers read, what the output must hold, and what updates touch."""
+    def _required(self, function: Function, depth: int) -> tuple[Box, Box]:
+        """What consumers read, what the output must hold, and what updates touch; and what
+        explicit bounds make of it.
+        """
+        schedule = self.schedule.of(function.name)
+        demanded = self._touched_by_updates(function, self._read(function, depth))
+        required, _ = declared(function.args, schedule, demanded, self.simplify)
+        if function.is_pure or not schedule.bounds:
+            return demanded, required
+        # Updates touch more where the bounds are wider; and what they touch there is there, too.
+        demanded = self._union(demanded, self._touched_by_updates(function, required))
+        required, _ = declared(function.args, schedule, demanded, self.simplify)
+        return demanded, self._touched_by_updates(function, required)
+
+    def _read(self, function: Function, depth: int) -> Box:
+        """What consumers read, and what the output must hold."""
         name = function.name
         box: Box | None = None
         if name in self.pipeline.outputs:
@@ -220,6 +261,9 @@ class Bounds:
             box = read if box is None else self._union(box, read)
         if box is None:
             raise UnboundedError(f"Func {name} is computed but nobody reads it.", name)
+        return box
+
+    def _touched_by_updates(self, function: Function, box: Box) -> Box:
         for stage in function.stages[1:]:
             box = self._touched(function, stage, box)
         return box

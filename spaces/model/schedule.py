@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import attrs
 from attrs import field, frozen
@@ -133,22 +133,93 @@ class Fold:
     factor: Factor
 
 
-def _last_of_each_dimension(folds: Iterable[Fold]) -> tuple[Fold, ...]:
-    """A dimension folded again counts as folded once, the last time, as in Halide."""
-    last = {fold.dimension: fold for fold in folds}
-    return tuple(sorted(last.values(), key=lambda fold: fold.dimension)) if last else ()
+@frozen
+class Pad:
+    """The storage of dimension ``dimension`` takes a multiple of ``multiple`` values."""
+
+    dimension: str
+    multiple: int
+
+
+@frozen
+class Bound:
+    """Dimension ``dimension`` is computed for ``extent`` coordinates from ``min`` on; where ``min``
+    is None, from the first that is required.
+    """
+
+    dimension: str
+    min: int | None
+    extent: int
+
+
+@frozen
+class Alignment:
+    """More of dimension ``dimension`` is computed than is required, up to where the first
+    coordinate is ``remainder`` modulo ``modulus`` and the extent a multiple of ``modulus``; where
+    ``remainder`` is None, the first coordinate stays.
+    """
+
+    dimension: str
+    modulus: int
+    remainder: int | None = 0
+
+
+class _OfDimension(Protocol):
+    @property
+    def dimension(self) -> str: ...
+
+
+_D = TypeVar("_D", bound=_OfDimension)
+
+
+def _last_of_each_dimension(records: Iterable[_D]) -> tuple[_D, ...]:
+    """What is said of a dimension twice counts once, as said last, as in Halide."""
+    last = {record.dimension: record for record in records}
+    return tuple(sorted(last.values(), key=lambda record: record.dimension)) if last else ()
+
+
+def _last_folds(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    return _last_of_each_dimension(folds)
+
+
+def _last_pads(pads: Iterable[Pad]) -> tuple[Pad, ...]:
+    return _last_of_each_dimension(pads)
+
+
+def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """An order of dimensions says nothing any more once a later one has them all."""
+    kept: tuple[tuple[str, ...], ...] = ()
+    for order in orders:
+        kept = (*(k for k in kept if not set(k) <= set(order)), order)
+    return kept
 
 
 @frozen
 class FuncSchedule:
-    """Everything scheduled about one Func; ``folds`` has one entry a folded dimension, by name."""
+    """Everything scheduled about one Func.
+
+    Attributes:
+        name: the Func.
+        stages: the domain order of its pure stage, then of each update.
+        compute: where it is computed.
+        store: where its storage begins to be used.
+        memory: the kind of memory it is stored in.
+        folds: one entry a folded dimension, by name.
+        storage_orders: orders of dimensions in storage, innermost first, applied one after the
+            other to the places that those dimensions hold.
+        pads: one entry a padded dimension, by name.
+        bounds: bounds and their alignment, as written; as in Halide the last is applied first.
+    """
 
     name: str
     stages: tuple[DomainOrder, ...]
     compute: LoopLevel = INLINE
     store: LoopLevel = INLINE
     memory: Memory = Memory.AUTO
-    folds: tuple[Fold, ...] = field(default=(), converter=_last_of_each_dimension)
+    folds: tuple[Fold, ...] = field(default=(), converter=_last_folds)
+    storage_orders: tuple[tuple[str, ...], ...] = field(default=(), converter=_without_overruled)
+    pads: tuple[Pad, ...] = field(default=(), converter=_last_pads)
+    bounds: tuple[Bound | Alignment, ...] = ()
 
 
 @frozen

@@ -298,6 +298,7 @@ class _Reader:
         readers: dict[Kind, Callable[[Item], Argument]] = {
             Kind.LOOP: self.loop,
             Kind.FACTOR: self.factor,
+            Kind.WHOLE: self.whole,
             Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
             Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
             Kind.LOOP_OF_KIND: self.loop_of_kind,
@@ -330,6 +331,11 @@ class _Reader:
         if isinstance(item, Whole):
             return item.value
         return self.word(item, "a factor, a whole number or the name of a parameter,").text
+
+    def whole(self, item: Item) -> int:
+        if isinstance(item, Whole):
+            return item.value
+        raise Mistake("Expected a whole number here.", item.start, item.end)
 
     def loop_of_kind(self, item: Item) -> Loop | str:
         if not isinstance(item, Applied):

@@ -36,6 +36,7 @@ class Kind(Enum):
 
     LOOP = "loop"
     FACTOR = "factor"
+    WHOLE = "number"
     TAIL = "tail"
     MEMORY = "memory"
     LOOP_OF_KIND = "kind(loop)"
@@ -77,10 +78,20 @@ SIGNATURES: dict[str, Signature] = {
     "fold_storage": _signature(
         "fold_storage(dimension, factor)", Kind.LOOP, Kind.FACTOR, Kind.FORWARD, optional=1
     ),
+    "align_storage": _signature("align_storage(dimension, multiple)", Kind.LOOP, Kind.WHOLE),
+    "bound": _signature("bound(dimension, min, extent)", Kind.LOOP, Kind.WHOLE, Kind.WHOLE),
+    "bound_extent": _signature("bound_extent(dimension, extent)", Kind.LOOP, Kind.WHOLE),
+    "align_bounds": _signature(
+        "align_bounds(dimension, modulus[, remainder])",
+        *(Kind.LOOP, Kind.WHOLE, Kind.WHOLE),
+        optional=1,
+    ),
+    "align_extent": _signature("align_extent(dimension, modulus)", Kind.LOOP, Kind.WHOLE),
 }
 
 VARIADIC: dict[str, tuple[Kind, ...]] = {
     "reorder": (Kind.LOOP,),
+    "reorder_storage": (Kind.LOOP,),
     "gpu_blocks": (Kind.LOOP,),
     "gpu_threads": (Kind.LOOP,),
     "tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
@@ -113,10 +124,8 @@ UNSUPPORTED: dict[str, str] = {
     "rename": "rename is not supported; use the new name in a split.",
     **{
         name: f"{name} is not supported: the bounds of a Func follow from what reads it; remove it."
-        for name in ("bound", "bound_extent", "bound_storage", "align_bounds", "align_extent")
+        for name in ("bound_storage",)
     },
-    "align_storage": "align_storage is not supported; storage is dense; remove it.",
-    "reorder_storage": "reorder_storage is not supported; dimension 0 is the dense one.",
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."
         for name in ("set_estimate", "set_estimates", "estimate")

@@ -222,6 +222,48 @@ EXAMPLES = (
         cpu(BLUR, _bx.compute_at("by", "y").fold_storage("y", 2**31 - 1)),
     ),
     Example(
+        "storage.layout-dimension",
+        cpu(BLUR, _bx.compute_root().reorder_storage("y", "z")),
+        cpu(BLUR, _bx.compute_root().reorder_storage("y", "x")),
+    ),
+    Example(
+        "storage.layout-dimension",
+        cpu(BLUR, _bx.compute_root().reorder_storage("y", "y")),
+        cpu(BLUR, _bx.compute_root().reorder_storage("y", "x")),
+        "a dimension twice",
+    ),
+    Example(
+        "storage.layout-output",
+        cpu(BLUR, D.align_storage("x", 16)),
+        cpu(BLUR, _bx.compute_root().align_storage("x", 16)),
+    ),
+    Example(
+        "storage.pad",
+        cpu(BLUR, _bx.compute_root().align_storage("x", 0)),
+        cpu(BLUR, _bx.compute_root().align_storage("x", 1)),
+    ),
+    Example(
+        "bounds.explicit-dimension",
+        cpu(BLUR, _bx.compute_root().align_bounds("z", 4)),
+        cpu(BLUR, _bx.compute_root().align_bounds("x", 4)),
+    ),
+    Example(
+        "bounds.explicit-range",
+        cpu(BLUR, _bx.compute_root().align_extent("x", 0)),
+        cpu(BLUR, _bx.compute_root().align_extent("x", 1)),
+    ),
+    Example(
+        "bounds.explicit-too-small",
+        cpu(BLUR, _bx.compute_at("by", "y").bound_extent("y", 2)),
+        cpu(BLUR, _bx.compute_at("by", "y").bound_extent("y", 3)),
+    ),
+    Example(
+        "bounds.explicit-too-small",
+        cpu(SIZED, schedule(SIZED).func("bx").compute_root().bound("y", 0, 2561)),
+        cpu(SIZED, schedule(SIZED).func("bx").compute_root().bound("y", 0, 2562)),
+        "at the estimated sizes",
+    ),
+    Example(
         "storage.fold-too-small",
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 2)),
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3)),

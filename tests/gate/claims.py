@@ -48,6 +48,9 @@ _FORM = (
     "call.unread",
     "storage.fold-dimension",
     "storage.fold-output",
+    "storage.layout-dimension",
+    "storage.layout-output",
+    "bounds.explicit-dimension",
     "kind.inside-vectorized",
 )
 
@@ -62,6 +65,9 @@ _WRONG = (
     "call.store-level",
     "storage.fold-factor",
     "storage.fold-too-small",
+    "storage.pad",
+    "bounds.explicit-range",
+    "bounds.explicit-too-small",
     "storage.memory-kind",
     "storage.host-memory-in-kernel",
     "bounds.unbounded",

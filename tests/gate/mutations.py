@@ -12,6 +12,8 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     INLINE,
     ROOT,
+    Alignment,
+    Bound,
     DomainOrder,
     Fold,
     FuncSchedule,
@@ -20,6 +22,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    Pad,
     Schedule,
     Split,
     Tail,
@@ -229,6 +232,24 @@ def _fold(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedul
     return schedule.replace(evolve(func, folds=(Fold(dimension, factor),)))
 
 
+def _layout(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Storage laid out otherwise, or bounds given."""
+    func = _some_func(rng, schedule)
+    args = pipeline.function(func.name).args
+    name = rng.choice((*args, *args, *args, "q"))
+    form = rng.randrange(4)
+    if form == 0:
+        other = rng.choice((*args, "q"))
+        return schedule.replace(evolve(func, storage_orders=((name, other),)))
+    if form == 1:
+        return schedule.replace(evolve(func, pads=(Pad(name, rng.choice((0, 1, 3, 8))),)))
+    if form == 2:
+        bound: Bound | Alignment = Bound(name, rng.choice((None, 0, -1)), rng.randint(0, 9))
+    else:
+        bound = Alignment(name, rng.choice((0, 2, 3)), rng.choice((None, 0, 1)))
+    return schedule.replace(evolve(func, bounds=(bound, *func.bounds)))
+
+
 def _entries(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """An entry too many or too few, or of too many stages."""
     if rng.random() < 0.7:
@@ -277,6 +298,7 @@ EDITS: tuple[Edit, ...] = (
     _outwards,
     _memory,
     _fold,
+    _layout,
     _entries,
     _split_more,
 )

@@ -58,6 +58,7 @@ def _place(
     if form < 0.2 and function.is_pure:
         return directives.compute_inline(), ()
     levels, legal = levels_around(pipeline, directives, function.name)
+    directives = _layout(rng, directives, function)
     if form < 0.45 or not legal:
         return _memory(rng, directives.compute_root(), inside=False), ()
     kinds = tuple(levels.kind(place) for place in legal)
@@ -76,6 +77,27 @@ def _place(
         factor = rng.choice((3, 4, 8, 16, 32))
         directives = directives.fold_storage(rng.choice(function.args), factor)
     return _memory(rng, directives, inside=True), kinds[: depth + 1]
+
+
+def _layout(rng: random.Random, directives: Directives, function: Function) -> Directives:
+    """Now and then another order of dimensions, padding, and wider or explicit bounds."""
+    args = function.args
+    if not args:
+        return directives
+    if rng.random() < 0.1:
+        directives = directives.reorder_storage(*rng.sample(args, rng.randint(1, len(args))))
+    if rng.random() < 0.08:
+        directives = directives.align_storage(rng.choice(args), rng.choice((1, 3, 4, 8)))
+    if rng.random() < 0.08:
+        modulus = rng.choice((2, 3, 4))
+        directives = directives.align_bounds(rng.choice(args), modulus, rng.randint(-1, modulus))
+    if rng.random() < 0.05:
+        directives = directives.align_extent(rng.choice(args), rng.choice((2, 3, 4)))
+    if rng.random() < 0.05:
+        directives = directives.bound_extent(rng.choice(args), rng.choice((4, 8, 16, 40)))
+    if rng.random() < 0.02:
+        directives = directives.bound(rng.choice(args), rng.randint(-4, 0), rng.choice((8, 40)))
+    return directives
 
 
 def _memory(rng: random.Random, directives: Directives, inside: bool) -> Directives:

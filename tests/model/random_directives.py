@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from spaces.model.directives import Directives, schedule
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
+    Alignment,
+    Bound,
     DomainOrder,
     Fold,
     FuncSchedule,
@@ -17,6 +19,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    Pad,
     Schedule,
     Split,
     Tail,
@@ -26,6 +29,7 @@ SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t"]
 ODD = ["r", "RoundUp", "TailStrategy.Auto", "a b", 'q"\\n', "8", "", "__root", "é", "\n", "auto"]
 names = st.one_of(st.sampled_from(SENSIBLE), st.sampled_from(SENSIBLE + ODD))
 factors = st.one_of(st.integers(-1, 300), st.sampled_from(["tx", "blur_y.xi", "r", "8", "a b"]))
+wholes = st.integers(-9, 300)
 tails = st.sampled_from(Tail)
 
 _LOOP_ONLY = ["serial", "parallel", "vectorize", "unroll"]
@@ -60,6 +64,12 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 ("store_root", ()),
                 ("store_in", (draw(st.sampled_from(Memory)),)),
                 ("fold_storage", (two[0], factor)),
+                ("reorder_storage", many),
+                ("align_storage", (two[0], draw(wholes))),
+                ("bound", (two[0], draw(wholes), draw(wholes))),
+                ("bound_extent", (two[0], draw(wholes))),
+                ("align_bounds", (two[0], draw(wholes), draw(wholes))),
+                ("align_extent", (two[0], draw(wholes))),
             ]
         )
     )
@@ -90,6 +100,13 @@ domain_orders = st.builds(
 )
 
 
+_dimensions = st.lists(names, min_size=1, max_size=3).map(tuple)
+_maybe = st.one_of(st.none(), wholes)
+_bounds = st.one_of(
+    st.builds(Bound, names, _maybe, wholes), st.builds(Alignment, names, wholes, _maybe)
+)
+
+
 @st.composite
 def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     """Any record with the Funcs and stages of ``pipeline``, however senseless."""
@@ -104,6 +121,9 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 draw(levels),
                 draw(st.sampled_from(Memory)),
                 tuple(draw(st.lists(st.builds(Fold, names, factors), max_size=2))),
+                tuple(draw(st.lists(_dimensions, max_size=2))),
+                tuple(draw(st.lists(st.builds(Pad, names, wholes), max_size=2))),
+                tuple(draw(st.lists(_bounds, max_size=2))),
             )
             for function in pipeline.functions
         )

@@ -309,7 +309,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "blur_y.vectorise(x, 8).split(x, 3)\n"
         "   .split(x, xo, xi, 8, TailStrategy::Predicate)\n"
         "input.in().compute_root(); blur_x.update(1)\n"
-        "blur_x.unroll(x, 2.5).bound(x, 0, 3)\n"
+        "blur_x.unroll(x, 2.5).bound(x, 0)\n"
         "blur_x.split(x, y,\n"
         "blur_x.compute_at(x).store_in(Pool)\n"
         "if (wide) { blur_x.vectorize(8); }\n"
@@ -327,7 +327,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "input is an input image",
         "has 0 update stages",
         "2.5 is not a whole number",
-        "bound is not supported",
+        "bound was given 2 arguments",
         "compute_at(f, x)",
         "Pool is not one of Auto, Heap, Stack, Register, GPUShared",
         "not the number 8",

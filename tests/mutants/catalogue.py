@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from tests.mutants import barriers, lowering, proofs, prover, regions, replaying, rules, windows
+from tests.mutants import (
+    barriers,
+    layout,
+    lowering,
+    proofs,
+    prover,
+    regions,
+    replaying,
+    rules,
+    windows,
+)
 from tests.mutants.mutant import Mutant
 
 AREAS: dict[str, tuple[Mutant, ...]] = {
     "regions": regions.MUTANTS,
     "sliding window": windows.SLIDING,
     "folding": windows.FOLDING,
+    "layout": layout.LAYOUT,
+    "explicit bounds": layout.BOUNDS,
     "lowering": lowering.MUTANTS,
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,

@@ -27,6 +27,7 @@ from spaces.constraints.proofs.witness import Span, witness
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expr import Expr, Variable
 from spaces.model.loopnest import Loop
+from spaces.model.pipeline import size_variable
 from spaces.model.regions import Box
 from spaces.model.rewrite import substitute
 from spaces.model.types import Int32
@@ -36,6 +37,9 @@ def coverage(subject: Subject) -> Iterator[Obligation]:
     """One obligation for each stage, and one for each read of a Func."""
     for func in dict.fromkeys((*subject.productions, *subject.nest.pipeline.outputs)):
         yield from _stages(subject, func)
+    for func in subject.nest.pipeline.outputs:
+        if subject.nest.schedule.of(func).bounds:
+            yield _whole(subject, func)
     for site in subject.sites:
         for read in site.reads:
             if read.buffer not in subject.images:
@@ -54,6 +58,31 @@ def _stages(subject: Subject, func: str) -> Iterator[Obligation]:
         else:
             turn = place[len(path)].index
             yield _visits(subject, sites[0])
+
+
+def _whole(subject: Subject, func: str) -> Obligation:
+    """All of an output lies within its explicit bounds, which are what is computed."""
+    placement = subject.nest.placements[func]
+    point = point_of(func, placement.function.args)
+    values = tuple(point.values())
+    ends = (
+        (low, low + size_variable(func, "extent", d) - 1)
+        for d in range(len(values))
+        for low in (size_variable(func, "min", d),)
+    )
+    inside = [c for v, pair in zip(values, ends, strict=True) for c in within(v, *pair)]
+    return obligation(
+        subject,
+        "coverage",
+        (func, 0),
+        f"All of output {func} is asked of it within its bounds.",
+        (*subject.known.common, *inside),
+        all_of(in_box(subject, values, placement.storage.target)),
+        func,
+        values,
+        exact=False,
+        free=free_names(point),
+    )
 
 
 def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:

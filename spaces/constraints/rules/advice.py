@@ -15,10 +15,13 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS
 from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule
 from spaces.constraints.rules.written import (
+    bound_directive,
     fold_directive,
     kind_directive,
     level_directive,
     memory_directive,
+    order_directive,
+    pad_directive,
     split_directive,
 )
 from spaces.model.expr import Expr, compare, constant
@@ -81,15 +84,18 @@ def inlined_order(view: NestView, func: str) -> Iterator[Check]:
 def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
     entry = view.records.entry(func)
-    if not view.records.is_inlined(func) or not (entry.folds or entry.memory is not Memory.AUTO):
-        return
     written = [fold_directive(func, fold) for fold in entry.folds]
     if entry.memory is not Memory.AUTO:
         written.append(memory_directive(func, entry.memory))
+    written += [order_directive(func, order) for order in entry.storage_orders]
+    written += [pad_directive(func, pad) for pad in entry.pads]
+    written += [bound_directive(func, bound) for bound in entry.bounds]
+    if not written or not view.records.is_inlined(func):
+        return
     yield Check(
         func,
         VIOLATED,
-        "{directives} schedules the storage of {func}, but it is inlined and has none.",
+        "{directives} schedules the storage or bounds of {func}, but it is inlined and has none.",
         "Compute it at root or at a loop of a Func that reads it, or leave this out.",
         values={"directives": listed(written), "func": func},
     )

@@ -14,7 +14,7 @@ from attrs import frozen
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
-from spaces.constraints.rules.written import split_directive
+from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import size_variable
 from spaces.model.placement import InwardShift, inward_shifts
@@ -120,6 +120,10 @@ def _cause(view: NestView, func: str, dimension: str) -> str:
         for stage in range(len(view.nest.schedule.of(func).stages))
         for index, split in _whole_tiles(view, func, stage, dimension)
     ]
+    entry = view.nest.schedule.of(func)
+    given = [bound_directive(func, b) for b in entry.bounds if b.dimension == dimension]
+    if given and not found:
+        return f"{listed(given)} makes it so. Give an output that holds all of it"
     if not found:
         return (
             "its update stages write there, whatever the size of the output. Give an output that "

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.model.chain import DirectiveCall, order_calls
+from spaces.model.chain import DirectiveCall, bound_call, order_calls
 from spaces.model.directives import Directives
 from spaces.model.schedule import (
+    Alignment,
+    Bound,
     DomainOrder,
     Fold,
     FuncSchedule,
@@ -16,6 +18,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    Pad,
     Schedule,
 )
 from spaces.model.text import format_call
@@ -64,6 +67,21 @@ def memory_directive(func: str, memory: Memory) -> str:
 def fold_directive(func: str, fold: Fold) -> str:
     """``f.fold_storage(y, 4)``."""
     return f"{func}.{format_call(DirectiveCall('fold_storage', (fold.dimension, fold.factor)))}"
+
+
+def order_directive(func: str, order: tuple[str, ...]) -> str:
+    """``f.reorder_storage(c, x, y)``."""
+    return f"{func}.{format_call(DirectiveCall('reorder_storage', order))}"
+
+
+def pad_directive(func: str, pad: Pad) -> str:
+    """``f.align_storage(x, 16)``."""
+    return f"{func}.{format_call(DirectiveCall('align_storage', (pad.dimension, pad.multiple)))}"
+
+
+def bound_directive(func: str, bound: Bound | Alignment) -> str:
+    """``f.bound(c, 0, 3)``."""
+    return f"{func}.{format_call(bound_call(bound))}"
 
 
 def _of_stage(func: str, stage: int, call: DirectiveCall | None) -> str:

@@ -1,0 +1,159 @@
+"""Rules about ``bound``, ``bound_extent``, ``align_bounds`` and ``align_extent``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule, own_rule
+from spaces.constraints.rules.written import bound_directive
+from spaces.model.explicit_bounds import Declared, declared
+from spaces.model.expr import Expr, constant
+from spaces.model.schedule import Alignment, Bound
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Bool, Int32
+
+
+@own_rule(
+    "bounds.explicit-dimension",
+    "Bounds are given for a dimension of the Func itself.",
+    "Halide's bound and align_bounds take a Var of the Func.",
+)
+def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
+    """One check for each bound of something else."""
+    args = records.function(func).args
+    for bound in records.entry(func).bounds:
+        if bound.dimension not in args:
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} names {dimension}, which is no dimension of {func}.",
+                "Its dimensions are {legal}.",
+                loop=bound.dimension,
+                values={
+                    "directive": bound_directive(func, bound),
+                    "dimension": bound.dimension,
+                    "func": func,
+                    "legal": listed(args),
+                },
+            )
+
+
+@own_rule(
+    "bounds.explicit-range",
+    "An extent or modulus is a whole number from 1 to 2147483647, and coordinates are int32.",
+    "Coordinates are of type int32, as in Halide.",
+)
+def explicit_range(records: Records, func: str) -> Iterator[Check]:
+    """One check for each bound."""
+    for bound in records.entry(func).bounds:
+        yield Check(
+            func,
+            constant(_is_in_range(bound), Bool),
+            "{directive} gives {dimension} of {func} bounds that there are not.",
+            "Extents and moduli are at least 1, and all coordinates from -2147483648 to "
+            "2147483647.",
+            loop=bound.dimension,
+            values={
+                "directive": bound_directive(func, bound),
+                "dimension": bound.dimension,
+                "func": func,
+            },
+        )
+
+
+def _is_in_range(bound: Bound | Alignment) -> bool:
+    if isinstance(bound, Alignment):
+        return 1 <= bound.modulus <= Int32.max_value and Int32.holds(bound.remainder or 0)
+    low = bound.min or 0
+    ends = (low, low + bound.extent - 1)
+    return 1 <= bound.extent <= Int32.max_value and all(map(Int32.holds, ends))
+
+
+@nest_rule(
+    "bounds.explicit-too-small",
+    "All that is required of a Func lies within its bounds.",
+    "Values outside are not computed; Halide computes with what lies in their place, or refuses "
+    "when the pipeline runs.",
+    required="coordinate, or values where a bound has an extent only",
+    end="coordinate",
+    extent="values",
+)
+def explicit_too_small(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each side of each bound that may be too narrow."""
+    entry, placement = view.nest.schedule.of(func), view.placement(func)
+    if not entry.bounds:
+        return
+    args = placement.function.args
+    _, said = declared(args, entry, placement.demanded, view.nest.simplify)
+    for claim in said:
+        for side in _sides(view, claim, placement.path):
+            yield Check(
+                func,
+                side.holds,
+                side.message,
+                "Give bounds that hold all that is required.",
+                loop=args[claim.d],
+                values={
+                    "directive": bound_directive(func, claim.bound),
+                    "func": func,
+                    "dimension": args[claim.d],
+                    "end": side.end,
+                    "extent": claim.bound.extent,
+                    "required": side.required,
+                },
+            )
+
+
+_FROM = (
+    "{directive} lets {func} be computed from {dimension} = {end} on only, but it is required from "
+    "{required} on."
+)
+_UP_TO = (
+    "{directive} lets {func} be computed up to {dimension} = {end} only, but it is required up to "
+    "{required}."
+)
+_EXTENT = (
+    "{directive} lets {extent} coordinates of {func} be computed along {dimension}, but {required} "
+    "are required."
+)
+
+
+@frozen
+class _Side:
+    """An end of a bound, beyond which a Func may be required."""
+
+    holds: Expr
+    message: str
+    end: Expr
+    required: Expr
+
+
+def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterator[_Side]:
+    low, high = claim.required.min, claim.required.max
+    if low is None or high is None:
+        return
+    zero = constant(0, Int32)
+    if claim.bound.min is None:
+        extent = view.largest(view.simplify(high - low + 1), path)
+        holds = extent <= constant(claim.bound.extent, Int32)
+        yield _Side(_known(holds, path), _EXTENT, claim.high, extent)
+        return
+    if low is not claim.low:
+        first = view.simplify(zero - view.largest(view.simplify(zero - low), path))
+        yield _Side(_known(first >= claim.low, path), _FROM, claim.low, first)
+    if high is not claim.high:
+        last = view.largest(high, path)
+        yield _Side(_known(last <= claim.high, path), _UP_TO, claim.high, last)
+
+
+def _known(holds: Expr, path: tuple[LoopVar, ...]) -> Expr:
+    """A condition that names loops is none on sizes: nothing is known of it."""
+    return VIOLATED if any(loop.var.name in holds.names for loop in path) else holds
+
+
+RULES = (explicit_dimension, explicit_range, explicit_too_small)
