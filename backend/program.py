@@ -1,8 +1,9 @@
 """The loop program: what lowering passes turn a loop nest into, and what both printers print.
 
-Expressions are those of the model plus memory and vectors: :class:`Load`, :class:`Ramp`,
-:class:`Broadcast`. A program starts with Halide-like multidimensional accesses (``Call`` and
-:class:`Provide`), and the flatten pass replaces them by flat ones (``Load`` and :class:`Store`).
+Expressions are those of the model plus memory and vectors: :class:`Load`, :class:`MaskedLoad`,
+:class:`Ramp`, :class:`Broadcast`, :class:`AnyLane`. A program starts with Halide-like
+multidimensional accesses (``Call`` and :class:`Provide`), and the flatten pass replaces them by
+flat ones (``Load`` and :class:`Store`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,47 @@ class Load(Expr):
 
     def written(self, children: tuple[str, ...]) -> str:
         return f"{self.buffer}[{children[0]}]"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class MaskedLoad(Expr):
+    """The elements of a flat buffer in those lanes where ``mask`` holds, zeros in the others, which
+    touch no memory.
+    """
+
+    buffer: str = field()
+    index: Expr = field()
+    mask: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index, self.mask)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return MaskedLoad(self.type, self.buffer, *children)
+
+    def _loads(self) -> bool:
+        return True
+
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"{self.buffer}[{children[0]} where {children[1]}]"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class AnyLane(Expr):
+    """Whether a vector of conditions holds in one lane at least."""
+
+    lanes: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.lanes,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return AnyLane(self.type, children[0])
+
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"any({children[0]})"
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -137,11 +179,14 @@ class Provide:
 
 @frozen
 class Store:
-    """The element (or, with a vector index, elements) of a flat buffer becomes ``value``."""
+    """The element (or, with a vector index, elements) of a flat buffer becomes ``value``; with a
+    ``mask``, those of the lanes where it holds.
+    """
 
     buffer: str
     index: Expr
     value: Expr
+    mask: Expr | None = None
 
 
 @frozen

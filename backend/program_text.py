@@ -58,7 +58,8 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
             args = ", ".join(map(str, statement.args))
             yield f"{indent}{statement.func}({args}) = {statement.value}"
         case Store():
-            yield f"{indent}{statement.buffer}[{statement.index}] = {statement.value}"
+            where = "" if statement.mask is None else f" where {statement.mask}"
+            yield f"{indent}{statement.buffer}[{statement.index}{where}] = {statement.value}"
         case Barrier():
             yield f"{indent}barrier"
 

@@ -91,11 +91,11 @@ def _order(
     draw: st.DrawFn, directives: Directives, args: tuple[str, ...], is_output: bool, kinds: bool
 ) -> Directives:
     loops = list(args)
-    tails = [Tail.AUTO, Tail.ROUND_UP, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS]
     for number in range(draw(st.integers(0, 2))):
         old = draw(st.sampled_from(loops))
         inner = f"i{number}"
         factor = draw(st.integers(1, 4))
+        tails = [t for t in Tail if t is not Tail.PREDICATE_LOADS or number == 0]
         directives = directives.split(old, old, inner, factor, draw(st.sampled_from(tails)))
         loops.append(inner)
         if kinds and draw(st.booleans()):

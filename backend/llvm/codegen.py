@@ -143,7 +143,7 @@ class _Frame:
         """The end of a block."""
         builder = ir.IRBuilder(block)
         operators = Operators(module.module, builder, module.float_mode)
-        return Place(builder, operators, Memory(builder, module.scopes))
+        return Place(builder, operators, Memory(builder, module.scopes, operators))
 
     def open(self, variables: dict[str, Value], buffers: dict[str, Value]) -> _Statements:
         """Begin the body, with these variables and buffers in scope."""
@@ -186,7 +186,9 @@ class _Statements:
                 for part in body:
                     self.statement(part)
             case Store():
-                self.values.store(statement.buffer, statement.index, statement.value)
+                self.values.store(
+                    statement.buffer, statement.index, statement.value, statement.mask
+                )
             case For():
                 self._loop(statement)
             case If():

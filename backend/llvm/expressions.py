@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
@@ -19,8 +20,9 @@ from backend.llvm.blocks import I32, I64, Value, i64
 from backend.llvm.indices import Term, lane_terms, paired_terms, step_of, terms_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
+from backend.llvm.words import local_bytes
 from backend.lowering.simplify import is_coordinate
-from backend.program import Broadcast, Load, Ramp
+from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp
 from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
 from spaces.model.types import Int32, Int64, Type
 
@@ -33,6 +35,9 @@ class Form(Enum):
 
 
 Key: TypeAlias = tuple[Expr, Form]
+
+_WIDEST = 8
+"""Bytes of the widest element."""
 
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -111,10 +116,19 @@ class Expressions:
             return self.here.operators.op(expr.name, expr.type, Int64, ends)
         return self.value(expr)
 
-    def store(self, buffer: str, index: Expr, value: Expr) -> None:
-        """Store a value, scalar or vector, at a flat index."""
+    def store(self, buffer: str, index: Expr, value: Expr, mask: Expr | None = None) -> None:
+        """Store a value, scalar or vector, at a flat index; with a mask, in the lanes it names."""
         held, memory = self.value(value), self.here.memory
         step = step_of(index)
+        if mask is not None:
+            lanes = self.value(mask)
+            if step == 1 and isinstance(index, Ramp):
+                address = self._address(buffer, index.base)
+                memory.store_masked(buffer, address, held, value.type, lanes)
+            else:
+                addresses = memory.kept_in(lanes, self._lane_addresses(buffer, index), self._spare)
+                memory.store_lanes(buffer, held, value.type, addresses)
+            return
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
             memory.store(buffer, self._address(buffer, base), held, value.type)
@@ -159,7 +173,7 @@ class Expressions:
                     fixed = True
                 case Variable(name=name):
                     fixed = name in self._fixed_names
-                case Load():
+                case Load() | MaskedLoad():
                     fixed = False
                 case _:
                     fixed = all(self._is_fixed(c) for c in expr.children)
@@ -169,7 +183,7 @@ class Expressions:
     def _reads_memory(self, expr: Expr) -> bool:
         """Whether a value depends on what buffers hold."""
         if expr not in self._reads:
-            reads = isinstance(expr, Load)
+            reads = isinstance(expr, Load | MaskedLoad)
             self._reads[expr] = reads or any(self._reads_memory(c) for c in expr.children)
         return self._reads[expr]
 
@@ -187,6 +201,9 @@ class Expressions:
                     return [(a, Form.INDEX) for a in node.args]
                 case _:
                     return [(node, Form.VALUE)]
+        if isinstance(node, MaskedLoad):
+            part = Load(node.type, node.buffer, node.index)
+            return [*Expressions._needs((part, form)), (node.mask, Form.VALUE)]
         if not isinstance(node, Load):
             return [(c, Form.VALUE) for c in node.children]
         if step_of(node.index) is not None:
@@ -211,6 +228,11 @@ class Expressions:
                 return place.builder.trunc(held, I32) if is_wide else held
             case Load():
                 return self._load(node, place)
+            case MaskedLoad():
+                return self._masked_load(node, place)
+            case AnyLane(lanes=lanes):
+                bits = place.builder.bitcast(self._child(lanes), ir.IntType(lanes.type.lanes))
+                return place.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
             case Broadcast(value=Const() as single):
                 return literal(node.type, single.value)
             case Broadcast():
@@ -270,6 +292,28 @@ class Expressions:
         if step == 0:
             return memory.load(node.buffer, address, node.type)
         return memory.load_strided(node.buffer, address, node.type, step)
+
+    def _masked_load(self, node: MaskedLoad, place: Place) -> Value:
+        memory, step, mask = place.memory, step_of(node.index), self._child(node.mask)
+        if step in (1, -1) and isinstance(node.index, Ramp):
+            address = self._address(node.buffer, node.index.base)
+            return memory.load_masked(node.buffer, address, node.type, step, mask)
+        addresses = self._lane_addresses(node.buffer, node.index)
+        return memory.load_lanes(
+            node.buffer, node.type, memory.kept_in(mask, addresses, self._zeros)
+        )
+
+    @cached_property
+    def _zeros(self) -> Value:
+        """Where lanes load from that load nothing."""
+        place = local_bytes(self.entry.builder, _WIDEST)
+        self.entry.builder.store(i64(0), place, align=8)
+        return place
+
+    @cached_property
+    def _spare(self) -> Value:
+        """Where lanes store to that store nothing."""
+        return local_bytes(self.entry.builder, _WIDEST)
 
     def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
         """The address of each lane; what the lanes share moves the pointer once for all."""

@@ -9,12 +9,16 @@ from attrs import frozen
 from llvmlite import ir
 
 from backend.llvm.alias import AliasScopes
-from backend.llvm.blocks import I32, I64, IRType, Value, i32, i64
-from backend.llvm.operators import llvm_type, memory_type
+from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
+from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
 from spaces.model.types import Type
 
 _SHUFFLED_STRIDES = range(2, 5)
 """Strides whose elements are cheaper to pick out of dense vectors than to load one by one."""
+
+
+def _suffix_in_memory(type: Type) -> str:
+    return suffix(Type("uint", 8, type.lanes) if type.is_bool else type)
 
 
 @frozen
@@ -23,6 +27,7 @@ class Memory:
 
     builder: Any
     scopes: AliasScopes
+    operators: Operators
 
     def address(self, base: Value, index: Value, type: Type) -> Value:
         """The address of an element; ``index`` counts elements, in 64 bits."""
@@ -42,6 +47,47 @@ class Memory:
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         self.scopes.mark(self.builder.store(value, address, align=type.bytes), buffer)
+
+    def load_masked(
+        self, buffer: str, address: Value, type: Type, stride: int, mask: Value
+    ) -> Value:
+        """Dense elements forwards (``stride`` 1) or backwards (-1), the first lane's at
+        ``address``, in the lanes that ``mask`` names; zeros in the others.
+        """
+        lanes, kind = range(type.lanes), memory_type(type)
+        if stride == -1:
+            address = self.address(address, i64(1 - type.lanes), type)
+            mask = self._pick(mask, None, lanes[::-1])
+        name = f"llvm.masked.load.{_suffix_in_memory(type)}.p0"
+        zeros = ir.Constant(kind, None)
+        align = i32(type.bytes)
+        value = self.operators.intrinsic(name, kind, address, align, mask, zeros)
+        self.scopes.mark(value, buffer)
+        if stride == -1:
+            value = self._pick(value, None, lanes[::-1])
+        return self.builder.icmp_unsigned("!=", value, zeros) if type.is_bool else value
+
+    def store_masked(
+        self, buffer: str, address: Value, value: Value, type: Type, mask: Value
+    ) -> None:
+        """Store a dense vector in the lanes that ``mask`` names."""
+        if type.is_bool:
+            value = self.builder.zext(value, memory_type(type))
+        name = f"llvm.masked.store.{_suffix_in_memory(type)}.p0"
+        align = i32(type.bytes)
+        call = self.operators.intrinsic(name, VOID, value, address, align, mask)
+        self.scopes.mark(call, buffer)
+
+    def kept_in(
+        self, mask: Value, address: Callable[[int], Value], other: Value
+    ) -> Callable[[int], Value]:
+        """The addresses of the lanes that ``mask`` names, and ``other`` for the rest."""
+
+        def chosen(lane: int) -> Value:
+            bit = self.builder.extract_element(mask, i32(lane))
+            return self.builder.select(bit, address(lane), other)
+
+        return chosen
 
     def load_strided(self, buffer: str, address: Value, type: Type, stride: int) -> Value:
         """Elements ``stride`` apart, the first at ``address``. Touches nothing beyond the last."""

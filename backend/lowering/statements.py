@@ -13,6 +13,7 @@ from backend.program import (
     For,
     If,
     Load,
+    MaskedLoad,
     ParallelFor,
     Provide,
     Statement,
@@ -64,7 +65,8 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             args = tuple(change(a) for a in statement.args)
             return Provide(statement.func, args, change(statement.value))
         case Store():
-            return Store(statement.buffer, change(statement.index), change(statement.value))
+            mask = None if statement.mask is None else change(statement.mask)
+            return Store(statement.buffer, change(statement.index), change(statement.value), mask)
         case If():
             return evolve(statement, condition=change(statement.condition))
         case Block() | Barrier():
@@ -107,7 +109,8 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
         case Provide():
             return (*statement.args, statement.value)
         case Store():
-            return (statement.index, statement.value)
+            mask = () if statement.mask is None else (statement.mask,)
+            return (statement.index, statement.value, *mask)
         case If():
             return (statement.condition,)
         case Block() | Barrier():
@@ -141,7 +144,7 @@ def buffers_read(statement: Statement) -> tuple[str, ...]:
     """The buffers, Funcs and images that the statement itself reads."""
     found: dict[str, None] = {}
     for node in walk(*own_expressions(statement)):
-        if isinstance(node, Load):
+        if isinstance(node, Load | MaskedLoad):
             found[node.buffer] = None
         elif isinstance(node, Call):
             found[node.target] = None

@@ -5,10 +5,17 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.lowering.sizes import times
-from backend.lowering.statements import block, map_bodies, map_own
+from backend.lowering.statements import (
+    block,
+    map_bodies,
+    map_own,
+    own_expressions,
+    walk_statements,
+)
 from backend.lowering.widen import Widening, is_vector
 from backend.program import (
     Allocate,
+    AnyLane,
     Block,
     For,
     If,
@@ -17,7 +24,7 @@ from backend.program import (
     Statement,
     Store,
 )
-from spaces.model.expr import Const, Expr, Op, constant
+from spaces.model.expr import Const, Expr, Op, constant, walk
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Bool, Int32
@@ -26,10 +33,20 @@ from spaces.model.types import Bool, Int32
 def vectorize(program: LoopProgram) -> LoopProgram:
     """The program without vectorized loops.
 
-    Where a guard varies between lanes, vectors run if all lanes pass it, else lane after lane.
+    Where a guard varies between lanes, whole vectors run if all lanes pass it, else vectors with a
+    mask of those that do. What has no lanes, such as a sum into one place, runs lane after lane.
     Storage inside a vectorized loop gets an innermost dimension of one element a lane.
     """
     return evolve(program, body=_vectorized(program.body))
+
+
+def _touches_one_place(statement: Statement) -> bool:
+    """Whether it loads or stores what all lanes share, which it must not if there is no lane."""
+    return any(
+        (isinstance(part, Store) and not is_vector(part.index))
+        or any(isinstance(n, Load) for n in walk(*own_expressions(part)))
+        for part in walk_statements(statement)
+    )
 
 
 def _vectorized(statement: Statement) -> Statement:
@@ -43,12 +60,17 @@ def _vectorized(statement: Statement) -> Statement:
 
 
 class _Lanes:
-    """The lanes of one vectorized loop."""
+    """The lanes of one vectorized loop, or those of them where ``mask`` holds.
 
-    def __init__(self, loop: For, lanes: int) -> None:
+    ``is_vector`` tells whether all statements so far could be vectors.
+    """
+
+    def __init__(self, loop: For, lanes: int, mask: Expr | None = None) -> None:
         self.loop = loop
         self.lanes = lanes
-        self.widen = Widening(loop.var, loop.min, lanes)
+        self.mask = mask
+        self.widen = Widening(loop.var, loop.min, lanes, mask)
+        self.is_vector = True
 
     def statement(self, statement: Statement) -> Statement:
         match statement:
@@ -71,6 +93,7 @@ class _Lanes:
 
     def lane_by_lane(self, statement: Statement) -> Statement:
         """The statement as it was, once for each lane."""
+        self.is_vector = False
         return evolve(self.loop, body=statement)
 
     def _store(self, store: Store) -> Statement:
@@ -79,17 +102,30 @@ class _Lanes:
             return (
                 self.lane_by_lane(store) if is_vector(value) else Store(store.buffer, index, value)
             )
-        return Store(store.buffer, index, self.widen.full(value))
+        return Store(store.buffer, index, self.widen.full(value), self.mask)
 
     def _guard(self, guard: If) -> Statement:
         condition = self.widen(guard.condition)
         if not is_vector(condition):
             otherwise = None if guard.otherwise is None else self.statement(guard.otherwise)
             return If(condition, self.statement(guard.body), otherwise)
-        every = self._in_every_lane(guard.condition)
-        if every is None or guard.otherwise is not None:
+        if guard.otherwise is not None:
             return self.lane_by_lane(guard)
-        return If(every, self.statement(guard.body), self.lane_by_lane(guard))
+        some = self._masked(condition, guard.body) or self.lane_by_lane(guard)
+        every = self._in_every_lane(guard.condition)
+        return some if every is None else If(every, self.statement(guard.body), some)
+
+    def _masked(self, condition: Expr, body: Statement) -> Statement | None:
+        """``body`` in the lanes that pass a condition; None where a part of it has no lanes.
+
+        The condition is asked once, before any of it: no lane can do so again after another.
+        """
+        mask = condition if self.mask is None else Op(condition.type, "and", (self.mask, condition))
+        lanes = _Lanes(self.loop, self.lanes, mask)
+        result = lanes.statement(body)
+        if not lanes.is_vector:
+            return None
+        return If(AnyLane(Bool, mask), result) if _touches_one_place(result) else result
 
     def _in_every_lane(self, condition: Expr) -> Expr | None:
         """A condition without lanes that holds if the given one does in each; None if unknown.

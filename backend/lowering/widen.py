@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.program import Broadcast, Load, Ramp
+from backend.program import Broadcast, Load, MaskedLoad, Ramp
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.types import Int32
@@ -14,10 +14,15 @@ def is_vector(expr: Expr) -> bool:
 
 
 class Widening:
-    """Gives expressions the value they have in each of ``lanes`` iterations from ``low`` on."""
+    """Gives expressions the value they have in each of ``lanes`` iterations from ``low`` on.
 
-    def __init__(self, var: Variable, low: Expr, lanes: int) -> None:
+    With a ``mask``, a vector of conditions, only the lanes where it holds have one: loads of the
+    others touch nothing.
+    """
+
+    def __init__(self, var: Variable, low: Expr, lanes: int, mask: Expr | None = None) -> None:
         self.lanes = lanes
+        self.mask = mask
         self._done: dict[Expr, Expr] = {}
         self._var = var
         self._ramp = _ramp(low, constant(1, Int32), lanes)
@@ -49,7 +54,10 @@ class Widening:
             return node if same else node.with_children(children)
         match node:
             case Load():
-                return Load(node.type.with_lanes(self.lanes), node.buffer, children[0])
+                vector = node.type.with_lanes(self.lanes)
+                if self.mask is None:
+                    return Load(vector, node.buffer, children[0])
+                return MaskedLoad(vector, node.buffer, children[0], self.mask)
             case Cast():
                 return Cast(node.type.with_lanes(self.lanes), children[0])
             case Op(name="select"):

@@ -8,6 +8,7 @@ level range over their bounds.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import cached_property, reduce
 
 from attrs import define, field, frozen
@@ -22,7 +23,15 @@ from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
-from spaces.model.splits import Division, divide, factor_expr, loop_dimensions, resolved_tails
+from spaces.model.splits import (
+    Division,
+    divide,
+    factor_expr,
+    loop_dimensions,
+    resolved_tails,
+    tail_of_reads,
+    tail_of_writes,
+)
 from spaces.model.traversal import LoopVar, Traversal, box_of, loop_ranges, traverse
 from spaces.model.types import Int32, Type
 from spaces.model.visits import visits
@@ -132,7 +141,9 @@ class Bounds:
     placements: dict[str, Placement] = field(init=False, factory=dict)
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
     _divisions: dict[tuple[str, int, Box], Division] = field(init=False, factory=dict)
-    _visited: dict[tuple[str, int, Box], dict[str, Interval]] = field(init=False, factory=dict)
+    _visited: dict[tuple[str, int, Box, Callable[[Tail], Tail]], dict[str, Interval]] = field(
+        init=False, factory=dict
+    )
 
     def __attrs_post_init__(self) -> None:
         self.levels = Levels(self.pipeline, self.schedule)
@@ -342,10 +353,10 @@ class Bounds:
         limits = self._stage_box(placement.function, stage, placement.storage.target)
         result = {
             name: Interval(_low(i, analysis), _high(i, analysis))
-            for name, i in self._visits(placement.function, index, limits).items()
+            for name, i in self._visits(placement.function, index, limits, tail_of_reads).items()
             if name not in partly
         }
-        guarded = {g.dimension for g in traversal.guards} if partly else set()
+        guarded = traversal.read_limits if partly else frozenset()
         for name in partly:
             interval = analysis.of(traversal.guarded[name])
             if name in guarded:
@@ -381,14 +392,21 @@ class Bounds:
         return ranges
 
     def _visits(
-        self, function: Function, index: int, box: dict[str, Interval]
+        self,
+        function: Function,
+        index: int,
+        box: dict[str, Interval],
+        meaning: Callable[[Tail], Tail],
     ) -> dict[str, Interval]:
-        """What the loops of a stage visit when it computes ``box``."""
+        """What the loops of a stage visit when it computes ``box``: what its reads, or its writes,
+        come to.
+        """
         if not self.schedule.of(function.name).stages[index].splits:
             return box
-        key = (function.name, index, tuple(box.values()))
+        key = (function.name, index, tuple(box.values()), meaning)
         if key not in self._visited:
-            self._visited[key] = visits(self._division(function, index, box), box, self.simplify)
+            division = self._division(function, index, box).with_tails(meaning)
+            self._visited[key] = visits(division, box, self.simplify)
         return self._visited[key]
 
     def _widened(self, function: Function, box: Box) -> Box:
@@ -396,7 +414,8 @@ class Bounds:
         whole = box
         for index, stage in enumerate(function.stages):
             pure = {n: i for n, i in box_of(function.args, box).items() if n in stage.pure_vars}
-            visited = self._visits(function, index, self._stage_box(function, stage, box))
+            whole_stage = self._stage_box(function, stage, box)
+            visited = self._visits(function, index, whole_stage, tail_of_writes)
             if any(visited[name] is not i for name, i in pure.items()):
                 reached = [visited.get(name, i) for name, i in zip(function.args, box, strict=True)]
                 whole = self._union(whole, tuple(reached))

@@ -39,6 +39,9 @@ class Tail(StrEnum):
     ROUND_UP = "round_up"
     GUARD_WITH_IF = "guard_with_if"
     SHIFT_INWARDS = "shift_inwards"
+    PREDICATE = "predicate"
+    PREDICATE_LOADS = "predicate_loads"
+    PREDICATE_STORES = "predicate_stores"
 
 
 class Memory(StrEnum):

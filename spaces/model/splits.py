@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Callable
+
+from attrs import evolve, frozen
 
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.pipeline import Stage
@@ -33,6 +35,38 @@ class Division:
 
     steps: tuple[Step, ...]
     ranges: dict[str, tuple[Expr, Expr]]
+
+    def with_tails(self, meaning: Callable[[Tail], Tail]) -> Division:
+        """The same with each tail replaced by what it comes to."""
+        steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
+        return Division(steps, self.ranges)
+
+
+def tail_of_reads(tail: Tail) -> Tail:
+    """How far a split with this tail reads: as far as one with the tail returned."""
+    return _READS.get(tail, tail)
+
+
+def tail_of_writes(tail: Tail) -> Tail:
+    """How far a split with this tail computes: as far as one with the tail returned."""
+    return _WRITES.get(tail, tail)
+
+
+# Predication of loads alone leaves room for whole tiles where values are stored, predication of
+# stores alone where they are read [Halide's TailStrategy].
+_READS = {
+    Tail.PREDICATE: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_LOADS: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_STORES: Tail.ROUND_UP,
+}
+_WRITES = {
+    Tail.PREDICATE: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_LOADS: Tail.ROUND_UP,
+    Tail.PREDICATE_STORES: Tail.GUARD_WITH_IF,
+}
+
+GUARDED = (Tail.GUARD_WITH_IF, *_READS)
+"""Tails under which iterations beyond the end of a loop do nothing."""
 
 
 def factor_expr(factor: Factor) -> Expr:

@@ -11,7 +11,7 @@ from spaces.model.expr import Const, Expr, Op, Variable
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Split, Tail
 from spaces.model.simplify import Simplifier
-from spaces.model.splits import Division, Step
+from spaces.model.splits import GUARDED, Division, Step, tail_of_reads
 from spaces.model.types import Bool, Int32
 
 
@@ -65,12 +65,20 @@ class Traversal:
         """The conditions of splits that do not divide."""
         return self._undone[1]
 
+    @property
+    def read_limits(self) -> frozenset[str]:
+        """The Vars and RVars whose guards keep reads in, too."""
+        ending = {s.dimension for s in self.steps if tail_of_reads(s.tail) is Tail.GUARD_WITH_IF}
+        return frozenset(g.dimension for g in self.guards if g.dimension in ending)
+
     @cached_property
     def guarded(self) -> dict[str, Expr]:
-        """The coordinates where the guards hold, written so that their limits can be seen."""
+        """The coordinates that are read at, written so that the limits by guards can be seen."""
         values: dict[str, Expr] = {loop.loop: loop.var for loop in self.loops}
         for step in reversed(self.steps):
-            if _undo(step, values, self.simplify) is not None and isinstance(step.record, Split):
+            guard = _undo(step, values, self.simplify)
+            ends = tail_of_reads(step.tail) is Tail.GUARD_WITH_IF
+            if guard is not None and ends and isinstance(step.record, Split):
                 low, extent = step.first
                 old = step.record.old
                 values[old] = self.simplify(fn.min(values[old], low + extent - 1))
@@ -107,7 +115,7 @@ def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | 
     if step.tail is Tail.SHIFT_INWARDS:
         base = fn.min(base, extent - factor)
     values[record.old] = simplify(base + inner + low)
-    if step.tail is Tail.GUARD_WITH_IF:
+    if step.tail in GUARDED:
         condition = simplify(base + inner < extent)
         if not isinstance(condition, Const):
             return Guard(step.dimension, condition)

@@ -13,6 +13,9 @@ TAILS = {
     Tail.ROUND_UP: "RoundUp",
     Tail.GUARD_WITH_IF: "GuardWithIf",
     Tail.SHIFT_INWARDS: "ShiftInwards",
+    Tail.PREDICATE: "Predicate",
+    Tail.PREDICATE_LOADS: "PredicateLoads",
+    Tail.PREDICATE_STORES: "PredicateStores",
 }
 """Members of Halide's ``TailStrategy``."""
 

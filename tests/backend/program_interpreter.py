@@ -11,12 +11,14 @@ from typing import Any
 
 from backend.program import (
     Allocate,
+    AnyLane,
     Block,
     Broadcast,
     For,
     If,
     Load,
     LoopProgram,
+    MaskedLoad,
     ParallelFor,
     Provide,
     Ramp,
@@ -70,7 +72,9 @@ class _Run:
                 cells = self.memory[node.buffer]
                 if isinstance(places, list):
                     assert isinstance(values, list)
-                    cells.update(zip(places, values, strict=True))
+                    kept = [True] * len(places) if node.mask is None else self.value(node.mask)
+                    lanes = zip(places, values, kept, strict=True)
+                    cells.update((place, value) for place, value, keep in lanes if keep)
                 else:
                     cells[places] = values
             case _:
@@ -119,6 +123,11 @@ class _Run:
             case Load(buffer=name):
                 cells = self.memory[name]
                 return [cells[i] for i in parts[0]] if lanes > 1 else cells[parts[0]]
+            case MaskedLoad(buffer=name):
+                cells = self.memory[name]
+                return [cells[i] if keep else 0 for i, keep in zip(*parts, strict=True)]
+            case AnyLane():
+                return any(parts[0])
             case Cast(type=type):
                 return [type.wrap(v) for v in parts[0]] if lanes > 1 else type.wrap(parts[0])
             case Op(name=name):

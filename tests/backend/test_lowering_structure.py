@@ -16,6 +16,7 @@ from backend.program import (
     If,
     Load,
     LoopProgram,
+    MaskedLoad,
     ParallelFor,
     Provide,
     Ramp,
@@ -157,17 +158,21 @@ def test_vectorize_keeps_scalars_scalar_and_ramps_dense() -> None:
     assert not [n for n in nodes(program, Broadcast) if isinstance(n.children[0], Op)]
 
 
-def test_vectorize_runs_lane_by_lane_only_where_a_guard_cuts_a_vector() -> None:
-    program = programs(BLUR, schedule(BLUR).vectorize("x", 8, "guard_with_if"))["vectorize"]
-    steady, tail = found(program, For)[1:3]
+@pytest.mark.parametrize("tail", ["guard_with_if", "predicate"])
+def test_vectorize_masks_only_where_a_guard_cuts_a_vector(tail: str) -> None:
+    program = programs(BLUR, schedule(BLUR).vectorize("x", 8, tail))["vectorize"]
+    steady, cut = found(program, For)[1:3]
     assert isinstance(steady.body, Store)
-    assert isinstance(tail.body, If)
-    assert isinstance(tail.body.body, Store)
-    assert tail.body.body.value.type.lanes == 8
-    scalar = tail.body.otherwise
-    assert isinstance(scalar, For)
-    assert isinstance(scalar.body, If)
-    assert scalar.body.body.value.type.lanes == 1
+    assert isinstance(cut.body, If)
+    whole, masked = cut.body.body, cut.body.otherwise
+    assert isinstance(whole, Store)
+    assert isinstance(masked, Store)
+    assert whole.value.type.lanes == masked.value.type.lanes == 8
+    assert whole.mask is None
+    assert not [n for n in walk(whole.value) if isinstance(n, MaskedLoad)]
+    loads = [n for n in walk(masked.value) if isinstance(n, Load | MaskedLoad)]
+    assert {n.mask for n in loads if isinstance(n, MaskedLoad)} == {masked.mask}
+    assert all(isinstance(n, MaskedLoad) for n in loads)
 
 
 def test_storage_inside_lanes_has_a_place_for_each() -> None:

@@ -89,21 +89,28 @@ def test_sums_may_be_reordered_unless_they_are_of_floats():
         assert verify(pipeline, s.schedule, device("cpu")).legal is legal
 
 
+_NOT_OVER_RVARS = ["round_up", "shift_inwards", "predicate_loads", "predicate_stores"]
+
+
 @pytest.mark.parametrize("tail", list(Tail))
 @pytest.mark.parametrize(
     ("stage", "loop", "refused"),
     [
         (0, "x", []),
+        (0, "xi", ["predicate_loads"]),
+        (0, "shifted", ["predicate_loads"]),
         (1, "x", ["shift_inwards"]),
-        (1, "r.x", ["round_up", "shift_inwards"]),
-        (1, "ri", ["round_up", "shift_inwards"]),
-        (1, "t", ["round_up", "shift_inwards"]),
+        (1, "r.x", _NOT_OVER_RVARS),
+        (1, "ri", _NOT_OVER_RVARS),
+        (1, "t", _NOT_OVER_RVARS),
     ],
 )
 def test_tails(stage, loop, refused, tail):
     """A split of an update must not apply it twice, nor where the RDom does not reach."""
     pipeline = algorithms.total()
     s = schedule(pipeline).func("s").compute_root()
+    s = s.split("x", "x", "xi", 7) if loop == "xi" else s
+    s = s.split("x", "shifted", "xi", 7) if loop == "shifted" else s
     if stage:
         s = s.update(0).split("r.x", "ro", "ri", 2) if loop == "ri" else s.update(0)
         s = s.fuse("r.y", "y", "t") if loop == "t" else s

@@ -12,7 +12,7 @@ from spaces.model.pipeline import Function, Pipeline
 from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
 from tests.gate.schedules import levels_around
 
-_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.AUTO, Tail.ROUND_UP)
+_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE, Tail.ROUND_UP)
 _OUTPUT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)
 _GUARD = (Tail.GUARD_WITH_IF,)
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD

@@ -20,10 +20,13 @@ from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
-_PURE_TAILS = (Tail.AUTO, Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.ROUND_UP)
-_OUTPUT_TAILS = (*_PURE_TAILS[:4], Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, *_PURE_TAILS)
-_UPDATE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.ROUND_UP)
-_EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF)
+_INSIDE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE)
+_PREDICATES = (Tail.PREDICATE_LOADS, Tail.PREDICATE_STORES)
+_PURE_TAILS = (Tail.AUTO, *_INSIDE_TAILS, Tail.ROUND_UP, *_PREDICATES)
+_OUTPUT_TAILS = (*_INSIDE_TAILS, *_INSIDE_TAILS, Tail.PREDICATE_STORES, *_PURE_TAILS)
+_EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
+_OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES)
+_UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES)
 _MOST_LANES, _MOST_COPIES = 8, 4
 """Lanes and copies of a stage: more only takes LLVM longer."""
 
@@ -152,7 +155,7 @@ class _Order:
             return _EXACT_TAILS
         is_output = self.function.name in self.pipeline.outputs
         if self.index:
-            return _UPDATE_TAILS[:2] if is_output else _UPDATE_TAILS
+            return _OUTPUT_UPDATE_TAILS if is_output else _UPDATE_TAILS
         return _OUTPUT_TAILS if is_output else _PURE_TAILS
 
     def _fuse(self) -> None:

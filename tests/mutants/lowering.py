@@ -9,7 +9,7 @@ _PASSES = (
     "tests/backend/test_lowering_passes.py",
     "tests/backend/test_compile.py",
 )
-_VECTORS = (*_PASSES, "tests/backend/test_codegen.py")
+_VECTORS = ("tests/backend/test_tails.py", *_PASSES, "tests/backend/test_codegen.py")
 _KERNELS = (
     "tests/backend/cuda/test_barriers_of_programs.py",
     "tests/backend/cuda/test_gpu_schedules.py",
@@ -142,6 +142,54 @@ VECTORS = (
         'return Op(Bool, "and", (ends[0], ends[1]))',
         'return Op(Bool, "and", (ends[0], ends[0]))',
         "A guard is asked for the first lane only.",
+        _VECTORS,
+    ),
+    Mutant(
+        "masks-only-of-the-innermost-guard",
+        "backend/lowering/vectorize.py",
+        'Op(condition.type, "and", (self.mask, condition))',
+        "condition",
+        "A guard inside a guard lets lanes run that the outer one has stopped.",
+        _VECTORS,
+    ),
+    Mutant(
+        "loads-without-mask",
+        "backend/lowering/widen.py",
+        "if self.mask is None:",
+        "if True:",
+        "Lanes beyond a guard load from memory beyond a buffer.",
+        _VECTORS,
+    ),
+    Mutant(
+        "stores-without-mask",
+        "backend/lowering/vectorize.py",
+        "self.widen.full(value), self.mask)",
+        "self.widen.full(value))",
+        "Lanes beyond a guard store.",
+        _VECTORS,
+    ),
+    Mutant(
+        "backwards-mask-forwards",
+        "backend/llvm/memory.py",
+        "mask = self._pick(mask, None, lanes[::-1])",
+        "mask = self._pick(mask, None, lanes)",
+        "A vector that is read backwards is masked as if it were read forwards.",
+        _VECTORS,
+    ),
+    Mutant(
+        "spread-lanes-are-not-masked",
+        "backend/llvm/memory.py",
+        "return self.builder.select(bit, address(lane), other)",
+        "return address(lane)",
+        "Lanes far apart are loaded and stored whatever their mask says.",
+        _VECTORS,
+    ),
+    Mutant(
+        "no-lane-touches-the-shared-place",
+        "backend/lowering/vectorize.py",
+        "return If(AnyLane(Bool, mask), result) if _touches_one_place(result) else result",
+        "return result",
+        "What all lanes share is read where no lane runs.",
         _VECTORS,
     ),
     Mutant(

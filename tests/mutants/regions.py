@@ -214,6 +214,22 @@ LOOPS = (
         (*_NEST, "tests/constraints/test_soundness.py"),
     ),
     Mutant(
+        "predicated-stores-read-less",
+        "spaces/model/splits.py",
+        "Tail.PREDICATE_STORES: Tail.ROUND_UP,",
+        "Tail.PREDICATE_STORES: Tail.GUARD_WITH_IF,",
+        "Where stores alone are predicated, nothing is asked of images beyond the end.",
+        ("tests/backend/test_tails.py",),
+    ),
+    Mutant(
+        "predicated-loads-store-less",
+        "spaces/model/splits.py",
+        "Tail.PREDICATE_LOADS: Tail.ROUND_UP,",
+        "Tail.PREDICATE_LOADS: Tail.GUARD_WITH_IF,",
+        "Where loads alone are predicated, there is no room for whole tiles.",
+        ("tests/backend/test_tails.py",),
+    ),
+    Mutant(
         "rvars-round-up",
         "spaces/model/splits.py",
         "guards = record.old in exact or",

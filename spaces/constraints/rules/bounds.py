@@ -20,7 +20,7 @@ from spaces.model.pipeline import size_variable
 from spaces.model.placement import InwardShift, inward_shifts
 from spaces.model.regions import Box, UnboundedError
 from spaces.model.schedule import Split, Tail
-from spaces.model.splits import resolved_tails
+from spaces.model.splits import resolved_tails, tail_of_writes
 from spaces.model.types import Int32
 
 _ZERO = constant(0, Int32)
@@ -151,7 +151,8 @@ def _whole_tiles(
         if along.isdisjoint(taken):
             continue
         if isinstance(record, Split):
-            if tail is Tail.ROUND_UP or (tail is Tail.SHIFT_INWARDS and not is_whole):
+            beyond = tail_of_writes(tail) is Tail.ROUND_UP
+            if beyond or (tail is Tail.SHIFT_INWARDS and not is_whole):
                 yield index, record
             along = (along - taken) | {record.outer, record.inner}
         else:

@@ -13,7 +13,7 @@ from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.schedule import LoopKind, Split, Tail
-from spaces.model.splits import factor_expr
+from spaces.model.splits import factor_expr, resolved_tails
 from spaces.model.types import Bool, Int32
 from spaces.model.vocabulary import TAILS
 
@@ -150,31 +150,38 @@ def factor_in_range(factor: int | str) -> Expr:
 
 @own_rule(
     "order.tail",
-    "Splits over RVars guard their tail, and splits in update stages do not shift inwards.",
-    "Halide's split refuses other tails there: an update applied twice changes the result.",
+    "Splits over RVars guard their tail, splits in update stages do not shift inwards, and those "
+    "of the inner loop of a split, or of either where that shifts inwards, do not predicate loads "
+    "alone.",
+    "Halide's split refuses other tails there (except the last, which gives wrong values): an "
+    "update applied twice changes the result.",
 )
 def tail(records: Records, func: str) -> Iterator[Check]:
     """One check for each tail that would apply an update where, or as often as, it must not."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
-        exact = {r.name for r in stage.rvars}
+        exact, inside = {r.name for r in stage.rvars}, set[str]()
+        tails = resolved_tails(stage, order, index > 0)
         for number, record in enumerate(order.splits):
             if not isinstance(record, Split):
-                if exact & {record.inner, record.outer}:
-                    exact.add(record.fused)
+                for kept in (exact, inside):
+                    if kept & {record.inner, record.outer}:
+                        kept.add(record.fused)
                 continue
-            over_rvar = record.old in exact
+            over_rvar, is_inside = record.old in exact, record.old in inside
             if over_rvar:
                 exact |= {record.outer, record.inner}
-            wrong = (Tail.ROUND_UP, Tail.SHIFT_INWARDS) if over_rvar else (Tail.SHIFT_INWARDS,)
-            if record.tail not in wrong or not (over_rvar or index):
+            inside.discard(record.old)
+            shifts = tails[number] is Tail.SHIFT_INWARDS
+            inside |= {record.outer, record.inner} if is_inside or shifts else {record.inner}
+            illegal = _illegal_tails(over_rvar, is_inside, is_update=index > 0)
+            if record.tail not in illegal:
                 continue
-            legal = (Tail.AUTO, Tail.GUARD_WITH_IF, *(() if over_rvar else (Tail.ROUND_UP,)))
-            reason = "runs over an RVar" if over_rvar else "belongs to an update stage"
+            legal = tuple(t for t in Tail if t not in illegal)
+            reason, effect = illegal[record.tail]
             yield Check(
                 func,
                 VIOLATED,
-                "{directive} gives {stage_name} the tail {tail}, but {loop} {reason}: values "
-                "would be updated that must not be, or twice.",
+                "{directive} gives {stage_name} the tail {tail}, but {loop} {reason}: {effect}.",
                 "Legal tails are {legal}.",
                 stage=index,
                 loop=record.old,
@@ -184,9 +191,25 @@ def tail(records: Records, func: str) -> Iterator[Check]:
                     "loop": record.old,
                     "tail": TAILS[record.tail],
                     "reason": reason,
+                    "effect": effect,
                     "legal": listed(f"TailStrategy::{TAILS[tail]}" for tail in legal),
                 },
             )
+
+
+def _illegal_tails(
+    over_rvar: bool, is_inside: bool, is_update: bool
+) -> dict[Tail, tuple[str, str]]:
+    """The tails that a split must not have, each with what the loop is and what would happen."""
+    twice = "values would be updated that must not be, or twice"
+    if over_rvar:
+        guarded = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
+        return {t: ("runs over an RVar", twice) for t in Tail if t not in guarded}
+    found = {Tail.SHIFT_INWARDS: ("belongs to an update stage", twice)} if is_update else {}
+    if is_inside:
+        stored = "whole tiles would be stored over the values of other tiles"
+        found[Tail.PREDICATE_LOADS] = ("is made by a split", stored)
+    return found
 
 
 @own_rule(

@@ -167,6 +167,10 @@ SIZES: dict[str, tuple[int | tuple[int, int], ...]] = {"blur_y": (96, 64)}
         "blur_y.vectorize(x, 8)\nblur_x.compute_at(blur_y, x_v)",
         "blur_y.split(x, x, xi, 32, TailStrategy::RoundUp).compute_root()\n"
         "blur_x.store_root().compute_at(blur_y, y)",
+        "blur_y.vectorize(x, 40, TailStrategy::Predicate)\n"
+        "blur_x.compute_at(blur_y, y).vectorize(x, 8, TailStrategy::PredicateStores)",
+        "blur_y.vectorize(x, 32, TailStrategy::PredicateLoads)\n"
+        "blur_x.compute_root().vectorize(x, 40, TailStrategy::PredicateLoads)",
     ],
 )
 def test_blur_under_schedules(text: str) -> None:

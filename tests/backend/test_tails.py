@@ -1,0 +1,116 @@
+"""Vectors cut by a guard: their lanes are masked, and touch nothing where there is no lane."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.compile import compile_cpu
+from backend.lowering.passes import lower
+from backend.lowering.statements import walk_statements
+from backend.program import For, Store
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate
+from spaces.model.directives import schedule
+from spaces.model.expr import Expr, cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import LoopKind
+from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from tests.backend.cpu_runs import check
+
+X, Y = Var("x"), Var("y")
+TAILS = ("guard_with_if", "predicate", "predicate_stores")
+TYPES = [t for t in SCALAR_TYPES.values() if str(t) in ("bool", "uint8", "int32", "float64")]
+
+READS: dict[str, Callable[[ImageParam], Expr]] = {
+    "dense": lambda a: a[X],
+    "backwards": lambda a: a[63 - X],
+    "every third": lambda a: a[3 * X],
+    "twice": lambda a: a[X / 2],
+    "the same": lambda a: a[5],
+    "far apart": lambda a: a[7 * X],
+    "gathered": lambda a: a[fn.clamp(cast(Int32, ImageParam(UInt8, 1, "at")[X]), 0, 63)],
+}
+
+
+def reading(type: Type, read: str) -> Pipeline:
+    out = Func("out")
+    out[X] = READS[read](ImageParam(type, 1, "a"))
+    return pipeline(out)
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("type", TYPES, ids=str)
+def test_cut_vectors_touch_nothing_beyond_the_end(type: Type, read: str) -> None:
+    algorithm = reading(type, read)
+    for width, lanes in ((13, 8), (3, 16), (16, 4)):
+        directives = schedule(algorithm).vectorize("x", lanes, "predicate")
+        for at_end in (True, False):
+            check(algorithm, directives.schedule, {"out": [(0, width)]}, width, at_end=at_end)
+
+
+@given(st.integers(1, 40), st.sampled_from(TAILS), st.sampled_from((2, 4, 8)))
+def test_updates_and_scatters_are_cut(width: int, tail: str, lanes: int) -> None:
+    image, hist, out = ImageParam(UInt8, 1, "image"), Func("hist"), Func("out")
+    r = RDom([(0, 19)], "r")
+    hist[X] = 0
+    hist[X] += cast(Int32, image[X]) * (X + 1)
+    hist[fn.clamp(cast(Int32, image[r.x]), 0, 7)] += 1
+    out[X] = hist[X] + hist[fn.min(X, 7)]
+    algorithm = pipeline(out)
+    inner = "predicate" if tail == "predicate_stores" else tail
+    d = schedule(algorithm).vectorize("x", lanes, tail)
+    d = d.func("hist").vectorize("x", lanes, tail)
+    d = d.update(0).vectorize("x", lanes, tail)
+    d = d.update(1).unroll("r.x", 2, inner)
+    check(algorithm, d.schedule, {"out": [(0, width)]}, width)
+
+
+def test_sums_into_one_place_stay_lane_by_lane() -> None:
+    image, total, r = ImageParam(Float32, 1, "image"), Func("total"), RDom([(0, 19)], "r")
+    total[X] = 0.0
+    total[X] += image[r.x] * X
+    algorithm = pipeline(total)
+    d = schedule(algorithm).update(0).split("r.x", "ro", "ri", 8, "predicate").vectorize("ri")
+    check(algorithm, d.schedule, {"total": [(0, 3)]})
+
+
+def test_masks_are_lanes_of_llvm() -> None:
+    algorithm = reading(Float32, "dense")
+    text = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8, "predicate").schedule)
+    calls = re.findall(r"llvm\.masked\.\w+", text.llvm_ir())
+    assert {"llvm.masked.load", "llvm.masked.store"} <= set(calls)
+
+
+def test_guards_inside_guards_mask_both() -> None:
+    a, out = ImageParam(Int32, 2, "a"), Func("out")
+    out[X, Y] = a[X, Y] + a[Y, X]
+    algorithm = pipeline(out)
+    d = schedule(algorithm).fuse("x", "y", "t").split("t", "t", "u", 12, "predicate")
+    d = d.split("u", "u", "v", 8, "predicate").vectorize("v")
+    program = list(lower(loop_nest(algorithm, d.schedule)).values())[-1]
+    stores = [s for s in walk_statements(program.body) if isinstance(s, Store)]
+    assert any(s.mask is not None for s in stores)
+    kinds = [s.kind for s in walk_statements(program.body) if isinstance(s, For)]
+    assert LoopKind.VECTORIZED not in kinds
+    check(algorithm, d.schedule, {"out": [(0, 7), (0, 9)]})
+
+
+@pytest.mark.parametrize(("tail", "reach"), [("predicate", 13), ("predicate_loads", 13),
+                                         ("predicate_stores", 16)])  # fmt: skip
+def test_predicated_stores_alone_let_reads_round_up(tail: str, reach: int) -> None:
+    algorithm = reading(Int32, "dense")
+    nest = loop_nest(algorithm, schedule(algorithm).vectorize("x", 8, tail).schedule)
+    (box,) = nest.inputs["a"]
+    (computed,) = nest.outputs["out"]
+    sizes = {"out.min.0": 0, "out.extent.0": 13}
+    assert evaluate(box.max, sizes) == reach - 1
+    written = 16 if tail == "predicate_loads" else 13
+    assert evaluate(computed.max, sizes) == written - 1
