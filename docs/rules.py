@@ -12,6 +12,7 @@ from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
+from spaces.model.derive import derived
 from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule
 from tests.constraints.advice_examples import ADVICE_EXAMPLES
@@ -21,6 +22,7 @@ PAGE = Path(__file__).with_name("rules.md")
 HALIDE = Path(__file__).with_name("halide.toml")
 
 SUBJECTS = {
+    "derive": "Funcs added by directives",
     "schedule": "Entries of a schedule",
     "order": "Domain order",
     "race": "Races",
@@ -103,7 +105,7 @@ def _block(subject: Subject) -> str:
 
 def _text(subject: Subject) -> str:
     """The schedule as directives; entries that no directives give in words."""
-    default = Schedule.default(subject.pipeline)
+    default = Schedule.default(derived(subject.pipeline, subject.schedule))
     given = [(f.name, len(f.stages)) for f in subject.schedule.funcs]
     if given != [(f.name, len(f.stages)) for f in default.funcs]:
         entries = ", ".join(f"{name} ({stages} domain orders)" for name, stages in given)

@@ -53,6 +53,7 @@ from spaces.enumerate.strategies import (
 )
 from spaces.model import boundary
 from spaces.model.chain import directive_calls
+from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
@@ -169,6 +170,7 @@ __all__ = [
     "parse_partial",
     "ScheduleSyntaxError",
     "directive_calls",
+    "derived",
     "to_json",
     "from_json",
     "DocumentError",

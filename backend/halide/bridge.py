@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from backend.halide.errors import DirectiveError, LoweringError, RealizationErro
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from spaces.model.chain import Argument, StageCalls
+from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
@@ -62,6 +62,8 @@ class HalidePipeline:
     scalars: dict[str, Any] = field(init=False)
     _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False, factory=dict)
     """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
+    _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
+    """The Vars of each Func that a directive has added."""
     _built: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -168,18 +170,43 @@ class HalidePipeline:
             DirectiveError: Halide refuses one.
         """
         name, index = stage_calls.func, stage_calls.stage
+        added = added_func(stage_calls)
+        if added is not None:
+            self._add(name, added, stage_calls.calls[0])
+            return
         func = self.funcs[name]
         stage = func.update(index - 1) if index else func
         rvars = self._rvars[name, index]
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, hl.RVar(identifier(new)))
-            args = [_argument(a, rvars) for a in call.args]
+            loops = self._vars.get(name, {}) | rvars
+            args = [_argument(a, loops) for a in call.args]
             if call.name in LEVEL_DIRECTIVES:
                 args = self._level(call.args)
             shown = f"{call.name}({', '.join(map(str, call.args))})"
             with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
                 getattr(stage, call.name)(*args)
+
+    def _add(self, source: str, name: str, call: DirectiveCall) -> None:
+        """Let Halide add the Func ``name`` between ``source`` and some that read it."""
+        owner = self.images.get(source) or self.funcs[source]
+        consumers = [self.funcs[str(consumer)] for consumer in call.args]
+        shown = f"{call.name}({', '.join(map(str, call.args))})"
+        with failing_as(DirectiveError, f"Halide refuses {source}.{shown}"):
+            added = getattr(owner, call.name)(*([consumers] if consumers else []))
+        self.funcs[name] = added
+        if source in self.images:
+            own_vars: Iterable[str] = (f"_{d}" for d in range(owner.dimensions()))
+        elif source in self._vars:
+            own_vars = self._vars[source]
+        else:
+            own_vars = self.pipeline.function(source).args
+        self._vars[name] = dict(zip(own_vars, added.args(), strict=True))
+        self._rvars[name, 0] = {}
+        if call.name == "clone_in":
+            own = {i: r for (func, i), r in self._rvars.items() if func == source}
+            self._rvars |= {(name, i): dict(rvars) for i, rvars in own.items()}
 
     def _level(self, args: tuple[Argument, ...]) -> list[Any]:
         func, loop = str(args[0]), str(args[1])
@@ -189,7 +216,8 @@ class HalidePipeline:
             raise DirectiveError(f"There is no Func {func!r} to compute or store anything at.")
         stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
         rvar = next((rvars[loop] for rvars in stages if loop in rvars), None)
-        return [self.funcs[func], rvar or hl.Var(identifier(loop))]
+        var = self._vars.get(func, {}).get(loop)
+        return [self.funcs[func], rvar or var or hl.Var(identifier(loop))]
 
     def _define(self, function: Function, index: int, stage: Stage) -> None:
         coordinates = tuple(cast(Int32, a) for a in stage.args)

@@ -1,6 +1,7 @@
 """A schedule as the directives that Halide knows, in the order in which it takes them.
 
-They are the directives of the text form with three differences. The loop that Halide makes in
+They are the directives of the text form with four differences. Directives that add a Func stand
+alone, before all others. The loop that Halide makes in
 ``vectorize(x, 8)`` and its kin has no name that one could mention, so where it is mentioned they
 become a split and a kind. Funcs with updates are put at root explicitly, where Halide's default is
 inline. What only this library can say is refused.
@@ -13,7 +14,8 @@ from collections.abc import Container, Iterator, Sequence
 from attrs import evolve
 
 from backend.halide.errors import DirectiveError
-from spaces.model.chain import Argument, DirectiveCall, StageCalls, directive_calls
+from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func, directive_calls
+from spaces.model.derive import derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, Tail
 
@@ -22,15 +24,21 @@ _SUFFIXES = {"vectorize": "v", "unroll": "u", "parallel": "p"}
 
 
 def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ...]:
-    """The directives of ``schedule``, consumers first.
+    """The directives of ``schedule``: those that add Funcs, then the others, consumers first.
 
     Raises:
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
     """
-    written = {(s.func, s.stage): s for s in directive_calls(pipeline, schedule)}
-    result = []
-    for function in reversed(pipeline.functions):
+    result, written = [], {}
+    for stage_calls in directive_calls(pipeline, schedule):
+        added = added_func(stage_calls)
+        if added is not None:
+            result.append(evolve(stage_calls, calls=stage_calls.calls[:1]))
+            stage_calls = StageCalls(added, 0, stage_calls.calls[1:])
+        written[stage_calls.func, stage_calls.stage] = stage_calls
+    known = derived(pipeline, schedule)
+    for function in reversed(known.functions):
         levels = {
             level.loop
             for func in schedule.funcs
@@ -41,7 +49,7 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
             given = written.get((function.name, stage), StageCalls(function.name, stage, ()))
             mentioned = levels | _loops_split(given.calls)
             calls = [c for call in given.calls for c in _expanded(function.name, call, mentioned)]
-            needs_root = not function.is_pure and function.name not in pipeline.outputs
+            needs_root = not function.is_pure and function.name not in known.outputs
             if stage == 0 and needs_root and not _names(calls, "compute_"):
                 calls.insert(0, DirectiveCall("compute_root"))
             if calls:

@@ -14,12 +14,12 @@ from attrs import define, field
 from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
-from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
 from spaces.model.expr import cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
 from spaces.model.types import Int32
-from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
+from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, TAILS
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
@@ -163,6 +163,10 @@ class _Source:
 
     def _schedule(self, stage_calls: StageCalls) -> Iterator[str]:
         """The chain of directives of one stage."""
+        added = added_func(stage_calls)
+        if added is not None:
+            yield self._added(stage_calls.func, added, stage_calls.calls[0])
+            return
         rvars = self._rvars[stage_calls.func, stage_calls.stage]
         chain = []
         for call in stage_calls.calls:
@@ -173,6 +177,20 @@ class _Source:
         yield f"{self._name('buffer', stage_calls.func)}{stage}"
         yield from chain[:-1]
         yield f"{chain[-1]};"
+
+    def _added(self, source: str, name: str, call: DirectiveCall) -> str:
+        """The declaration of a Func that a directive adds."""
+        own = {i: r for (func, i), r in self._rvars.items() if func == source}
+        self._rvars |= {(name, i): dict(rvars) for i, rvars in own.items()}
+        self._rvars.setdefault((name, 0), {})
+        if self.pipeline.is_image.get(source):
+            for d in range(self.pipeline.image(source).dimensions):
+                self._names["Var", f"_{d}"] = f"_{d}"  # as Halide calls the coordinates of images
+        consumers = ", ".join(self._name("buffer", str(consumer)) for consumer in call.args)
+        braced = f"{{{consumers}}}" if len(call.args) > 1 else consumers
+        directive = DERIVING[call.name]
+        declared, owner = self._name("buffer", name), self._name("buffer", source)
+        return f"Func {declared} = {owner}.{directive}({braced});"
 
     def _arguments(self, call: DirectiveCall, rvars: dict[str, str]) -> str:
         if call.name in LEVEL_DIRECTIVES:

@@ -67,4 +67,4 @@ def _mended(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> 
     """The schedule with entries of the default one for the ``broken`` Funcs, and for none else."""
     given = {entry.name: entry for entry in schedule.funcs if entry.name not in broken}
     default = Schedule.default(pipeline)
-    return Schedule(tuple(given.get(entry.name, entry) for entry in default.funcs))
+    return default.with_funcs(given.get(entry.name, entry) for entry in default.funcs)

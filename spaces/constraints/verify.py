@@ -7,6 +7,7 @@ from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds
 from spaces.constraints.partial import ask_other_nest, ask_other_records
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.model.derive import derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
 from spaces.model.schedule import Schedule
@@ -24,6 +25,7 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     sizes = pipeline.sizes()
     found = judge(ask_matching(pipeline, schedule), {}).violations
     broken = {violation.func for violation in found}
+    pipeline = derived(pipeline, schedule)
     if found:
         records = ask_other_records(pipeline, schedule, device, broken)
     else:

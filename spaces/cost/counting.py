@@ -36,11 +36,11 @@ def features(pipeline: Pipeline, schedule: Schedule) -> Features:
     nest = Bounds(pipeline, schedule)
     counter = _Counter(nest)
     return Features(
-        pipeline=pipeline,
+        pipeline=nest.pipeline,
         schedule=schedule,
         funcs=tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions),
         kernels=_kernels(pipeline, schedule),
-        is_image=pipeline.is_image,
+        is_image=nest.pipeline.is_image,
     )
 
 

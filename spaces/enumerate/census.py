@@ -37,8 +37,10 @@ class Census:
         """The number of candidates."""
         return self._count(0, Frontier({}))
 
-    def candidate(self, index: int) -> tuple[Schedule, dict[str, int]]:
-        """The candidate of that index, from 0 to :meth:`total`: its structure and its numbers."""
+    def candidate(self, index: int) -> tuple[tuple[FuncSchedule, ...], dict[str, int]]:
+        """The candidate of that index, from 0 to :meth:`total`: the entries of its structure and
+        its numbers.
+        """
         frontier = Frontier({})
         entries: dict[str, FuncSchedule] = {}
         numbers: dict[str, int] = {}
@@ -61,7 +63,7 @@ class Census:
                 index -= size
             else:
                 raise IndexError("there are not as many candidates")
-        return Schedule(tuple(entries[name] for name in reversed(self._names))), numbers
+        return tuple(entries[name] for name in reversed(self._names)), numbers
 
     def _count(self, position: int, frontier: Frontier) -> int:
         if position == len(self._names):

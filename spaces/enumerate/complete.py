@@ -12,6 +12,7 @@ from attrs import define, field
 from spaces.constraints.devices import Device
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.derive import derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 
@@ -80,7 +81,8 @@ def complete(
         ValueError: an entry of ``partial`` does not fit a Func of the pipeline.
     """
     chosen = default_options(device) if options is None else options
-    return Completions(ScheduleSpace(pipeline, device, chosen, partial), limit, seconds)
+    space = ScheduleSpace(derived(pipeline, partial), device, chosen, partial)
+    return Completions(space, limit, seconds)
 
 
 def open_funcs(schedule: Schedule, *funcs: str) -> Schedule:
@@ -91,4 +93,4 @@ def open_funcs(schedule: Schedule, *funcs: str) -> Schedule:
     """
     for name in funcs:
         schedule.of(name)
-    return Schedule(tuple(entry for entry in schedule.funcs if entry.name not in funcs))
+    return schedule.with_funcs(entry for entry in schedule.funcs if entry.name not in funcs)

@@ -26,7 +26,7 @@ def universe(space: ScheduleSpace) -> Universe:
 
     def structure(choice: Choice) -> Schedule:
         names = [function.name for function in space.pipeline.functions]
-        return Schedule(tuple(options[name].entry(choice) for name in names))
+        return space.schedule(tuple(options[name].entry(choice) for name in names))
 
     return Universe(space.pipeline, decisions, structure)
 

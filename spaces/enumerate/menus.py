@@ -213,7 +213,9 @@ def _shape(
 def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     """The extents of each Func, by Var, at the estimates; empty where there are none."""
     default = Schedule.default(pipeline)
-    everything = Schedule(tuple(FuncSchedule(f.name, f.stages, ROOT, ROOT) for f in default.funcs))
+    everything = default.with_funcs(
+        FuncSchedule(f.name, f.stages, ROOT, ROOT) for f in default.funcs
+    )
     formulas = features(pipeline, everything)
     try:
         found = formulas.read_ints(pipeline.sizes())

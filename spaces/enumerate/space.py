@@ -117,7 +117,7 @@ class ScheduleSpace:
             position: int, frontier: Frontier, entries: tuple[FuncSchedule, ...]
         ) -> Iterator[Structure]:
             if position == len(names):
-                yield self.structure(Schedule(entries))
+                yield self.structure(self.schedule(entries))
                 return
             menu = self.menus[names[position]]
             for entry in menu.entries(frontier.path(menu.function.name)):
@@ -125,6 +125,10 @@ class ScheduleSpace:
                 yield from decide(position + 1, after, (entry, *entries))
 
         yield from decide(0, Frontier({}), ())
+
+    def schedule(self, entries: tuple[FuncSchedule, ...]) -> Schedule:
+        """The schedule of the pipeline, as it was rewritten, that has these entries."""
+        return Schedule(entries, self.pipeline.derivations)
 
     def structure(self, schedule: Schedule) -> Structure:
         """A structure of the space with the menus of its parameters."""
@@ -164,8 +168,8 @@ class ScheduleSpace:
         Raises:
             IndexError: there are not as many.
         """
-        structure, numbers = self._census.candidate(index)
-        return bind(structure, numbers)
+        entries, numbers = self._census.candidate(index)
+        return bind(self.schedule(entries), numbers)
 
     def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
         """An estimate of :meth:`count` and its standard error, from random candidates."""
@@ -233,7 +237,7 @@ class ScheduleSpace:
                     break
             else:
                 return None
-        structure = self.structure(Schedule(entries))
+        structure = self.structure(self.schedule(entries))
         place = tuple(menu.index(numbers[n]) for n, menu in structure.menus.items())
         if not self.legal(structure)[place]:
             return None
@@ -242,6 +246,12 @@ class ScheduleSpace:
 
 def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
     """What is wrong with the entries of a schedule of some Funcs."""
+    for step in fixed.derivations:
+        if step not in pipeline.derivations:
+            yield (
+                f"The schedule given derives {step.name}, which pipeline {pipeline.name} has not; "
+                "make a space of what derived(pipeline, schedule) gives."
+            )
     stages = {function.name: len(function.stages) for function in pipeline.functions}
     names = [entry.name for entry in fixed.funcs]
     for entry in fixed.funcs:

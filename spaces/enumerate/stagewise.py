@@ -92,7 +92,7 @@ class Stagewise:
         for state in states[: max(self.polished, limits.top)]:
             for _ in range(self.rounds):
                 state = task.polished(state)
-            schedule = Schedule(state.entries)
+            schedule = space.schedule(state.entries)
             yield from board.offer(schedule, Found(state.cost, bind(schedule, state.numbers)))
         yield board.scored
         yield board.done(space, complete=not board.out_of_time)

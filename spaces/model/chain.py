@@ -13,6 +13,8 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     Alignment,
     Bound,
+    Clone,
+    Derivation,
     DomainOrder,
     Factor,
     FuncSchedule,
@@ -24,6 +26,7 @@ from spaces.model.schedule import (
     Schedule,
     Split,
     Tail,
+    Wrap,
 )
 
 Argument: TypeAlias = Factor | Tail | Memory | Loop
@@ -45,7 +48,9 @@ class DirectiveCall:
 
 @frozen
 class StageCalls:
-    """The directives on one stage of a Func; those of its call schedule stand at stage 0."""
+    """The directives on one stage of a Func; those of its call schedule stand at stage 0. What
+    follows a directive that adds a Func is on that Func.
+    """
 
     func: str
     stage: int
@@ -53,14 +58,15 @@ class StageCalls:
 
 
 def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ...]:
-    """The directives that lead from the default schedule to ``schedule``, consumers first.
+    """The directives that lead from the default schedule to ``schedule``: those that add Funcs in
+    their order, then the others, consumers first.
 
     Stages that are as in the default schedule are left out.
 
     Raises:
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
     """
-    default = Schedule.default(pipeline)
+    default, steps = _derived(pipeline, schedule)
     expected = [(f.name, len(f.stages)) for f in default.funcs]
     given = [(f.name, len(f.stages)) for f in schedule.funcs]
     if given != expected:
@@ -68,15 +74,53 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
             f"The schedule is not one of pipeline {pipeline.name}: it has (Func, stages) "
             f"{given}, and the pipeline has {expected}."
         )
+    calls = {
+        (target.name, stage): _stage_calls(start, target, stage)
+        for start, target in reversed(list(zip(default.funcs, schedule.funcs, strict=True)))
+        for stage in range(len(target.stages))
+    }
+    sources = {step.func for step in steps}
     result = []
-    for start, target in reversed(list(zip(default.funcs, schedule.funcs, strict=True))):
-        for stage, (before, after) in enumerate(zip(start.stages, target.stages, strict=True)):
-            calls = order_calls(before, after)
-            if stage == 0:
-                calls = (*_placement_calls(start, target), *calls)
-            if calls:
-                result.append(StageCalls(target.name, stage, calls))
+    for step in steps:
+        # A Func from which others are derived is scheduled when they are there.
+        on_new = () if step.name in sources else calls.pop((step.name, 0), ())
+        result.append(StageCalls(step.func, 0, (_derivation_call(step), *on_new)))
+    result += [StageCalls(func, stage, found) for (func, stage), found in calls.items() if found]
     return tuple(result)
+
+
+def _derived(pipeline: Pipeline, schedule: Schedule) -> tuple[Schedule, tuple[Derivation, ...]]:
+    """The schedule that the derivations of ``schedule`` give, and those that the pipeline lacks."""
+    steps = tuple(d for d in schedule.derivations if d not in pipeline.derivations)
+    directives = Directives(pipeline, Schedule.default(pipeline), "")
+    for step in steps:
+        directives = directives.derive(step)
+    return directives.schedule, steps
+
+
+def _derivation_call(step: Derivation) -> DirectiveCall:
+    match step:
+        case Wrap():
+            return DirectiveCall("in_", step.consumers)
+        case Clone():
+            return DirectiveCall("clone_in", step.consumers)
+
+
+def added_func(calls: StageCalls) -> str | None:
+    """The Func that the first of ``calls`` adds, which the others are on; None if it adds none."""
+    match calls.calls[0]:
+        case DirectiveCall("in_", consumers):
+            return Wrap(calls.func, tuple(map(str, consumers))).name
+        case DirectiveCall("clone_in", consumers):
+            return Clone(calls.func, tuple(map(str, consumers))).name
+    return None
+
+
+def _stage_calls(
+    start: FuncSchedule, target: FuncSchedule, stage: int
+) -> tuple[DirectiveCall, ...]:
+    placement = _placement_calls(start, target) if stage == 0 else ()
+    return (*placement, *order_calls(start.stages[stage], target.stages[stage]))
 
 
 def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[DirectiveCall, ...]:
@@ -141,6 +185,12 @@ def _written(loop: Loop) -> Loop | str:
     return loop.name if loop.kind is LoopKind.SERIAL else loop
 
 
+def trial(order: DomainOrder) -> Directives:
+    """Directives on a stage of no pipeline in particular, to try some on."""
+    nothing = Pipeline("", (), (), (), ())
+    return Directives(nothing, Schedule((FuncSchedule("", (order,)),)), "")
+
+
 @define
 class _Chain:
     """Directives collected so far, and the order they give."""
@@ -151,8 +201,7 @@ class _Chain:
     directives: Directives = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        # A schedule of one Func with one stage, to try the directives on.
-        self.directives = Directives(Schedule((FuncSchedule("", (self.start,)),)), "")
+        self.directives = trial(self.start)
 
     @property
     def order(self) -> DomainOrder:

@@ -12,19 +12,23 @@ Directives record what was written, unknown names included; ``verify`` says what
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Self
 
 import attrs
 from attrs import frozen
 
+from spaces.model.derive import derived
 from spaces.model.expr import Variable
-from spaces.model.func import Func
+from spaces.model.func import Func, ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     INLINE,
     ROOT,
     Alignment,
     Bound,
+    Clone,
+    Derivation,
     DomainOrder,
     Factor,
     Fold,
@@ -38,6 +42,7 @@ from spaces.model.schedule import (
     Schedule,
     Split,
     Tail,
+    Wrap,
 )
 
 Name = str | Variable
@@ -46,13 +51,13 @@ Name = str | Variable
 
 def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
     """Directives on ``base``, or on the default schedule; the last output is selected first."""
-    return Directives(base or Schedule.default(pipeline), pipeline.outputs[-1])
+    return Directives(pipeline, base or Schedule.default(pipeline), pipeline.outputs[-1])
 
 
-def _name(thing: Name | Func) -> str:
+def _name(thing: Name | Func | ImageParam) -> str:
     if isinstance(thing, str):
         return thing
-    if isinstance(thing, Variable | Func):
+    if isinstance(thing, Variable | Func | ImageParam):
         return thing.name
     raise TypeError(f"{thing!r} is not a name; give a string, or the Var or Func itself.")
 
@@ -77,24 +82,28 @@ def _whole(value: int) -> int:
 
 @frozen
 class Directives:
-    """A schedule with one stage of one Func selected, on which directives act.
+    """A schedule of a pipeline with one stage of one Func selected, on which directives act.
 
     ``placed`` names the Funcs whose storage a directive has put somewhere, so that it no longer
     follows the compute level.
     """
 
+    pipeline: Pipeline
     schedule: Schedule
     selected: str
     stage: int = 0
     placed: frozenset[str] = frozenset()
 
-    def func(self, func: str | Func) -> Self:
-        """Select the pure stage of another Func.
+    def func(self, func: str | Func | ImageParam) -> Self:
+        """Select the pure stage of another Func, or an input image to put a Func around.
 
         Raises:
             KeyError: the pipeline has no such Func.
         """
-        return attrs.evolve(self, selected=self.schedule.of(_name(func)).name, stage=0)
+        name = _name(func)
+        if all(image.name != name for image in self.pipeline.images):
+            name = self.schedule.of(name).name
+        return attrs.evolve(self, selected=name, stage=0)
 
     def update(self, index: int = 0) -> Self:
         """Select an update stage of the same Func, counted from 0.
@@ -123,6 +132,26 @@ class Directives:
 
     def _with_func(self, func: FuncSchedule) -> Self:
         return attrs.evolve(self, schedule=self.schedule.replace(func))
+
+    def in_(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
+        """Put a new Func that equals this one between it and ``consumers``, or all that read it,
+        and select that. It is called ``f_in_g`` after both, or ``f_in``; asking for it again
+        selects it again.
+        """
+        return self.derive(Wrap(self.selected, _names(consumers)))
+
+    def clone_in(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
+        """Let ``consumers`` read a copy of this Func, called ``f_clone_in_g`` and scheduled as this
+        one is now, and select that.
+        """
+        return self.derive(Clone(self.selected, _names(consumers)))
+
+    def derive(self, step: Derivation) -> Self:
+        """Rewrite the pipeline by ``step``, and select the Func that it adds."""
+        schedule = self.schedule
+        if step not in schedule.derivations:
+            schedule = _with_derivation(self.pipeline, schedule, step)
+        return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0)
 
     def split(
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
@@ -330,6 +359,34 @@ class Directives:
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         return self._with_func(attrs.evolve(self._func, bounds=(*self._func.bounds, bound)))
+
+
+def _names(things: Sequence[str | Func | Sequence[str | Func]]) -> tuple[str, ...]:
+    """The names of Funcs, given one by one or as a list."""
+    return tuple(
+        _name(one)
+        for thing in things
+        for one in ((thing,) if isinstance(thing, str | Func) else thing)
+    )
+
+
+def _with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -> Schedule:
+    """``schedule`` with one more derivation, and an entry for the Func that it adds; one without
+    loops where it cannot be applied.
+    """
+    given = attrs.evolve(schedule, derivations=(*schedule.derivations, step))
+    functions = derived(pipeline, given).functions
+    entries = {entry.name: entry for entry in schedule.funcs}
+    if step.name not in entries:
+        entries[step.name] = FuncSchedule(step.name, (DomainOrder(),))
+        for function in functions:
+            if function.name == step.name:
+                entries[step.name] = FuncSchedule.default(function, not function.is_pure)
+        if isinstance(step, Clone) and step.func in entries:
+            entries[step.name] = attrs.evolve(entries[step.func], name=step.name)
+    known = [f.name for f in functions if f.name in entries]
+    rest = [name for name in entries if name not in known]
+    return given.with_funcs(entries[name] for name in (*known, *rest))
 
 
 def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
+from spaces.model.derive import derived
 from spaces.model.inlining import inlined_functions
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.schedule import LoopKind, LoopLevel, Schedule
@@ -49,6 +50,7 @@ class Levels:
     _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         self.functions = inlined_functions(self.pipeline, self.schedule)
         for function in self.functions:
             for index, stage in enumerate(function.stages):

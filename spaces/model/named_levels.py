@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
+from spaces.model.derive import derived
 from spaces.model.levels import Levels
 
 
@@ -20,6 +21,7 @@ class NamedLevels(Levels):
     _uses: dict[str, dict[tuple[str, int], None]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         self.functions = ()
         for function in self.pipeline.functions:
             is_inlined = self.schedule.of(function.name).compute.is_inline

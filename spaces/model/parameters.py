@@ -17,7 +17,7 @@ def parameters(schedule: Schedule) -> tuple[str, ...]:
 
 def bind(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
     """``schedule`` with each factor that is named in ``values`` replaced by its number."""
-    return Schedule(tuple(_bound(func, values) for func in schedule.funcs))
+    return schedule.with_funcs(_bound(func, values) for func in schedule.funcs)
 
 
 def _factors(func: FuncSchedule) -> list[Factor]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.schedule import Derivation
 from spaces.model.types import Int32, Type
 
 
@@ -52,6 +54,15 @@ class Stage:
         """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
         bounds = [e for r in self.rvars for e in (r.min, r.extent)]
         return tuple(n for n in walk(self.value, *self.args, *bounds) if isinstance(n, Call))
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Stage:
+        """The stage with ``change`` applied to each of its expressions."""
+        return evolve(
+            self,
+            args=tuple(change(a) for a in self.args),
+            value=change(self.value),
+            rvars=tuple(ReductionVar(r.name, change(r.min), change(r.extent)) for r in self.rvars),
+        )
 
 
 @frozen(cache_hash=True)
@@ -106,6 +117,7 @@ class Pipeline:
     """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
 
     Sizes are the variables ``B.min.D`` and ``B.extent.D`` for dimension D of an output or image B.
+    ``derivations`` are those of a schedule by which it was rewritten already (module ``derive``).
     """
 
     name: str
@@ -114,6 +126,7 @@ class Pipeline:
     scalars: tuple[Scalar, ...]
     outputs: tuple[str, ...]
     estimates: tuple[Estimate, ...] = field(default=())
+    derivations: tuple[Derivation, ...] = field(default=())
 
     def function(self, name: str) -> Function:
         """The Func of that name.

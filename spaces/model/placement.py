@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.derive import derived
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
@@ -125,7 +126,8 @@ def memory_order(args: tuple[str, ...], orders: tuple[tuple[str, ...], ...]) -> 
 
 @define
 class Bounds:
-    """All placements of a well-formed (pipeline, schedule), and the regions that follow from them.
+    """All placements of a well-formed (pipeline, schedule), and the regions that follow from them;
+    ``pipeline`` becomes what derivations of the schedule make of it.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -146,6 +148,7 @@ class Bounds:
     )
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self._assume_factors()
         self._assume_output_sizes()

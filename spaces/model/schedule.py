@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import attrs
 from attrs import field, frozen
 
-from spaces.model.pipeline import Pipeline
+if TYPE_CHECKING:
+    from spaces.model.pipeline import Function, Pipeline
 
 Factor: TypeAlias = int | str
 """A split factor: a number, or the name of a parameter of a family of schedules."""
@@ -224,28 +225,80 @@ class FuncSchedule:
     pads: tuple[Pad, ...] = field(default=(), converter=_last_pads)
     bounds: tuple[Bound | Alignment, ...] = ()
 
+    @staticmethod
+    def default(function: Function, stored: bool) -> FuncSchedule:
+        """Row-major serial loops; at root where it is ``stored``, else inlined."""
+        level = ROOT if stored else INLINE
+        stages = tuple(
+            DomainOrder(loops=tuple(Loop(d) for d in reversed(stage.dimensions)))
+            for stage in function.stages
+        )
+        return FuncSchedule(function.name, stages, level, level)
+
+
+@frozen
+class Wrap:
+    """A new Func that equals ``func``, a Func or an input image, stands between it and
+    ``consumers``: all that read it where none are named (Halide's ``in``).
+    """
+
+    func: str
+    consumers: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the new Func."""
+        return "_".join((self.func, "in", *self.consumers))
+
+    def __str__(self) -> str:
+        return f"{self.func}.in({', '.join(self.consumers)})"
+
+
+@frozen
+class Clone:
+    """A copy of ``func`` with a schedule of its own, which ``consumers`` read in its place
+    (Halide's ``clone_in``).
+    """
+
+    func: str
+    consumers: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the new Func."""
+        return "_".join((self.func, "clone_in", *self.consumers))
+
+    def __str__(self) -> str:
+        return f"{self.func}.clone_in({', '.join(self.consumers)})"
+
+
+Derivation: TypeAlias = Wrap | Clone
+"""A directive that rewrites the graph of Funcs without changing any result."""
+
 
 @frozen
 class Schedule:
-    """The schedule of a whole pipeline: one entry a Func, producers first."""
+    """The schedule of a whole pipeline: one entry a Func, producers first.
+
+    ``derivations`` rewrite the pipeline, in this order, before anything else; the Funcs that they
+    add have entries, too.
+    """
 
     funcs: tuple[FuncSchedule, ...]
+    derivations: tuple[Derivation, ...] = ()
 
     @staticmethod
     def default(pipeline: Pipeline) -> Schedule:
         """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs with update
         stages, which cannot be inlined, computed at root.
         """
-        funcs = []
-        for function in pipeline.functions:
-            stored = function.name in pipeline.outputs or not function.is_pure
-            level = ROOT if stored else INLINE
-            stages = tuple(
-                DomainOrder(loops=tuple(Loop(d) for d in reversed(stage.dimensions)))
-                for stage in function.stages
-            )
-            funcs.append(FuncSchedule(function.name, stages, level, level))
-        return Schedule(tuple(funcs))
+        return Schedule(
+            tuple(
+                FuncSchedule.default(f, f.name in pipeline.outputs or not f.is_pure)
+                for f in pipeline.functions
+            ),
+            pipeline.derivations,
+        )
 
     @cached_property
     def _by_name(self) -> dict[str, FuncSchedule]:
@@ -268,7 +321,11 @@ class Schedule:
     def replace(self, func: FuncSchedule) -> Schedule:
         """The same schedule with the entry of that name replaced."""
         self.of(func.name)
-        return Schedule(tuple(func if f.name == func.name else f for f in self.funcs))
+        return self.with_funcs(func if f.name == func.name else f for f in self.funcs)
+
+    def with_funcs(self, funcs: Iterable[FuncSchedule]) -> Schedule:
+        """The same derivations with these entries."""
+        return Schedule(tuple(funcs), self.derivations)
 
     def with_stage(self, name: str, stage: int, order: DomainOrder) -> Schedule:
         """The same schedule with the domain order of one stage replaced."""

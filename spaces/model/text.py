@@ -15,6 +15,7 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from spaces.model.chain import KIND_DIRECTIVES, Argument, DirectiveCall, directive_calls
+from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.directives import schedule as directives_on
 from spaces.model.pipeline import Pipeline
@@ -35,6 +36,7 @@ from spaces.model.syntax import (
     quote,
 )
 from spaces.model.vocabulary import (
+    DERIVING,
     LEVEL_DIRECTIVES,
     MEMORIES,
     RESERVED,
@@ -90,8 +92,8 @@ def parse_partial(text: str, pipeline: Pipeline) -> Schedule:
         ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
     """
     reader = _read(text, pipeline)
-    entries = reader.directives.schedule.funcs
-    return Schedule(tuple(entry for entry in entries if entry.name in reader.named))
+    written = reader.directives.schedule
+    return written.with_funcs(entry for entry in written.funcs if entry.name in reader.named)
 
 
 def _read(text: str, pipeline: Pipeline) -> _Reader:
@@ -126,6 +128,10 @@ class _Speller:
         return name if is_plain(name) and not taken else quote(name)
 
     def call(self, call: DirectiveCall) -> str:
+        if call.name in DERIVING:
+            listed = ", ".join(map(self.argument, call.args))
+            args = f"{{{listed}}}" if len(call.args) > 1 else listed
+            return f".{DERIVING[call.name]}({args})"
         if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
             return f".{call.name}(LoopLevel::inlined())"
         return f".{call.name}({', '.join(map(self.argument, call.args))})"
@@ -159,14 +165,15 @@ class _Reader:
             declared[statement.name] = self.declared(statement)
             return
         try:
-            self.directives = self.directives.func(self.known_func(statement.head))
+            self.directives = self.directives.func(self.known_func(statement))
         except Mistake as mistake:
             self.mistakes.append(mistake)
             return
-        self.named.add(self.directives.selected)
         for call in statement.calls:
             try:
                 self.directives = self.applied(call)
+                if call.name.text not in ("in", *DERIVING):
+                    self.named.add(self.directives.selected)
             except Mistake as mistake:
                 self.mistakes.append(mistake)
 
@@ -176,6 +183,10 @@ class _Reader:
         if isinstance(initial, str):
             return initial
         match initial or ():
+            case (str(name), "in" | "in_" | "clone_in" as directive, *consumers) if all(
+                isinstance(consumer, str) for consumer in consumers
+            ):
+                return self.declared_by(declaration, name, directive, list(map(str, consumers)))
             case (str(name), "args", int(index)):
                 names: Sequence[str] = self.function_args(name, None)
             case (str(name), "get_schedule", "dims", int(index), "var"):
@@ -187,23 +198,53 @@ class _Reader:
                 return declaration.name
         return names[index] if 0 <= index < len(names) else declaration.name
 
+    def declared_by(
+        self, declaration: Declaration, name: str, directive: str, consumers: Sequence[str]
+    ) -> str:
+        """The Func that ``Func w = f.in(g)`` declares."""
+        source = self.funcs.get(name, name)
+        if source not in self.sources:
+            return declaration.name
+        args = tuple(self.funcs.get(consumer, consumer) for consumer in consumers)
+        call = DirectiveCall("clone_in" if directive == "clone_in" else "in_", args)
+        self.directives = call.on(self.directives.func(source))
+        return self.directives.selected
+
+    @property
+    def algorithm(self) -> Pipeline:
+        """The pipeline with what directives so far have added."""
+        return derived(self.pipeline, self.directives.schedule)
+
+    @property
+    def sources(self) -> list[str]:
+        """What a Func can be put around."""
+        return list(self.algorithm.is_image)
+
     def function_args(self, name: str, stage: int | None) -> Sequence[str]:
         wanted = self.funcs.get(name, name)
-        for function in self.pipeline.functions:
+        for function in self.algorithm.functions:
             if function.name == wanted and stage is None:
                 return function.args
             if function.name == wanted and stage is not None and stage < len(function.stages):
                 return function.stages[stage].dimensions
         return ()
 
-    def known_func(self, head: Word) -> str:
-        """The Func that a statement schedules."""
-        name = head.text if head.quoted else self.funcs.get(head.text, head.text)
-        names = [f.name for f in self.pipeline.functions]
-        if name in names:
+    def func_name(self, word: Word) -> str:
+        return word.text if word.quoted else self.funcs.get(word.text, word.text)
+
+    def known_func(self, chain: Chain) -> str:
+        """The Func that a statement schedules, or the image that it puts a Func around."""
+        head = chain.head
+        name = self.func_name(head)
+        names = [f.name for f in self.directives.schedule.funcs]
+        is_wrapped = bool(chain.calls) and chain.calls[0].name.text in ("in", "in_")
+        if name in names or (is_wrapped and name in self.sources):
             return name
         if any(name == image.name for image in self.pipeline.images):
-            message = f"{name} is an input image; only Funcs have schedules: {', '.join(names)}."
+            message = (
+                f"{name} is an input image; only Funcs have schedules: {', '.join(names)}. Copies "
+                f"of what is read of it do, as in {name}.in().compute_root()."
+            )
         else:
             message = (
                 f"Pipeline {self.pipeline.name} has no Func {name!r}"
@@ -218,6 +259,8 @@ class _Reader:
             return self.update(call)
         if name in UNSUPPORTED:
             raise Mistake(UNSUPPORTED[name], call.name.start, call.name.end)
+        if name in ("in", *DERIVING):
+            return self.deriving(call)
         if name in LEVEL_DIRECTIVES:
             args: tuple[Argument, ...] = self.level(call)
         elif name in VARIADIC:
@@ -225,7 +268,7 @@ class _Reader:
         elif name in SIGNATURES:
             args = self.fixed(call)
         else:
-            known = [*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, "update"]
+            known = [*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING, "update"]
             raise Mistake(
                 f"There is no directive {name!r}{_suggestion(name, known)}.",
                 call.name.start,
@@ -245,6 +288,15 @@ class _Reader:
         except IndexError as error:
             raise Mistake(str(error), call.start, call.end) from None
 
+    def deriving(self, call: Applied) -> Directives:
+        """A directive that adds a Func; its arguments are Funcs."""
+        words = [self.word(item, "a Func") for item in _flat(call.args)]
+        name = "in_" if call.name.text == "in" else call.name.text
+        if name == "clone_in" and not words:
+            message = "clone_in takes the Funcs that read the copy, as in clone_in(g)."
+            raise Mistake(message, call.start, call.end)
+        return DirectiveCall(name, tuple(map(self.func_name, words))).on(self.directives)
+
     def level(self, call: Applied) -> tuple[Argument, ...]:
         """A Func and its loop, or a ``LoopLevel``."""
         args = call.args
@@ -261,8 +313,8 @@ class _Reader:
                 call.end,
             )
         func = self.word(args[0], "a Func")
-        name = func.text if func.quoted else self.funcs.get(func.text, func.text)
-        stages = [s for f in self.pipeline.functions if f.name == name for s in f.stages]
+        name = self.func_name(func)
+        stages = [s for f in self.algorithm.functions if f.name == name for s in f.stages]
         rvars = tuple(r.name for s in stages if len(s.rvars) == 1 for r in s.rvars)
         return (name, self.loop(args[1], rvars))
 
@@ -322,8 +374,8 @@ class _Reader:
         if word.text in self.variables:
             return self.variables[word.text]
         if single_rvars is None:
-            function = self.pipeline.function(self.directives.selected)
-            rvars = function.stages[self.directives.stage].rvars
+            selected = [f for f in self.algorithm.functions if f.name == self.directives.selected]
+            rvars = selected[0].stages[self.directives.stage].rvars if selected else ()
             single_rvars = [rvars[0].name] if len(rvars) == 1 else []
         return next((r for r in single_rvars if r == f"{word.text}.x"), word.text)
 

@@ -15,6 +15,7 @@ from itertools import combinations
 import attrs
 from attrs import define, field, frozen
 
+from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.extents import constant_extents, reduction_loops
 from spaces.model.levels import LevelError, Path
@@ -45,6 +46,7 @@ class State:
     levels: NamedLevels = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = NamedLevels(self.pipeline, self.schedule)
 
     def computed(self) -> Iterator[FuncSchedule]:
@@ -137,7 +139,7 @@ class SplitLoop(Move):
         _require_loop(order, self.func, self.loop)
         if self.inner in _all_names(order):
             raise MoveError(f"{self.func} has a loop {self.inner} already; choose another name.")
-        directives = Directives(state.schedule, self.func, self.stage)
+        directives = Directives(state.pipeline, state.schedule, self.func, self.stage)
         return directives.split(self.loop, self.loop, self.inner, self.factor).schedule
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
+from spaces.model.derive import derived
 from spaces.model.levels import LevelError, Levels
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import LoopKind, LoopLevel, Schedule
@@ -79,6 +80,7 @@ class _Builder:
     inlined: dict[str, ComputeNode] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         levels = Levels(self.pipeline, self.schedule)
         for func in self.schedule.funcs:
             if func.compute.is_inline:

@@ -106,6 +106,9 @@ VARIADIC: dict[str, tuple[Kind, ...]] = {
 LEVEL_DIRECTIVES = ("compute_at", "store_at")
 """Directives that take a loop level."""
 
+DERIVING = {"in_": "in", "clone_in": "clone_in"}
+"""Directives that add a Func, with their names in C++; they take Funcs."""
+
 _LATER = "is not supported; remove it."
 UNSUPPORTED: dict[str, str] = {
     **{
@@ -117,9 +120,6 @@ UNSUPPORTED: dict[str, str] = {
             *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
         )
     },
-    "in": "in() makes a new Func, which changes the algorithm; define the copy as a Func.",
-    "in_": "in_() makes a new Func, which changes the algorithm; define the copy as a Func.",
-    "clone_in": "clone_in makes a new Func, which changes the algorithm; define the copy.",
     "rfactor": "rfactor makes a new Func, which changes the algorithm; define it as a Func.",
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",

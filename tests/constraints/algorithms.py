@@ -118,6 +118,17 @@ def scattered() -> Pipeline:
     return pipeline(out)
 
 
+def taken() -> Pipeline:
+    """A Func with the name that a wrapper of another would have."""
+    image = ImageParam(Int32, 2, "input")
+    p, q = Func("p"), Func("p_in")
+    out = Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] * 2
+    out[X, Y] = q[X, Y] + p[X, Y]
+    return pipeline(out)
+
+
 def segment() -> Pipeline:
     """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads W four further lines down, and W the three
     channels of K.

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 from spaces.constraints.devices import Device, device
 from spaces.model.directives import Directives, schedule
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.schedule import Clone, FuncSchedule, Schedule
 from tests.constraints import algorithms
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
@@ -55,6 +55,7 @@ HORNER = algorithms.horner()
 VOLUME = algorithms.volume()
 CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
+TAKEN = algorithms.taken()
 SCATTERED = algorithms.scattered()
 
 D = schedule(BLUR)
@@ -110,6 +111,33 @@ _whole = D.schedule
 _bx = D.func("bx")
 
 EXAMPLES = (
+    Example(
+        "derive.unknown-func",
+        cpu(BLUR, D.func("bx").in_("bz").compute_root()),
+        cpu(BLUR, D.func("bx").in_("by").compute_root()),
+    ),
+    Example(
+        "derive.unknown-func",
+        cpu(BLUR, D.derive(Clone("input", ("bx",)))),
+        cpu(BLUR, D.func("input").in_("bx").compute_root()),
+        case="a clone of an image",
+    ),
+    Example(
+        "derive.not-read",
+        cpu(BLUR, D.func("input").in_("by").compute_root()),
+        cpu(BLUR, D.func("input").in_("bx").compute_root()),
+    ),
+    Example(
+        "derive.not-read",
+        cpu(BLUR, D.func("by").in_()),
+        cpu(BLUR, D.func("bx").in_()),
+        case="an output that nobody else reads",
+    ),
+    Example(
+        "derive.name-taken",
+        cpu(TAKEN, schedule(TAKEN).func("p").in_()),
+        cpu(TAKEN, schedule(TAKEN).func("p").in_("q")),
+    ),
     Example(
         "schedule.unknown-func",
         _entries(_whole, evolve(_whole.of("bx"), name="bz")),

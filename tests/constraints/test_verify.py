@@ -14,6 +14,7 @@ from spaces.constraints.occupancy import occupancy
 from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.algebra import evaluate
+from spaces.model.derive import derived
 from spaces.model.directives import schedule
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
@@ -194,11 +195,13 @@ def test_what_is_wrong_beside_a_fault_stays_wrong_once_that_is_mended(data, pipe
     beside = {(v.rule, v.func) for v in found if v.rule in about_nest}
     broken = {v.func for v in found if v.rule not in about_nest}
     mended = set(broken)
-    for function in reversed(pipeline.functions):
-        if mended & set(pipeline.consumers(function.name)):
+    whole = derived(pipeline, written)
+    for function in reversed(whole.functions):
+        if mended & set(whole.consumers(function.name)):
             mended.add(function.name)
-    default = Schedule.default(pipeline)
-    other = Schedule(tuple(default.of(f.name) if f.name in mended else f for f in written.funcs))
+    default = Schedule.default(whole)
+    known = {f.name: f for f in default.funcs if f.name in mended}
+    other = written.with_funcs(known.get(f.name, f) for f in written.funcs)
     left = verify(pipeline, other, on).violations
     assert beside <= {(v.rule, v.func) for v in left}
     assert not broken or not {f for _, f in beside} & mended

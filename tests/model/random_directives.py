@@ -76,10 +76,32 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
 
 
 @st.composite
+def derivations(draw: st.DrawFn, start: Directives, most: int = 3) -> Directives:
+    """Directives after some that add Funcs, if they can be applied."""
+    result = start
+    for _ in range(draw(st.integers(0, most))):
+        funcs = [entry.name for entry in result.schedule.funcs]
+        images = [image.name for image in result.pipeline.images]
+        result = result.func(draw(st.sampled_from([*funcs, *images])))
+        readers = draw(st.lists(st.sampled_from([*funcs, "nobody"]), max_size=2))
+        is_copied = readers and result.selected in funcs and draw(st.booleans())
+        result = result.clone_in(readers) if is_copied else result.in_(readers)
+    return result
+
+
+@st.composite
 def directive_sequences(draw: st.DrawFn, pipeline: Pipeline, most: int = 10) -> Directives:
+    """Directives after a random sequence on random stages, some of which they have added."""
+    half = most // 2
+    first = draw(directives_after(schedule(pipeline), half))
+    return draw(directives_after(draw(derivations(first)), most - half))
+
+
+@st.composite
+def directives_after(draw: st.DrawFn, start: Directives, most: int = 10) -> Directives:
     """Directives after a random sequence on random stages."""
-    funcs = [f.name for f in pipeline.functions]
-    result = schedule(pipeline)
+    funcs = [entry.name for entry in start.schedule.funcs]
+    result = start
     for _ in range(draw(st.integers(0, most))):
         result = result.func(draw(st.sampled_from(funcs)))
         updates = len(result.schedule.of(result.selected).stages) - 1

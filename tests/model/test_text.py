@@ -308,7 +308,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "blur_z.compute_root()\n"
         "blur_y.vectorise(x, 8).split(x, 3)\n"
         "   .split(x, xo, xi, 8, TailStrategy::Predicate)\n"
-        "input.in().compute_root(); blur_x.update(1)\n"
+        "input.serial(x).serial(y); blur_x.update(1)\n"
         "blur_x.unroll(x, 2.5).bound(x, 0)\n"
         "blur_x.split(x, y,\n"
         "blur_x.compute_at(x).store_in(Pool)\n"
@@ -355,7 +355,8 @@ def test_a_mistake_is_shown_under_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("blur_x.in(blur_y).compute_root()", "makes a new Func"),
+        ("blur_x.in(8).compute_root()", "Expected a Func here"),
+        ("blur_x.clone_in()", "Funcs that read the copy"),
         ("blur_y.prefetch(x, 2)", "prefetch is not supported"),
         ("blur_y.set_estimate(x, 0, 10)", "pipeline(...)"),
         ("blur_y.tile(x, y, 8)", "tile takes x, y"),

@@ -13,6 +13,7 @@ from spaces.constraints.repairs.calls import misspelt
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.repairs.loops import fresh
 from spaces.constraints.rules.phrases import stage_name
+from spaces.model.derive import derivation, derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import DomainOrder, FuncSchedule, Fuse, Loop, LoopKind, Schedule, Split
 
@@ -21,6 +22,12 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
     """Edits of which entries there are, where they do not match the Funcs of the pipeline."""
     default = Schedule.default(pipeline)
     known = [f.name for f in default.funcs]
+    for refusal in derivation(pipeline, schedule).refusals:
+        kept = tuple(d for d in schedule.derivations if d is not refusal.step)
+        name = refusal.step.name
+        rest = tuple(e for e in schedule.funcs if e.name in known or e.name != name)
+        text = f"{refusal.step} left out"
+        yield Edit(name, text, Rank.NAME, 0.5, Schedule(rest, kept))
     written = [f.name for f in schedule.funcs]
     missing = [name for name in known if name not in written]
     for i, entry in enumerate(schedule.funcs):
@@ -30,22 +37,22 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
                 renamed = (*schedule.funcs[:i], evolve(entry, name=name), *schedule.funcs[i + 1 :])
                 text = f"the schedule of {entry.name} taken for that of {name}"
                 unlike = misspelt(entry.name, name) / 2
-                yield Edit(name, text, Rank.NAME, unlike, Schedule(renamed))
+                yield Edit(name, text, Rank.NAME, unlike, schedule.with_funcs(renamed))
         if entry.name not in known or written.count(entry.name) > 1:
             text = f"an entry for {entry.name} left out"
-            yield Edit(entry.name, text, Rank.NAME, 0.5, Schedule(others))
+            yield Edit(entry.name, text, Rank.NAME, 0.5, schedule.with_funcs(others))
         elif len(entry.stages) != len(default.of(entry.name).stages):
             given, wanted = entry.stages, default.of(entry.name).stages
             stages = (*given[: len(wanted)], *wanted[len(given) :])
             whole = default.of(entry.name) if not given else evolve(entry, stages=stages)
             changed = (*schedule.funcs[:i], whole, *schedule.funcs[i + 1 :])
             text = f"{entry.name} with a domain order for each of its {len(wanted)} stages"
-            yield Edit(entry.name, text, Rank.NAME, 0.5, Schedule(changed))
+            yield Edit(entry.name, text, Rank.NAME, 0.5, schedule.with_funcs(changed))
     for name in missing:
         entries = {f.name: f for f in schedule.funcs} | {name: default.of(name)}
         ordered = tuple(entries.pop(n) for n in known if n in entries)
         text = f"an entry for {name} added, as in the default schedule"
-        yield Edit(name, text, Rank.NAME, 0.6, Schedule((*ordered, *entries.values())))
+        yield Edit(name, text, Rank.NAME, 0.6, schedule.with_funcs((*ordered, *entries.values())))
 
 
 @frozen
@@ -178,7 +185,9 @@ def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:
 
 def is_covered(pipeline: Pipeline, schedule: Schedule) -> bool:
     """Whether a schedule has one entry for each Func, with a domain order for each stage."""
-    stages = {f.name: len(f.stages) for f in pipeline.functions}
+    if derivation(pipeline, schedule).refusals:
+        return False
+    stages = {f.name: len(f.stages) for f in derived(pipeline, schedule).functions}
     entries: tuple[FuncSchedule, ...] = schedule.funcs
     return len(entries) == len(stages) and all(
         stages.get(entry.name) == len(entry.stages) for entry in entries

@@ -15,6 +15,7 @@ from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.constraints.verify import verify
+from spaces.model.derive import derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 
@@ -101,6 +102,7 @@ def repair(
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):
         return Repair("legal", schedule)
+    pipeline = derived(pipeline, schedule)
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
     quick: Found | None = None

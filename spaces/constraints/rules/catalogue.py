@@ -6,6 +6,7 @@ from spaces.constraints.rules import (
     advice,
     bounds,
     call_schedule,
+    derivations,
     domain_order,
     explicit_bounds,
     gpu_resources,
@@ -26,6 +27,7 @@ from spaces.constraints.rules.rule import (
 )
 
 RULES: tuple[Rule, ...] = (
+    *derivations.RULES,
     *matching.RULES,
     *domain_order.RULES,
     repeated_updates.repeated_update,

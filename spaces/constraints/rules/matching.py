@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
+from spaces.model.derive import derivation, derived
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
@@ -18,9 +19,11 @@ from spaces.model.schedule import Schedule
 def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each entry of no Func."""
     pipeline, schedule = subject
-    known = [f.name for f in pipeline.functions]
+    known = [f.name for f in derived(pipeline, schedule).functions]
+    # What was to be derived, and could not be, is told by the rules about derivations.
+    refused = {refusal.step.name for refusal in derivation(pipeline, schedule).refusals}
     for entry in schedule.funcs:
-        if entry.name not in known:
+        if entry.name not in known and entry.name not in refused:
             yield Check(
                 entry.name,
                 VIOLATED,
@@ -40,7 +43,7 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
     """One check for each Func with no entry, or several."""
     pipeline, schedule = subject
     names = [entry.name for entry in schedule.funcs]
-    for function in pipeline.functions:
+    for function in derived(pipeline, schedule).functions:
         entries = names.count(function.name)
         if entries != 1:
             yield Check(
@@ -64,7 +67,7 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
 def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each entry with the wrong number of domain orders."""
     pipeline, schedule = subject
-    counts = {f.name: len(f.stages) for f in pipeline.functions}
+    counts = {f.name: len(f.stages) for f in derived(pipeline, schedule).functions}
     for entry in schedule.funcs:
         expected = counts.get(entry.name, len(entry.stages))
         if len(entry.stages) != expected:

@@ -9,6 +9,7 @@ from attrs import define, field
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.hazards import ordered_dimensions
 from spaces.constraints.orders import Trace, trace
+from spaces.model.derive import derived
 from spaces.model.levels import LevelError, Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Schedule
@@ -31,6 +32,7 @@ class Records:
     )
 
     def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
         self._entries = {f.name: f for f in self.schedule.funcs}
         self._functions = {f.name: f for f in self.pipeline.functions}
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.model.chain import DirectiveCall, bound_call, order_calls
-from spaces.model.directives import Directives
+from spaces.model.chain import DirectiveCall, bound_call, order_calls, trial
 from spaces.model.schedule import (
     Alignment,
     Bound,
@@ -19,7 +18,6 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
-    Schedule,
 )
 from spaces.model.text import format_call
 
@@ -93,7 +91,7 @@ def _steps(records: Records, func: str, stage: int) -> Iterator[tuple[DirectiveC
     """The directives of a stage in the order written, and the domain order after each."""
     dimensions = records.function(func).stages[stage].dimensions
     start = DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
-    directives = Directives(Schedule((FuncSchedule("", (start,)),)), "")
+    directives = trial(start)
     for call in order_calls(start, records.entry(func).stages[stage]):
         directives = call.on(directives)
         yield call, directives.schedule.funcs[0].stages[0]

@@ -1,0 +1,48 @@
+"""Rules about what derivations, the directives that add Funcs, may be applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
+from spaces.model.derive import derivation
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+_HALIDE = "Halide, Func::in and Func::clone_in."
+
+
+def _rule(id: str, statement: str, source: str) -> MatchRule:
+    """The rule that derivations are refused by under this id."""
+    return match_rule(id, statement, source)(_refusals(id))
+
+
+def _refusals(id: str) -> Callable[[tuple[Pipeline, Schedule], str], Iterable[Check]]:
+    def check(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+        for refusal in derivation(*subject).refusals:
+            if refusal.rule == id:
+                told = {"message": refusal.message, "advice": refusal.advice}
+                yield Check(refusal.step.func, VIOLATED, "{message}", "{advice}", values=told)
+
+    return check
+
+
+unknown_func = _rule(
+    "derive.unknown-func",
+    "What is wrapped or cloned, and the Funcs that are to read it, are parts of the pipeline.",
+    _HALIDE,
+)
+
+not_read = _rule(
+    "derive.not-read",
+    "The Funcs that are to read a wrapper or a clone read by themselves what it stands for.",
+    _HALIDE,
+)
+
+name_taken = _rule(
+    "derive.name-taken",
+    "The name of a Func that a derivation adds is that of nothing else.",
+    "A Func, image or parameter is known by its name.",
+)
+
+RULES = (unknown_func, not_read, name_taken)
