@@ -1,9 +1,9 @@
 """The loop program: what lowering passes turn a loop nest into, and what both printers print.
 
 Expressions are those of the model plus memory and vectors: :class:`Load`, :class:`MaskedLoad`,
-:class:`Ramp`, :class:`Broadcast`, :class:`AnyLane`. A program starts with Halide-like
-multidimensional accesses (``Call`` and :class:`Provide`), and the flatten pass replaces them by
-flat ones (``Load`` and :class:`Store`).
+:class:`Ramp`, :class:`Broadcast`, :class:`Shuffle`, :class:`AnyLane`. A program starts with
+Halide-like multidimensional accesses (``Call`` and :class:`Provide`), and the flatten pass replaces
+them by flat ones (``Load`` and :class:`Store`).
 """
 
 from __future__ import annotations
@@ -114,6 +114,24 @@ class Broadcast(Expr):
 
     def written(self, children: tuple[str, ...]) -> str:
         return f"x{self.type.lanes}({children[0]})"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Shuffle(Expr):
+    """Lanes picked out of vectors of one type, put end to end: ``picks`` are their places there."""
+
+    parts: tuple[Expr, ...] = field()
+    picks: tuple[int, ...] = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.parts
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Shuffle(self.type, children, self.picks)
+
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"shuffle({', '.join(children)}; {' '.join(map(str, self.picks))})"
 
 
 @frozen

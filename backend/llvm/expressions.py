@@ -17,12 +17,12 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.llvm.blocks import I32, I64, Value, i64
-from backend.llvm.indices import Term, lane_terms, paired_terms, step_of, terms_of
+from backend.llvm.indices import Term, lane_terms, step_of, terms_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.words import local_bytes
 from backend.lowering.simplify import is_coordinate
-from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp
+from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
 from spaces.model.types import Int32, Int64, Type
 
@@ -209,9 +209,6 @@ class Expressions:
         if step_of(node.index) is not None:
             base = node.index.base if isinstance(node.index, Ramp) else node.index
             return [(t, Form.INDEX) for _, t in terms_of(base)]
-        pairs = paired_terms(node.index)
-        if pairs is not None:
-            return [(t, Form.INDEX) for part in pairs for _, t in part]
         shared, varying = lane_terms(node.index)
         return [(t, Form.INDEX) for _, t in shared] + [(t, Form.VALUE) for _, t in varying]
 
@@ -239,6 +236,8 @@ class Expressions:
                 return place.memory.broadcast(self._child(node.value), llvm_type(node.type))
             case Ramp():
                 return self._ramp(node, place)
+            case Shuffle(parts=parts, picks=picks):
+                return place.memory.shuffle([self._child(p) for p in parts], picks)
             case Cast():
                 return place.operators.convert(node.value.type, node.type, self._child(node.value))
             case Op():
@@ -281,10 +280,6 @@ class Expressions:
     def _load(self, node: Load, place: Place) -> Value:
         memory, step = place.memory, step_of(node.index)
         if step is None:
-            pairs = paired_terms(node.index)
-            if pairs is not None:
-                even, odd = (self._moved(node.buffer, terms) for terms in pairs)
-                return memory.load_pairs(node.buffer, even, odd, node.type)
             addresses = self._lane_addresses(node.buffer, node.index)
             return memory.load_lanes(node.buffer, node.type, addresses)
         base = node.index.base if isinstance(node.index, Ramp) else node.index

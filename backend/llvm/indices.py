@@ -48,22 +48,3 @@ def terms_of(index: Expr) -> list[Term]:
         else:
             found.append((sign, node))
     return found
-
-
-def paired_terms(index: Expr) -> tuple[list[Term], list[Term]] | None:
-    """Where even and odd lanes begin if each run through memory densely, as in ``x / 2``.
-
-    Lanes 0, 2, 4 ... of ``(b + lane) / 2`` are b / 2, b / 2 + 1 ..., and the odd ones begin at
-    (b + 1) / 2. None for indices of another form.
-    """
-    shared, varying = lane_terms(index)
-    if len(varying) != 1 or varying[0][0] < 0 or index.type.lanes % 2:
-        return None
-    match varying[0][1]:
-        case Op(name="div", args=(Ramp(base=base, stride=Const(value=1)), Broadcast(value=two))):
-            if not isinstance(two, Const) or two.value != 2:
-                return None
-            starts = (base, base + 1)
-            even, odd = ([*shared, (1, Op(Int32, "div", (s, two)))] for s in starts)
-            return even, odd
-    return None

@@ -13,9 +13,6 @@ from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
 from spaces.model.types import Type
 
-_SHUFFLED_STRIDES = range(2, 5)
-"""Strides whose elements are cheaper to pick out of dense vectors than to load one by one."""
-
 
 def _suffix_in_memory(type: Type) -> str:
     return suffix(Type("uint", 8, type.lanes) if type.is_bool else type)
@@ -97,42 +94,24 @@ class Memory:
         if stride == -1:
             first = self.address(address, i64(1 - lanes), type)
             return self._pick(self.load(buffer, first, type), None, range(lanes - 1, -1, -1))
-        if stride in _SHUFFLED_STRIDES:
-            return self._load_shuffled(buffer, address, type, stride)
         return self.load_lanes(
             buffer, type, lambda lane: self.address(address, i64(lane * stride), type)
         )
 
-    def _load_shuffled(self, buffer: str, address: Value, type: Type, stride: int) -> Value:
-        """Pick the lanes out of dense vectors, the last of which ends at the last lane."""
-        lanes = type.lanes
-        starts = [k * lanes for k in range(stride)]
-        starts[-1] = (lanes - 1) * stride + 1 - lanes
-        result: Value = None
-        for start in starts:
-            part = self.load(buffer, self.address(address, i64(start), type), type)
-            inside = [start <= lane * stride < start + lanes for lane in range(lanes)]
-            chosen = [
-                lane * stride - start + lanes if is_in else lane
-                for lane, is_in in enumerate(inside)
-            ]
-            if result is None:
-                result = self._pick(part, None, [max(0, c - lanes) for c in chosen])
-            else:
-                result = self._pick(result, part, chosen)
+    def shuffle(self, parts: Sequence[Value], picks: Sequence[int]) -> Value:
+        """The picked lanes of vectors put end to end; two vectors at a time, as processors do."""
+        count = parts[0].type.count
+        if len(parts) == 1:
+            return self._pick(parts[0], None, picks)
+        places = [(pick // count, pick % count) for pick in picks]
+        if len(parts) == 2:
+            return self._pick(parts[0], parts[1], picks)
+        result = self.shuffle(parts[:2], [lane + (part == 1) * count for part, lane in places])
+        for number, value in enumerate(parts[2:], start=2):
+            wide = self._pick(value, None, [lane for _, lane in places])
+            chosen = [lane + (part == number) * len(picks) for lane, (part, _) in enumerate(places)]
+            result = self._pick(result, wide, chosen)
         return result
-
-    def load_pairs(self, buffer: str, even: Value, odd: Value, type: Type) -> Value:
-        """Even and odd lanes from dense memory each."""
-        half = type.element.with_lanes(type.lanes // 2)
-        parts = [self.load(buffer, address, half) for address in (even, odd)]
-        if half.lanes == 1:
-            both = ir.Constant(llvm_type(type), ir.Undefined)
-            for lane, part in enumerate(parts):
-                both = self.builder.insert_element(both, part, i32(lane))
-            return both
-        lanes = [lane // 2 + lane % 2 * half.lanes for lane in range(type.lanes)]
-        return self._pick(parts[0], parts[1], lanes)
 
     def _pick(self, a: Value, b: Value | None, lanes: Sequence[int]) -> Value:
         mask = ir.Constant(ir.VectorType(I32, len(lanes)), [i32(lane) for lane in lanes])

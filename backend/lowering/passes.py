@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from backend.lowering.flatten import flatten
+from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
 from backend.lowering.partition import partition
 from backend.lowering.simplify import simplify
@@ -23,6 +24,7 @@ CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyTyp
         "unroll": unroll,
         "flatten": flatten,
         "vectorize": vectorize,
+        "interleave": interleave,
         "parallel": parallel,
     }
 )

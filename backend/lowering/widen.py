@@ -1,11 +1,20 @@
-"""Expressions over many lanes at once: scalars stay scalars, even steps stay ramps."""
+"""Expressions over many lanes at once: scalars stay scalars, even steps stay ramps, and what only
+every other lane steps evenly (``x / 2``, ``x % 2``) is computed for those lanes, then interleaved.
+"""
 
 from __future__ import annotations
 
-from backend.program import Broadcast, Load, MaskedLoad, Ramp
+import math
+
+from backend.lowering.turns import interleaved, lanes_of_class, period_of, settled
+from backend.program import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
+from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
+
+_MOST_CLASSES = 4
+"""Vectors of every fifth lane and so on are so short that lanes are better taken one by one."""
 
 
 def is_vector(expr: Expr) -> bool:
@@ -24,6 +33,7 @@ class Widening:
         self.lanes = lanes
         self.mask = mask
         self._done: dict[Expr, Expr] = {}
+        self._takes_turns = False
         self._var = var
         self._ramp = _ramp(low, constant(1, Int32), lanes)
 
@@ -32,13 +42,12 @@ class Widening:
         for node in walk(expr):
             if node not in self._done:
                 self._done[node] = self._node(node)
-        return self._done[expr]
+                self._takes_turns |= isinstance(self._done[node], Shuffle)
+        return settled(self._done[expr]) if self._takes_turns else self._done[expr]
 
     def full(self, expr: Expr) -> Expr:
         """A vector, made of a scalar if need be."""
-        if is_vector(expr):
-            return expr
-        return Broadcast(expr.type.with_lanes(self.lanes), expr)
+        return _full(expr, self.lanes)
 
     def is_even(self, expr: Expr) -> bool:
         """Whether each lane is a fixed step from the one before."""
@@ -52,26 +61,88 @@ class Widening:
         if not any(is_vector(c) for c in children):
             same = all(a is b for a, b in zip(children, node.children, strict=True))
             return node if same else node.with_children(children)
-        match node:
-            case Load():
-                vector = node.type.with_lanes(self.lanes)
-                if self.mask is None:
-                    return Load(vector, node.buffer, children[0])
-                return MaskedLoad(vector, node.buffer, children[0], self.mask)
-            case Cast():
-                return Cast(node.type.with_lanes(self.lanes), children[0])
-            case Op(name="select"):
-                condition = children[0]
-                arms = tuple(self.full(c) for c in children[1:])
-                return Op(node.type.with_lanes(self.lanes), "select", (condition, *arms))
-            case Op() if node.type == Int32:
-                even = _even_step(node.name, children)
-                if even is not None:
-                    return even
-        if not isinstance(node, Op):
-            raise TypeError(f"a {type(node).__name__} has no lanes of its own: `{node}`")
-        wide = tuple(self.full(c) for c in children)
-        return Op(node.type.with_lanes(self.lanes), node.name, wide)
+        return _over_lanes(node, children, self.lanes, self.mask)
+
+
+def _over_lanes(
+    node: Expr, children: tuple[Expr, ...], lanes: int, mask: Expr | None = None
+) -> Expr:
+    """A node over operands of which some have lanes."""
+    if mask is not None and isinstance(node, Load):
+        return MaskedLoad(node.type.with_lanes(lanes), node.buffer, children[0], mask)
+    by_class = _class_by_class(node, children, lanes)
+    if by_class is not None:
+        return by_class
+    match node:
+        case Load():
+            return Load(node.type.with_lanes(lanes), node.buffer, children[0])
+        case Cast():
+            return Cast(node.type.with_lanes(lanes), children[0])
+        case Op(name="select"):
+            arms = tuple(_full(c, lanes) for c in children[1:])
+            return Op(node.type.with_lanes(lanes), "select", (children[0], *arms))
+        case Op() if node.type == Int32:
+            even = _even_step(node.name, children)
+            if even is not None:
+                return even
+    if not isinstance(node, Op):
+        raise TypeError(f"a {type(node).__name__} has no lanes of its own: `{node}`")
+    wide = tuple(_full(c, lanes) for c in children)
+    return Op(node.type.with_lanes(lanes), node.name, wide)
+
+
+def _class_by_class(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr | None:
+    """A node computed for every ``period``-th lane at a time where that makes its operands plainer,
+    each of them even steps, scalars, or computed like this before; None where it does not.
+    """
+    period = math.lcm(_own_period(node, children), *map(period_of, children))
+    if period == 1 or period > _MOST_CLASSES or lanes % period or lanes // period < 2:
+        return None
+    results: list[Expr] = []
+    for place in range(period):
+        parts = [lanes_of_class(c, place, period) for c in children]
+        found = tuple(p for p in parts if p is not None)
+        if len(found) < len(parts):
+            return None
+        if not any(is_vector(p) for p in found):
+            results.append(_single(node, found))
+        elif isinstance(node, Load) and not isinstance(found[0], Ramp):
+            return None
+        else:
+            results.append(_plainer(_over_lanes(node, found, lanes // period)))
+    return interleaved(results, lanes)
+
+
+def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:
+    """How many lanes apart a quotient or remainder of even steps is one of even steps again."""
+    match node, children:
+        case (
+            Op(name="div" | "mod", type=kind),
+            (Ramp(stride=Const(value=step)), Const(value=divisor)),
+        ) if kind == Int32 and divisor > 0:
+            return int(divisor) // math.gcd(int(step), int(divisor))
+    return 1
+
+
+def _plainer(result: Expr) -> Expr:
+    """Even steps from where they begin in normal form: ``(m + 16 * x) / 2`` is ``m / 2 + 8 * x``,
+    of which a loop over ``x`` divides nothing.
+    """
+    if result.type == Int32:
+        return Simplifier()(result)
+    if not isinstance(result, Ramp):
+        return result
+    return Ramp(result.type, Simplifier()(result.base), result.stride)
+
+
+def _single(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    if isinstance(node, Op) and node.type == Int32 and len(operands) == 2:
+        return Simplifier()(_fold(node.name, *operands))
+    return node.with_children(operands)
+
+
+def _full(expr: Expr, lanes: int) -> Expr:
+    return expr if is_vector(expr) else Broadcast(expr.type.with_lanes(lanes), expr)
 
 
 def _ramp(base: Expr, stride: Expr, lanes: int) -> Expr:

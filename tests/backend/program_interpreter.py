@@ -22,6 +22,7 @@ from backend.program import (
     ParallelFor,
     Provide,
     Ramp,
+    Shuffle,
     Statement,
     Store,
 )
@@ -118,11 +119,14 @@ class _Run:
                 return [parts[0] + i * parts[1] for i in range(lanes)]
             case Broadcast():
                 return parts * lanes
+            case Shuffle(picks=picks):
+                joined = [lane for part in parts for lane in part]
+                return [joined[pick] for pick in picks]
             case Call(target=name):
                 return self.memory[name][self._place(name, node.args)]
             case Load(buffer=name):
                 cells = self.memory[name]
-                return [cells[i] for i in parts[0]] if lanes > 1 else cells[parts[0]]
+                return [cells.get(i) for i in parts[0]] if lanes > 1 else cells[parts[0]]
             case MaskedLoad(buffer=name):
                 cells = self.memory[name]
                 return [cells[i] if keep else 0 for i, keep in zip(*parts, strict=True)]

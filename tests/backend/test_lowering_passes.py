@@ -22,7 +22,7 @@ from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.program_interpreter import Cells, run_program
 from tests.strategies import stencil_pipelines
 
-FLAT = ("flatten", "vectorize", "parallel")
+FLAT = ("flatten", "vectorize", "interleave", "parallel")
 
 
 def buffer_cells(ranges: list[tuple[int, int]], array: np.ndarray, flat: bool) -> Cells:

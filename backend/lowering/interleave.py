@@ -1,0 +1,215 @@
+"""Make strided accesses dense ones whose lanes are shuffled, shared by all that reach the same
+memory.
+
+``in[2 * x]`` and ``in[2 * x + 1]`` over 8 lanes read the same 16 elements: two dense vectors, of
+which each takes its own lanes. What is stored ``n`` elements apart by ``n`` stores in a row is
+stored densely once the lanes of their values take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import evolve, frozen
+
+from backend.lowering.linear import origin_of
+from backend.lowering.statements import (
+    block,
+    buffers_read,
+    map_bodies,
+    map_own,
+    own_expressions,
+)
+from backend.program import Block, Load, LoopProgram, Ramp, Shuffle, Statement, Store
+from spaces.model.expr import Const, Expr, constant, walk
+from spaces.model.rewrite import rewrite
+from spaces.model.types import Int32
+
+_STRIDES = range(2, 5)
+"""Strides whose elements are cheaper to pick out of dense vectors than to access one by one."""
+
+
+def interleave(program: LoopProgram) -> LoopProgram:
+    """The program without accesses of vectors a small number of elements apart, where their
+    neighbors are accessed too or may be.
+    """
+    return evolve(program, body=_dense(program.body))
+
+
+def _dense(statement: Statement) -> Statement:
+    if isinstance(statement, Store):
+        return block(*_run([statement]))
+    if not isinstance(statement, Block):
+        return map_bodies(statement, _dense)
+    done: list[Statement] = []
+    run: list[Store] = []
+    for part in statement.body:
+        if isinstance(part, Store):
+            run.append(part)
+            continue
+        done += [*_run(run), _dense(part)]
+        run = []
+    return block(*done, *_run(run))
+
+
+def _run(stores: list[Store]) -> Iterator[Statement]:
+    """Stores in a row, which all happen or none."""
+    dense = _dense_stores(stores)
+    loads = _dense_loads(n for s in dense for n in walk(*own_expressions(s)))
+    for store in dense:
+        yield map_own(store, lambda e: rewrite(e, lambda n: loads.get(n, n))) if loads else store
+
+
+# Loads
+
+
+@frozen
+class _Strided:
+    """A load of lanes a small number of elements apart; the first lies ``offset`` from where others
+    with the same key count from.
+    """
+
+    load: Load
+    offset: int
+    stride: int
+
+    @property
+    def last(self) -> int:
+        """Offset of the last lane."""
+        return self.offset + (self.load.type.lanes - 1) * self.stride
+
+
+def _dense_loads(nodes: Iterable[Expr]) -> dict[Expr, Expr]:
+    """For each strided load the dense ones that it is picked out of."""
+    groups: dict[tuple[object, ...], dict[Load, _Strided]] = {}
+    for node in nodes:
+        if not isinstance(node, Load) or not isinstance(node.index, Ramp):
+            continue
+        stride = _stride(node.index)
+        if stride is not None:
+            origin = origin_of(node.index.base)
+            key = (node.buffer, node.type, stride, origin.terms)
+            groups.setdefault(key, {})[node] = _Strided(node, origin.offset, stride)
+    replaced: dict[Expr, Expr] = {}
+    for found in groups.values():
+        for near in _near(sorted(found.values(), key=lambda s: s.offset)):
+            replaced |= _picked(near)
+    return replaced
+
+
+def _stride(index: Ramp) -> int | None:
+    step = index.stride
+    return int(step.value) if isinstance(step, Const) and step.value in _STRIDES else None
+
+
+def _near(loads: list[_Strided]) -> Iterator[list[_Strided]]:
+    """Loads that begin within one stride of the first of them."""
+    near: list[_Strided] = []
+    for load in loads:
+        if near and load.offset - near[0].offset >= load.stride:
+            yield near
+            near = []
+        near.append(load)
+    yield near
+
+
+def _picked(near: list[_Strided]) -> dict[Expr, Expr]:
+    """Each load as lanes of dense vectors, which touch nothing beyond the last element of all."""
+    first = near[0]
+    lanes = first.load.type.lanes
+    start, end = first.offset, max(load.last for load in near)
+    starts = [min(start + k * lanes, end + 1 - lanes) for k in range(first.stride)]
+    parts = tuple(_from(first.load, s - start) for s in starts)
+    replaced: dict[Expr, Expr] = {}
+    for load in near:
+        places = [load.offset + lane * load.stride for lane in range(lanes)]
+        picks = tuple(_place(place, starts, lanes) for place in places)
+        replaced[load.load] = _shuffle(parts, picks)
+    return replaced
+
+
+def _from(load: Load, offset: int) -> Load:
+    """The dense vector that begins ``offset`` elements from where a strided one does."""
+    assert isinstance(load.index, Ramp)
+    base = load.index.base
+    begin = base + constant(offset, Int32) if offset else base
+    return Load(load.type, load.buffer, Ramp(load.index.type, begin, constant(1, Int32)))
+
+
+def _place(element: int, starts: Sequence[int], lanes: int) -> int:
+    part = next(k for k, s in enumerate(starts) if s <= element < s + lanes)
+    return part * lanes + element - starts[part]
+
+
+def _shuffle(parts: tuple[Expr, ...], picks: tuple[int, ...]) -> Expr:
+    """The shuffle of only those parts of which it picks lanes."""
+    lanes = parts[0].type.lanes
+    used = sorted({pick // lanes for pick in picks})
+    numbers = {part: number for number, part in enumerate(used)}
+    moved = tuple(numbers[pick // lanes] * lanes + pick % lanes for pick in picks)
+    kind = parts[0].type.element.with_lanes(len(picks))
+    return Shuffle(kind, tuple(parts[k] for k in used), moved)
+
+
+# Stores
+
+
+def _dense_stores(stores: list[Store]) -> list[Store]:
+    """The stores, those that fill the gaps of each other made dense where the last of them is."""
+    dense: dict[int, list[Store]] = {}
+    for members in _filling(stores):
+        places = range(min(members), max(members) + 1)
+        if all(_apart(stores[n], stores[members[0]].buffer, n in members) for n in places):
+            dense |= {n: [] for n in members}
+            dense[max(members)] = _woven([stores[n] for n in members])
+    return [s for n, store in enumerate(stores) for s in dense.get(n, [store])]
+
+
+def _filling(stores: list[Store]) -> Iterator[list[int]]:
+    """Places of stores whose lanes, in this order, lie next to each other."""
+    groups: dict[tuple[object, ...], dict[int, int]] = {}
+    for number, store in enumerate(stores):
+        if not isinstance(store.index, Ramp) or store.mask is not None:
+            continue
+        stride = _stride(store.index)
+        if stride is not None:
+            origin = origin_of(store.index.base)
+            key = (store.buffer, store.value.type, stride, origin.terms)
+            groups.setdefault(key, {}).setdefault(origin.offset, number)
+    for (_, _, apart, _), numbers in groups.items():
+        assert isinstance(apart, int)
+        taken: set[int] = set()
+        for offset in sorted(numbers):
+            wanted = range(offset, offset + apart)
+            if not taken.intersection(wanted) and all(o in numbers for o in wanted):
+                taken.update(wanted)
+                yield [numbers[o] for o in wanted]
+
+
+def _apart(store: Store, buffer: str, is_member: bool) -> bool:
+    """Whether a store may change places with one to ``buffer``: a member if it reads of the buffer
+    only what it replaces, others if they do not touch it.
+    """
+    if not is_member:
+        return store.buffer != buffer and buffer not in buffers_read(store)
+    return all(
+        n.index is store.index
+        for n in walk(*own_expressions(store))
+        if isinstance(n, Load) and n.buffer == buffer
+    )
+
+
+def _woven(stores: list[Store]) -> list[Store]:
+    """Dense stores of the same lanes."""
+    first, count = stores[0], len(stores)
+    assert isinstance(first.index, Ramp)
+    lanes = first.value.type.lanes
+    values = tuple(s.value for s in stores)
+    dense = []
+    for k in range(count):
+        elements = range(k * lanes, (k + 1) * lanes)
+        picks = tuple(e % count * lanes + e // count for e in elements)
+        begin = first.index.base + constant(k * lanes, Int32)
+        index = Ramp(first.index.type, begin, constant(1, Int32))
+        dense.append(Store(first.buffer, index, _shuffle(values, picks)))
+    return dense
