@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apps import (
+    bgu,
     blur,
     camera_pipe,
+    depthwise_conv,
     harris,
+    learned_demosaic,
     local_laplacian,
+    pyramid_blend,
     toy_blur,
     toy_sum,
     toy_trig,
     unsharp,
+    vdsr,
 )
 from apps.app import App
 from apps.errors import WrongUsage
@@ -26,6 +31,11 @@ _MODULES = (
     harris,
     camera_pipe,
     local_laplacian,
+    bgu,
+    depthwise_conv,
+    learned_demosaic,
+    pyramid_blend,
+    vdsr,
     toy_trig,
     toy_blur,
     toy_sum,

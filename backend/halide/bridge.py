@@ -65,6 +65,8 @@ class HalidePipeline:
     _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
     """The Vars of each Func that a directive has added."""
     _built: Any = field(init=False)
+    _held: dict[str, Array] = field(init=False, factory=dict)
+    """The images it reads, of which Halide keeps the address only."""
 
     def __attrs_post_init__(self) -> None:
         self.funcs = {f.name: hl.Func(identifier(f.name)) for f in self.pipeline.functions}
@@ -115,8 +117,9 @@ class HalidePipeline:
         chosen = hl.Target(target)
         with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
             self._built.compile_jit(chosen)
-        for name, array in arguments.images.items():
-            self.images[name].set(_buffer(np.ascontiguousarray(array), arguments.ranges[name]))
+        self._held = {n: np.ascontiguousarray(array) for n, array in arguments.images.items()}
+        for name, array in self._held.items():
+            self.images[name].set(_buffer(array, arguments.ranges[name]))
         for name, value in arguments.scalars.items():
             self.scalars[name].set(value)
         outputs = {

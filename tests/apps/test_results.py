@@ -16,8 +16,11 @@ from backend.cuda.errors import CudaUnavailable
 from tests.apps.cases import assert_same, case, reference, written
 
 HEIGHT, WIDTH = 83, 307
-LONG = {"local_laplacian"}
-"""Apps that `test_large_pipelines` runs with fewer stages."""
+LONG = {
+    "local_laplacian",
+    *("bgu", "depthwise_conv", "learned_demosaic", "pyramid_blend", "vdsr"),
+}
+"""Apps that other modules of tests run, with fewer stages or pixels."""
 SHORT = [name for name in APPS if name not in LONG]
 CPU = [
     pytest.param(name, stem, id=f"{name}-{stem}")

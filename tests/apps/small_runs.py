@@ -1,0 +1,84 @@
+"""Runs of apps whose tests need sizes of their own: few pixels, of a picture whose lines lie apart
+in memory, and outputs that are a part of it.
+"""
+
+import importlib
+from functools import cached_property
+
+import numpy as np
+import pytest
+from attrs import define
+
+from apps.catalog import APPS
+from apps.options import read_schedule
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.model.text import parse_schedule
+
+
+@define(slots=False)
+class SmallRun:
+    """A pipeline with inputs and the ranges of its outputs, and by how many spacings of float32 at
+    the largest value results may differ: 0, bit for bit.
+    """
+
+    app: str
+    pipeline: object
+    inputs: dict
+    sizes: dict
+    ulps: int = 0
+
+    @cached_property
+    def reference(self):
+        return evaluate(self.pipeline, self.inputs, sizes=self.sizes)
+
+    def schedule(self, stem):
+        """The hand-written one, less the lines on Funcs that a smaller pipeline has not."""
+        app = APPS[self.app]
+        full = app.pipeline()
+        if [f.name for f in full.functions] == [f.name for f in self.pipeline.functions]:
+            return read_schedule(app, self.pipeline, stem)
+        known = {f.name for f in self.pipeline.functions}
+        lines = app.schedules[stem].read_text().splitlines()
+        return parse_schedule(
+            "\n".join(line for line in lines if line.split(".")[0] in known), self.pipeline
+        )
+
+    def assert_same(self, actual):
+        assert actual.keys() == self.reference.keys()
+        for output, expected in self.reference.items():
+            assert actual[output].dtype == expected.dtype
+            if self.ulps:
+                apart = self.ulps * np.spacing(np.nanmax(np.abs(expected)))
+                np.testing.assert_allclose(actual[output], expected, rtol=0, atol=apart)
+            else:
+                np.testing.assert_array_equal(actual[output], expected)
+
+    def on_cpu(self, stem):
+        checked = verify(self.pipeline, self.schedule(stem), device("cpu"))
+        assert checked.legal, str(checked)
+        compiled = compile_cpu(self.pipeline, checked, threads=2)
+        self.assert_same(compiled.run(self.inputs, sizes=self.sizes))
+
+    def in_halide(self, stem):
+        pytest.importorskip("halide", reason="the extra `halide` is not installed")
+        bridge = importlib.import_module("backend.halide.bridge")
+        peer = bridge.build(self.pipeline, self.schedule(stem))
+        self.assert_same(peer.realize(self.inputs, sizes=self.sizes, target=bridge.STRICT))
+
+    def on_gpu(self):
+        compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
+        for order in ("forward", "reverse"):
+            executor = Emulator(order=order)
+            self.assert_same(compiled.run(self.inputs, sizes=self.sizes, executor=executor))
+
+
+def apart(array, gap=3):
+    """The same values, with ``gap`` unused elements after each line."""
+    wider = np.full((*array.shape[:-1], array.shape[-1] + gap), np.array(77, array.dtype))
+    wider[..., : array.shape[-1]] = array
+    return wider[..., : array.shape[-1]]
