@@ -15,6 +15,7 @@ from apps.options import read_schedule
 from apps.timing import interleaved
 from backend.arguments import Array
 from backend.compile import compile_cpu
+from backend.llvm.operators import FloatMode
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
@@ -66,10 +67,15 @@ def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:
     return verdict
 
 
-def program(app: str, schedule: Schedule, threads: int | None = None) -> Program:
+def program(
+    app: str,
+    schedule: Schedule,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
+) -> Program:
     """A call that runs an app once, on arguments checked before, always into the same memory."""
     pipeline = pipeline_of(app)
-    compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads)
+    compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads, float_mode)
     sizes = {name: pipeline.estimate(name) or () for name in pipeline.outputs}
     return compiled.prepare(inputs_of(app), sizes=sizes)
 

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 from llvmlite import ir
 
+from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import elementary
 from spaces.model.types import Type
@@ -27,7 +28,8 @@ class FloatMode(StrEnum):
     """A product that is added may be rounded once instead of twice (fused multiply-add)."""
 
     FAST = "fast"
-    """Sums may also be reordered and divisions become reciprocals; no NaN or infinity is met."""
+    """Sums may also be reordered, divisions become reciprocals, and exponentials, logarithms and
+    powers be off by a few units in the last place; no NaN or infinity is met."""
 
 
 _FLAGS = {FloatMode.STRICT: (), FloatMode.CONTRACT: ("contract",), FloatMode.FAST: ("fast",)}
@@ -119,7 +121,9 @@ class Operators:
     def _elementary(self, name: str, type: Type, *args: Value) -> Value:
         if type.bits == 64:
             return self.intrinsic(f"llvm.{name}.{suffix(type)}", args[0].type, *args)
-        return self.builder.call(elementary(self.module, name, args[0].type, len(args)), args)
+        is_fast = self.float_mode is FloatMode.FAST and name in APPROXIMATE
+        made = (approximate if is_fast else elementary)(self.module, name, args[0].type, len(args))
+        return self.builder.call(made, args)
 
     def _abs(self, type: Type, a: Value) -> Value:
         zero = literal(type, 0)
