@@ -53,7 +53,7 @@ def _functions(pipeline: Pipeline) -> list[tuple[object, ...]]:
     funcs = [
         (
             f.name,
-            f.type,
+            ", ".join(map(str, f.types)),
             ", ".join(f.args),
             len(f.stages),
             ", ".join(f.callees),

@@ -43,7 +43,7 @@ class Arguments:
     images: Mapping[str, Array]
     scalars: Mapping[str, int | float | bool]
     ranges: Mapping[str, tuple[Range, ...]]
-    """The (min, extent) of each dimension of each image and output."""
+    """The (min, extent) of each dimension of each image, each output and each of its components."""
 
     def sizes(self) -> dict[str, int]:
         """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
@@ -85,7 +85,8 @@ def bind(
     images = {i.name: _image(i, inputs, pipeline) for i in pipeline.images}
     ranges = {i.name: _image_ranges(i, images[i.name], sizes) for i in pipeline.images}
     for output in pipeline.outputs:
-        ranges[output] = _output_ranges(output, pipeline, sizes)
+        found = _output_ranges(output, pipeline, sizes)
+        ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
     return Arguments(images, {s.name: _scalar(s, params) for s in pipeline.scalars}, ranges)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
-from spaces.model.pipeline import Pipeline
+from spaces.model.pipeline import Function, Pipeline
 from spaces.model.types import Type
 
 
@@ -27,12 +27,13 @@ def sizes_of(
             no size.
     """
     result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
-    for name, array in (out or {}).items():
-        if name not in pipeline.outputs:
+    outputs = {b: f.name for f in output_functions(pipeline) for b in f.buffers}
+    for buffer, array in (out or {}).items():
+        if buffer not in outputs:
             raise ArgumentError(
-                f"Pipeline {pipeline.name} has no output {name!r}; "
-                f"it has {', '.join(pipeline.outputs)}."
+                f"Pipeline {pipeline.name} has no output {buffer!r}; it has {', '.join(outputs)}."
             )
+        name = outputs[buffer]
         extents = tuple(reversed(array.shape))
         if name not in result:
             result[name] = _beginning_as_estimated(pipeline, name, extents)
@@ -40,10 +41,15 @@ def sizes_of(
         given = tuple(extent for _, extent in result[name])
         if given != extents:
             raise ArgumentError(
-                f"Output {name} is said to have extents {list(given)}, innermost first, but the "
+                f"Output {buffer} is said to have extents {list(given)}, innermost first, but the "
                 f"array to write it to has {list(extents)}."
             )
     return result
+
+
+def output_functions(pipeline: Pipeline) -> tuple[Function, ...]:
+    """The Funcs that are outputs, in their order."""
+    return tuple(pipeline.function(name) for name in pipeline.outputs)
 
 
 def _beginning_as_estimated(
@@ -70,8 +76,12 @@ class Outputs:
             ArgumentError: a given array has another type than its output, or cannot be written.
         """
         returned, written = {}, {}
-        for name in pipeline.outputs:
-            type = pipeline.function(name).type
+        types = {
+            b: t
+            for f in output_functions(pipeline)
+            for b, t in zip(f.buffers, f.types, strict=True)
+        }
+        for name, type in types.items():
             if name in out:
                 returned[name] = _checked(name, out[name], type)
             else:
@@ -164,7 +174,8 @@ def argument_words(
 ) -> ctypes.Array[ctypes.c_int64]:
     """The words that compiled code is called with (see ``backend.llvm.codegen``)."""
     words: list[int] = []
-    for name in (*(i.name for i in pipeline.images), *pipeline.outputs):
+    outputs = (buffer for f in output_functions(pipeline) for buffer in f.buffers)
+    for name in (*(i.name for i in pipeline.images), *outputs):
         array = arrays[name]
         words.append(array.ctypes.data)
         strides = reversed(array.strides)

@@ -16,7 +16,9 @@ from spaces.model.expr import Expr, Variable
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.types import Type
 
-Statement: TypeAlias = "Block | For | ParallelFor | Allocate | Provide | Store | If | Barrier"
+Statement: TypeAlias = (
+    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Barrier"
+)
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -205,6 +207,15 @@ class Store:
     index: Expr
     value: Expr
     mask: Expr | None = None
+
+
+@frozen
+class Together:
+    """Several arrays change at once, those of a Tuple: all values and places are evaluated before
+    anything is stored.
+    """
+
+    body: tuple[Provide | Store, ...]
 
 
 @frozen

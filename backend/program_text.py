@@ -15,6 +15,7 @@ from backend.program import (
     Provide,
     Statement,
     Store,
+    Together,
 )
 from spaces.model.schedule import LoopKind
 
@@ -54,6 +55,10 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
             memory = "" if statement.memory == "auto" else f" in {statement.memory}"
             yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}"
             yield from _lines(statement.body, depth)
+        case Together(body=parts):
+            yield f"{indent}together:"
+            for part in parts:
+                yield from _lines(part, depth + 1)
         case Provide():
             args = ", ".join(map(str, statement.args))
             yield f"{indent}{statement.func}({args}) = {statement.value}"

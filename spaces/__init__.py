@@ -57,7 +57,7 @@ from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, Param, RDom, Var
+from spaces.model.func import DefinitionError, Func, ImageParam, Param, RDom, Tuple, Var
 from spaces.model.functions import (
     abs,
     ceil,
@@ -78,7 +78,7 @@ from spaces.model.levels import LevelError
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.reductions import maximum, minimum, sum
+from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
 from spaces.model.schedule import LoopKind, LoopLevel, Memory, Schedule, Tail
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.syntax import ScheduleSyntaxError
@@ -117,6 +117,7 @@ __all__ = [
     "Func",
     "Var",
     "RDom",
+    "Tuple",
     "ImageParam",
     "Param",
     "Expr",
@@ -155,6 +156,9 @@ __all__ = [
     "sum",
     "maximum",
     "minimum",
+    "product",
+    "argmax",
+    "argmin",
     "boundary",
     # Schedules, and the directives that make them
     "schedule",

@@ -25,7 +25,7 @@ from backend.lowering.statements import (
     free_variables,
     walk_statements,
 )
-from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
+from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together
 from spaces.model.expr import Const, Expr, Variable
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
@@ -175,6 +175,8 @@ class _KernelPrinter:
                     yield from self._statement(inner)
             case Store():
                 yield from self._store(statement)
+            case Together(body=parts):
+                yield from self._together([p for p in parts if isinstance(p, Store)])
             case If():
                 yield from self._if(statement)
             case For():
@@ -192,6 +194,20 @@ class _KernelPrinter:
         index, value = printed.texts
         yield from printed.definitions
         yield f"{self._buffer(store.buffer)}[{index}] = {value};"
+
+    def _together(self, stores: list[Store]) -> Iterator[str]:
+        """What reads memory in constants of its own, and then the stores."""
+        roots = [r for s in stores for r in (Root(s.index, True), Root(s.value, False))]
+        printed = self._expressions.print(roots)
+        yield from printed.definitions
+        texts = []
+        for root, text in zip(roots, printed.texts, strict=True):
+            texts.append(str(text))
+            if root.expr.loads:
+                texts[-1] = self._expressions.fresh("t")
+                yield f"const {ctype(root.expr.type)} {texts[-1]} = {text};"
+        for store, index, value in zip(stores, texts[::2], texts[1::2], strict=True):
+            yield f"{self._buffer(store.buffer)}[{index}] = {value};"
 
     def _if(self, statement: If) -> Iterator[str]:
         conditions: list[Expr] = []

@@ -122,9 +122,11 @@ class HalidePipeline:
             self.images[name].set(_buffer(array, arguments.ranges[name]))
         for name, value in arguments.scalars.items():
             self.scalars[name].set(value)
+        functions = [self.pipeline.function(name) for name in self.pipeline.outputs]
         outputs = {
-            name: np.empty(arguments.shape(name), self.pipeline.function(name).type.dtype)
-            for name in self.pipeline.outputs
+            buffer: np.empty(arguments.shape(buffer), type.dtype)
+            for function in functions
+            for buffer, type in zip(function.buffers, function.types, strict=True)
         }
         buffers = [_buffer(array, arguments.ranges[name]) for name, array in outputs.items()]
 
@@ -226,13 +228,14 @@ class HalidePipeline:
         coordinates = tuple(cast(Int32, a) for a in stage.args)
         rvars = self._rvars[function.name, index] = self._reduction(stage)
         vars = {name: hl.Var(identifier(name)) for name in function.args}
-        value, *indices = self._expressions((stage.value, *coordinates), vars | rvars)
+        found = self._expressions((*stage.values, *coordinates), vars | rvars)
+        values, indices = found[: len(stage.values)], found[len(stage.values) :]
         # A Var of the left side must be a Var object for Halide to see that it is pure.
         places = [
             vars[name] if isinstance(place, Variable) and place.name == name else at
             for name, place, at in zip(function.args, coordinates, indices, strict=True)
         ]
-        self.funcs[function.name][tuple(places)] = value
+        self.funcs[function.name][tuple(places)] = values[0] if len(values) == 1 else tuple(values)
 
     def _expressions(self, roots: Sequence[Expr], loops: Mapping[str, Any]) -> list[Any]:
         def variable(node: Variable) -> Any:
@@ -241,13 +244,14 @@ class HalidePipeline:
             if node.name in self.scalars:
                 return hl.Expr(self.scalars[node.name])
             buffer, part, dimension = node.name.rsplit(".", 2)
-            owner = self.images.get(buffer) or self.funcs[buffer].output_buffer()
+            owner = self.images.get(buffer) or self.funcs[buffer].output_buffers()[0]
             return getattr(owner.dim(int(dimension)), part)()
 
         def call(node: Call, at: list[Any]) -> Any:
             if node.target in self.images:
                 return self.images[node.target][tuple(at)]
-            return hl.Expr(self.funcs[node.target][tuple(at)])
+            read = self.funcs[node.target][tuple(at)]
+            return hl.Expr(read if node.component is None else read[node.component])
 
         return peer_expressions(roots, variable, call)
 

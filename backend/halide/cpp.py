@@ -97,8 +97,9 @@ class Printer:
                 return self.variable(name)
             case Cast(value=value):
                 return f"cast<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
-            case Call(target=name, args=args):
-                return f"{self.target(name)}({', '.join(self.index(a) for a in args)})"
+            case Call(target=name, args=args, component=component):
+                index = "" if component is None else f"[{component}]"
+                return f"{self.target(name)}({', '.join(self.index(a) for a in args)}){index}"
             case Op(name=name, args=(left, right)) if name in _INFIX:
                 symbol, level = _INFIX[name]
                 # A bare number takes the type of the operand beside it.

@@ -117,10 +117,11 @@ class _Source:
         func = self._name("buffer", function.name)
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
-        printer.share(stage.value, *places)
+        printer.share(*stage.values, *places)
         yield from printer.declarations
         at = ", ".join(printer.index(p) for p in places)
-        yield f"{func}({at}) = {printer.text(stage.value)};"
+        values = ", ".join(map(printer.text, stage.values))
+        yield f"{func}({at}) = {values if len(stage.values) == 1 else f'Tuple({values})'};"
 
     def _printer(self, function: Function, index: int) -> Printer:
         rvars = self._rvars.get((function.name, index), {})
@@ -144,8 +145,11 @@ class _Source:
         buffer, part, dimension = name.rsplit(".", 2)
         owner = self._name("buffer", buffer)
         if buffer in self.pipeline.outputs:
-            owner += ".output_buffer()"
+            owner += ".output_buffers()[0]" if self._is_tuple(buffer) else ".output_buffer()"
         return f"{owner}.dim({dimension}).{part}()"
+
+    def _is_tuple(self, func: str) -> bool:
+        return len(self.pipeline.function(func).types) > 1
 
     def _reduction(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
         """Declare the RDom of a stage, unless an earlier one shares it."""

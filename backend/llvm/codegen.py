@@ -32,6 +32,7 @@ from backend.program import (
     ParallelFor,
     Statement,
     Store,
+    Together,
 )
 from spaces.model.expr import Const, Variable
 from spaces.model.schedule import Memory as MemoryKind
@@ -186,9 +187,11 @@ class _Statements:
                 for part in body:
                     self.statement(part)
             case Store():
-                self.values.store(
-                    statement.buffer, statement.index, statement.value, statement.mask
-                )
+                self.values.ready(statement)()
+            case Together(body=parts):
+                ready = [self.values.ready(part) for part in parts if isinstance(part, Store)]
+                for store in ready:
+                    store()
             case For():
                 self._loop(statement)
             case If():

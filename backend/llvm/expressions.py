@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
@@ -22,7 +22,7 @@ from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.words import local_bytes
 from backend.lowering.simplify import is_coordinate
-from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle
+from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, Store
 from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
 from spaces.model.types import Int32, Int64, Type
 
@@ -116,24 +116,25 @@ class Expressions:
             return self.here.operators.op(expr.name, expr.type, Int64, ends)
         return self.value(expr)
 
-    def store(self, buffer: str, index: Expr, value: Expr, mask: Expr | None = None) -> None:
-        """Store a value, scalar or vector, at a flat index; with a mask, in the lanes it names."""
+    def ready(self, store: Store) -> Callable[[], None]:
+        """Evaluate a value, scalar or vector, and its place at a flat index; what is returned
+        stores it there, with a mask only in the lanes it names.
+        """
+        buffer, index, value, mask = store.buffer, store.index, store.value, store.mask
         held, memory = self.value(value), self.here.memory
         step = step_of(index)
         if mask is not None:
             lanes = self.value(mask)
             if step == 1 and isinstance(index, Ramp):
                 address = self._address(buffer, index.base)
-                memory.store_masked(buffer, address, held, value.type, lanes)
-            else:
-                addresses = memory.kept_in(lanes, self._lane_addresses(buffer, index), self._spare)
-                memory.store_lanes(buffer, held, value.type, addresses)
-            return
+                return partial(memory.store_masked, buffer, address, held, value.type, lanes)
+            addresses = memory.kept_in(lanes, self._lane_addresses(buffer, index), self._spare)
+            return partial(memory.store_lanes, buffer, held, value.type, addresses)
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
-            memory.store(buffer, self._address(buffer, base), held, value.type)
-        else:
-            memory.store_lanes(buffer, held, value.type, self._lane_addresses(buffer, index))
+            return partial(memory.store, buffer, self._address(buffer, base), held, value.type)
+        addresses = self._lane_addresses(buffer, index)
+        return partial(memory.store_lanes, buffer, held, value.type, addresses)
 
     def _emit(self, wanted: Key) -> Value:
         """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""

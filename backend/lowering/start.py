@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from backend.lowering.sizes import product
-from backend.lowering.statements import block
+from backend.lowering.statements import block, map_all
 from backend.program import (
     Allocate,
     BufferParameter,
@@ -16,13 +18,15 @@ from backend.program import (
     Requirement,
     ScalarParameter,
     Statement,
+    Together,
 )
 from spaces.model import loopnest
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Const, constant
+from spaces.model.expr import Call, Const, Expr, component_name, constant
 from spaces.model.loopnest import Compute, Loop, LoopNest, Node, Produce
-from spaces.model.pipeline import Pipeline, size_variable
+from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.regions import Interval, Ranges
+from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails
@@ -35,16 +39,19 @@ def start(nest: LoopNest) -> LoopProgram:
     pipeline = nest.pipeline
     images = (BufferParameter(i.name, i.type, i.dimensions, False) for i in pipeline.images)
     outputs = (
-        BufferParameter(f.name, f.type, len(f.args), True)
+        BufferParameter(buffer, type, len(f.args), True)
         for f in map(pipeline.function, pipeline.outputs)
+        for buffer, type in zip(f.buffers, f.types, strict=True)
     )
-    return LoopProgram(
+    sizes = _sizes_of_tuples(pipeline)
+    program = LoopProgram(
         name=pipeline.name,
         buffers=(*images, *outputs),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
-        requirements=_requirements(nest),
+        requirements=(*_requirements(nest), *_alike(pipeline)),
         body=_statements(nest.body),
     )
+    return program if not sizes else _renamed(program, sizes)
 
 
 def _statements(nodes: tuple[Node, ...]) -> Statement:
@@ -60,24 +67,92 @@ def _statement(node: Node) -> Statement:
         case loopnest.Allocate():
             return _allocate(node)
         case Compute():
-            statement: Statement = Provide(node.func, node.args, node.value)
+            statement = _assignment(node)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement
 
 
-def _allocate(node: loopnest.Allocate) -> Allocate:
-    return Allocate(
-        buffer=node.func,
-        type=node.type,
-        memory=node.memory,
-        elements=product(node.extents),
-        body=_statements(node.body),
-        mins=node.mins,
-        extents=node.extents,
-        folds=node.folds,
-        order=node.order,
+def _assignment(node: Compute) -> Statement:
+    """What a computation stores; from here on the components of a Tuple are arrays of their own."""
+    args = tuple(_by_array(a) for a in node.args)
+    values = tuple(_by_array(v) for v in node.values)
+    if len(values) == 1:
+        return Provide(node.func, args, values[0])
+    return Together(
+        tuple(Provide(component_name(node.func, c), args, v) for c, v in enumerate(values))
     )
+
+
+def _by_array(value: Expr) -> Expr:
+    """The value with every read of a component naming the array that holds it."""
+
+    def named(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.component is not None:
+            return Call(node.type, node.buffer, node.args)
+        return node
+
+    return rewrite(value, named)
+
+
+def _allocate(node: loopnest.Allocate) -> Statement:
+    """An allocation for each component, one inside the other."""
+    single = len(node.types) == 1
+    statement = _statements(node.body)
+    for component, type in reversed(tuple(enumerate(node.types))):
+        statement = Allocate(
+            buffer=component_name(node.func, None if single else component),
+            type=type,
+            memory=node.memory,
+            elements=product(node.extents),
+            body=statement,
+            mins=node.mins,
+            extents=node.extents,
+            folds=node.folds,
+            order=node.order,
+        )
+    return statement
+
+
+def _tuples(pipeline: Pipeline) -> Iterator[Function]:
+    """The outputs that are Tuples."""
+    functions = (pipeline.function(name) for name in pipeline.outputs)
+    return (f for f in functions if len(f.types) > 1)
+
+
+def _sizes_of_tuples(pipeline: Pipeline) -> dict[str, Expr]:
+    """The sizes of a Tuple that is an output are those of the array of its first component."""
+    return {
+        size_variable(f.name, part, d).name: size_variable(f.buffers[0], part, d)
+        for f in _tuples(pipeline)
+        for d in range(len(f.args))
+        for part in ("min", "extent")
+    }
+
+
+def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
+    """The program with variables replaced."""
+    return evolve(
+        program,
+        requirements=tuple(
+            evolve(r, condition=substitute(r.condition, names)) for r in program.requirements
+        ),
+        body=map_all(program.body, lambda expr: substitute(expr, names)),
+    )
+
+
+def _alike(pipeline: Pipeline) -> Iterator[Requirement]:
+    """The arrays of one Tuple lie at the same coordinates."""
+    for f in _tuples(pipeline):
+        for buffer in f.buffers[1:]:
+            for d in range(len(f.args)):
+                for part in ("min", "extent"):
+                    first, other = (size_variable(b, part, d) for b in (f.buffers[0], buffer))
+                    yield Requirement(
+                        first == other,
+                        f"{f.buffers[0]} and {buffer} hold the values of one Tuple, so dimension "
+                        f"{d} of both must begin at the same coordinate and have as many elements.",
+                    )
 
 
 def _requirements(nest: LoopNest) -> tuple[Requirement, ...]:

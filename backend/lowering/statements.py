@@ -18,6 +18,7 @@ from backend.program import (
     Provide,
     Statement,
     Store,
+    Together,
 )
 from spaces.model.expr import Call, Expr, Variable, walk
 from spaces.model.rewrite import substitute
@@ -39,6 +40,8 @@ def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -
     match statement:
         case Block(body=body):
             return block(*(change(s) for s in body))
+        case Together(body=parts):
+            return Together(tuple(_assignment(change(p)) for p in parts))
         case If(otherwise=otherwise):
             rest = None if otherwise is None else change(otherwise)
             return If(statement.condition, change(statement.body), rest)
@@ -46,6 +49,12 @@ def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -
             return evolve(statement, body=change(statement.body))
         case Provide() | Store() | Barrier():
             return statement
+
+
+def _assignment(statement: Statement) -> Provide | Store:
+    """A part of :class:`Together` after a change that leaves it one."""
+    assert isinstance(statement, Provide | Store)
+    return statement
 
 
 def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
@@ -69,7 +78,7 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return Store(statement.buffer, change(statement.index), change(statement.value), mask)
         case If():
             return evolve(statement, condition=change(statement.condition))
-        case Block() | Barrier():
+        case Block() | Together() | Barrier():
             return statement
 
 
@@ -87,8 +96,8 @@ def walk_statements(statement: Statement) -> Iterator[Statement]:
     """The statement and all inside it, parents first."""
     yield statement
     match statement:
-        case Block(body=body):
-            for inner in body:
+        case Block() | Together():
+            for inner in statement.body:
                 yield from walk_statements(inner)
         case For(body=inside) | ParallelFor(body=inside) | Allocate(body=inside):
             yield from walk_statements(inside)
@@ -113,7 +122,7 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
             return (statement.index, statement.value, *mask)
         case If():
             return (statement.condition,)
-        case Block() | Barrier():
+        case Block() | Together() | Barrier():
             return ()
 
 

@@ -23,6 +23,7 @@ from backend.program import (
     LoopProgram,
     Statement,
     Store,
+    Together,
 )
 from spaces.model.expr import Const, Expr, Op, constant, walk
 from spaces.model.rewrite import rewrite, substitute
@@ -78,6 +79,12 @@ class _Lanes:
                 return block(*(self.statement(s) for s in body))
             case Store():
                 return self._store(statement)
+            case Together(body=parts):
+                wide = [self._store(part) for part in parts if isinstance(part, Store)]
+                stores = tuple(part for part in wide if isinstance(part, Store))
+                return (
+                    Together(stores) if len(stores) == len(parts) else self.lane_by_lane(statement)
+                )
             case If():
                 return self._guard(statement)
             case For():

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from backend.lowering.statements import own_expressions
-from backend.program import Allocate, Block, For, If, Load, Statement
+from backend.program import Allocate, Block, For, If, Load, Statement, Together
 from spaces.model.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]
@@ -63,8 +63,8 @@ def _sites(site: Site) -> Iterator[Site]:
         yield from _sites(Site(path, places, (*site.conditions, *known)))
 
     match site.statement:
-        case Block(body=body):
-            for place, inner in enumerate(body):
+        case Block() | Together():
+            for place, inner in enumerate(site.statement.body):
                 yield from inside(inner, place)
         case For(body=inner) | Allocate(body=inner):
             yield from inside(inner, 0)

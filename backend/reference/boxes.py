@@ -63,19 +63,19 @@ def checked(func: str, box: Box) -> Box:
 
 @frozen
 class Values:
-    """A Func or image, known on a box."""
+    """A Func or image, known on a box: an array for each of its components."""
 
     box: Box
-    array: Array
+    arrays: tuple[Array, ...]
 
-    def at(self, coordinates: Sequence[Array]) -> Array:
-        """The values at coordinates inside the box, innermost first."""
+    def at(self, coordinates: Sequence[Array], component: int | None = None) -> Array:
+        """The values of a component at coordinates inside the box, innermost first."""
         lows = [low for low, _ in self.box]
         places = [c - low for c, low in zip(coordinates, lows, strict=True)]
-        return np.asarray(self.array[tuple(reversed(places))])
+        return np.asarray(self.arrays[component or 0][tuple(reversed(places))])
 
     def offsets(self, coordinates: Sequence[Array]) -> Array:
-        """The places of coordinates in the flattened array."""
+        """The places of coordinates in a flattened array."""
         result = np.zeros((), np.intp)
         stride = 1
         for c, (low, high) in zip(coordinates, self.box, strict=True):

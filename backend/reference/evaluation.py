@@ -6,7 +6,7 @@ may grow then; it is evaluated again on the larger box, which costs time only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -36,7 +36,8 @@ def evaluate(
     params: Scalars | None = None,
     sizes: Sizes | None = None,
 ) -> dict[str, Array]:
-    """The values of every output.
+    """The values of every output by its name; those of a Tuple by the names of its components,
+    ``f.0``, ``f.1`` and so on.
 
     Args:
         pipeline: the algorithm.
@@ -71,7 +72,8 @@ class _Evaluation:
         self._functions = {f.name: f for f in self.pipeline.functions}
         self._images = {
             name: Values(
-                tuple((low, low + extent - 1) for low, extent in self.arguments.ranges[name]), array
+                tuple((low, low + extent - 1) for low, extent in self.arguments.ranges[name]),
+                (array,),
             )
             for name, array in self.arguments.images.items()
         }
@@ -95,18 +97,26 @@ class _Evaluation:
         for function in self.pipeline.functions:
             if function.name in self._wanted:
                 self._values(function.name, self._wanted[function.name])
-        return {name: self._output(name, asked.get(name)) for name in self.pipeline.outputs}
+        return {
+            buffer: array
+            for name in self.pipeline.outputs
+            for buffer, array in self._output(self._functions[name], asked.get(name))
+        }
 
-    def _output(self, name: str, box: Box | None) -> Array:
+    def _output(self, function: Function, box: Box | None) -> Iterator[tuple[str, Array]]:
+        """The array of each component."""
         if box is None:
-            dtype = self._functions[name].type.dtype
-            return np.empty(self.arguments.shape(name), dtype)
-        values = self._done[name]
+            shape = self.arguments.shape(function.name)
+            for buffer, type in zip(function.buffers, function.types, strict=True):
+                yield buffer, np.empty(shape, type.dtype)
+            return
+        values = self._done[function.name]
         crop = tuple(
             slice(low - first, high - first + 1)
             for (low, high), (first, _) in zip(box, values.box, strict=True)
         )
-        return np.array(values.array[tuple(reversed(crop))])
+        for buffer, array in zip(function.buffers, values.arrays, strict=True):
+            yield buffer, np.array(array[tuple(reversed(crop))])
 
     def _find_boxes(self) -> None:
         """Consumers first, add to what is wanted of each Func what the others read of it."""
@@ -141,9 +151,10 @@ class _Evaluation:
         """All stages of a Func on ``box``, one after the other."""
         pure, *updates = function.stages
         env = {**self._constants, **next(self._domain(function, pure, box).meshes())}
-        (value,) = Formula((pure.value,)).values(env, partial(self._read, function.name, None))
-        own = Values(box, np.empty(shape(box), function.type.dtype))
-        own.array[...] = value
+        values = Formula(pure.values).values(env, partial(self._read, function.name, None))
+        own = Values(box, tuple(np.empty(shape(box), type.dtype) for type in function.types))
+        for array, value in zip(own.arrays, values, strict=True):
+            array[...] = value
         read = partial(self._read, function.name, own)
         for stage in updates:
             domain = self._domain(function, stage, box)
@@ -160,14 +171,14 @@ class _Evaluation:
             self._check_image(reader, call.target, box)
             return self._images[call.target].at(coordinates)
         if call.target != reader:
-            return self._values(call.target, box).at(coordinates)
+            return self._values(call.target, box).at(coordinates, call.component)
         if own is None:
             raise ArgumentError(
                 f"The reduction domain of an update of Func {reader} depends on {reader} itself."
             )
         if not covers(own.box, box):
             raise OutgrownError(box)
-        return own.at(coordinates)
+        return own.at(coordinates, call.component)
 
     def _check_image(self, reader: str, image: str, box: Box) -> None:
         given = self._images[image].box
@@ -214,7 +225,8 @@ class _Evaluation:
         for _ in range(1 + len(function.stages) * (1 + len(box))):
             grown = box
             for stage in function.stages[1:]:
-                left = Call(function.type, function.name, tuple(cast(Int32, a) for a in stage.args))
+                places = tuple(cast(Int32, a) for a in stage.args)
+                left = Call(function.types[0], function.name, places)
                 own = [c for c in (left, *stage.calls) if c.target == function.name]
                 plain = [c for c in own if not _reads_func(function.name, *c.args)]
                 domain = self._domain(function, stage, box)
@@ -260,7 +272,7 @@ def _nesting(stage: Stage, own: str) -> list[list[Call]]:
     depths: dict[Call, int] = {}
     bounds = [e for r in stage.rvars for e in (r.min, r.extent)]
     below: dict[Expr, int] = {}
-    for node in walk(stage.value, *stage.args, *bounds):
+    for node in walk(*stage.values, *stage.args, *bounds):
         below[node] = max((below[c] for c in node.children), default=0)
         if isinstance(node, Call):
             depths[node] = below[node]

@@ -4,7 +4,8 @@ Iterations that differ in pure Vars only are independent, since a Func may read 
 the same pure Vars in the same places; so all of them are done at once, and the points of the
 reduction domain one after the other, ``r.x`` fastest. Two forms need no such loop to get the same
 bits: an accumulation ``f(i) = f(i) op e`` and an assignment ``f(i) = e``, where neither ``i`` nor
-``e`` reads ``f``. NumPy applies both element by element, in order.
+``e`` reads ``f``. NumPy applies both element by element, in order. Of a Tuple each component must
+have the form, and its values at a point are all known before one of them is stored.
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ class Update:
         """
         # Bulk pays where few iterations can be done at once otherwise.
         many = self.domain.reduction_points > self.domain.pure_points
-        accumulation = self._accumulation()
-        if many and accumulation is not None:
-            self._accumulate(*accumulation)
+        accumulations = [self._accumulation(c) for c in range(len(self.stage.values))]
+        known = [a for a in accumulations if a is not None]
+        if many and len(known) == len(accumulations):
+            self._accumulate(known)
         elif not self.stage.rvars or (many and not self._reads_itself(*self._roots)):
             self._assign()
         else:
@@ -105,22 +107,22 @@ class Update:
 
     @property
     def _roots(self) -> tuple[Expr, ...]:
-        return (self.stage.value, *self._indices)
+        return (*self.stage.values, *self._indices)
 
     def _reads_itself(self, *roots: Expr) -> bool:
         return any(isinstance(n, Call) and n.target == self.function.name for n in walk(*roots))
 
-    def _accumulation(self) -> tuple[np.ufunc, Expr] | None:
-        """Operation and operand of ``f(i) = f(i) op e``, if the stage has this form."""
-        value = self.stage.value
+    def _accumulation(self, component: int) -> tuple[np.ufunc, Expr] | None:
+        """Operation and operand of ``f(i) = f(i) op e``, if a component has this form."""
+        value = self.stage.values[component]
         if not isinstance(value, Op) or value.type.is_bool or value.name not in _ACCUMULATIONS:
             return None
         if value.type.is_float and value.name in ("min", "max"):
             return None  # their choice among NaNs and zeros depends on the order of operands
         first, second = value.args
-        if self._is_own_element(first):
+        if self._is_own_element(first, component):
             operand = second
-        elif self._is_own_element(second) and value.name != "sub":
+        elif self._is_own_element(second, component) and value.name != "sub":
             operand = first
         else:
             return None
@@ -128,33 +130,42 @@ class Update:
             return None
         return _ACCUMULATIONS[value.name], operand
 
-    def _is_own_element(self, expr: Expr) -> bool:
+    def _is_own_element(self, expr: Expr, component: int) -> bool:
         return (
             isinstance(expr, Call)
             and expr.target == self.function.name
+            and (expr.component or 0) == component
             and all(a is b for a, b in zip(expr.args, self._indices, strict=True))
         )
 
-    def _accumulate(self, operation: np.ufunc, operand: Expr) -> None:
-        formula = Formula((operand, *self._indices))
+    def _accumulate(self, accumulations: Sequence[tuple[np.ufunc, Expr]]) -> None:
+        operations = [operation for operation, _ in accumulations]
+        formula = Formula((*(operand for _, operand in accumulations), *self._indices))
         for points in self.domain.meshes():
-            value, *indices = formula.values({**self.constants, **points}, self.read)
-            offsets, flat = self._flat(points, indices, value)
-            operation.at(self.values.array.reshape(-1), offsets, flat)
+            offsets, values = self._flat(formula, points)
+            for operation, array, value in zip(operations, self.values.arrays, values, strict=True):
+                operation.at(array.reshape(-1), offsets, value)
 
     def _assign(self) -> None:
         formula = Formula(self._roots)
         for points in self.domain.meshes():
-            value, *indices = formula.values({**self.constants, **points}, self.read)
-            offsets, flat = self._flat(points, indices, value)
-            self.values.array.reshape(-1)[offsets] = flat
+            offsets, values = self._flat(formula, points)
+            for array, value in zip(self.values.arrays, values, strict=True):
+                array.reshape(-1)[offsets] = value
 
-    def _flat(self, points: Environment, indices: list[Array], value: Array) -> tuple[Array, Array]:
-        """Offset and value of each point, one-dimensional in the order of the domain."""
+    def _flat(self, formula: Formula, points: Environment) -> tuple[Array, list[Array]]:
+        """Offset and values of each point, one-dimensional in the order of the domain."""
+        found = formula.values({**self.constants, **points}, self.read)
+        values, indices = self._parted(found)
         self._check(indices)
         whole = np.broadcast_shapes(*(p.shape for p in points.values()))
         offsets = np.broadcast_to(self.values.offsets(indices), whole)
-        return offsets.reshape(-1), np.broadcast_to(value, whole).reshape(-1)
+        return offsets.reshape(-1), [np.broadcast_to(v, whole).reshape(-1) for v in values]
+
+    def _parted(self, found: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
+        """Values, one a component, and coordinates."""
+        count = len(self.stage.values)
+        return found[:count], found[count:]
 
     def _in_order(self) -> None:
         env = {**self.constants, **mesh(tuple(reversed(self.domain.pure)))}
@@ -175,12 +186,13 @@ class Update:
         for point in itertools.product(*ranges):
             for name, coordinate in zip(names, point, strict=True):
                 env[name] = np.asarray(coordinate, np.int32)
-            value, *indices = formula.values(env, self.read)
+            values, indices = self._parted(formula.values(env, self.read))
             self._check(indices)
             places = [i - low for i, (low, _) in zip(indices, self.values.box, strict=True)]
-            self.values.array[tuple(reversed(places))] = value
+            for array, value in zip(self.values.arrays, values, strict=True):
+                array[tuple(reversed(places))] = value
 
-    def _check(self, indices: list[Array]) -> None:
+    def _check(self, indices: Sequence[Array]) -> None:
         box = box_of(indices)
         if box is not None and not covers(self.values.box, box):
             raise OutgrownError(box)

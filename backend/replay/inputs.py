@@ -72,6 +72,9 @@ def inputs_for(nest: LoopNest, given: Mapping[str, int]) -> Inputs:
     for name in pipeline.outputs:
         chosen = [(0, _OUTPUT_EXTENT)] * len(pipeline.function(name).args)
         ranges[name] = _ranges(name, chosen, known)
+        for buffer in pipeline.function(name).buffers:
+            _adopt(buffer, ranges[name], known)
+            ranges[buffer] = ranges[name]
     wanted = (nest.inputs, loop_nest(pipeline, Schedule.default(pipeline)).inputs)
     for image in pipeline.images:
         boxes = [boxes[image.name] for boxes in wanted if image.name in boxes]
@@ -108,6 +111,12 @@ def _ranges(buffer: str, chosen: list[Range], known: dict[str, int]) -> tuple[Ra
             "which is too large to run value by value."
         )
     return tuple(ranges)
+
+
+def _adopt(buffer: str, ranges: tuple[Range, ...], known: dict[str, int]) -> None:
+    """The array of a component has the sizes of its Func."""
+    for d, (low, extent) in enumerate(ranges):
+        known[f"{buffer}.min.{d}"], known[f"{buffer}.extent.{d}"] = low, extent
 
 
 def _wanted(intervals: list[Any], known: Mapping[str, int]) -> Range:

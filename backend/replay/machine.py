@@ -5,12 +5,12 @@ Concurrent iterations are tasks of their own, each with its loop variables and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from attrs import define, field
 
-from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store
+from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store, Together
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
@@ -83,10 +83,10 @@ class Machine:
                 del frame.buffers[name]
                 if hidden is not None:
                     frame.buffers[name] = hidden
-            case Provide(func=name, args=args, value=value):
-                yield from self._write(name, args, value, frame)
-            case Store(buffer=name, index=index, value=value):
-                yield from self._write(name, (index,), value, frame)
+            case Provide() | Store():
+                yield from self._write([_stored(statement)], frame)
+            case Together(body=parts):
+                yield from self._write([_stored(part) for part in parts], frame)
             case Barrier():
                 yield statement
             case _:
@@ -182,11 +182,25 @@ class Machine:
         tasks = [({name: i}, f"{name} = {i}") for i in iterations]
         yield from self.concurrently(tasks, lambda task: self.run(loop.body, task), frame)
 
-    def _write(self, name: str, args: tuple[Expr, ...], value: Expr, frame: Frame) -> Steps:
-        at = tuple(self.value(a, frame) for a in args)
-        new = self.value(value, frame)
+    def _write(self, stores: Sequence[_Stored], frame: Frame) -> Steps:
+        """Store values, all of them evaluated before."""
+        ready = [
+            (name, tuple(self.value(a, frame) for a in args), self.value(value, frame))
+            for name, args, value in stores
+        ]
         yield None
-        finding = frame.buffers[name].write(at, new, frame.path)
-        if finding is not None:
-            self.report("write", name, at, finding, frame, new)
-        yield None
+        for name, at, new in ready:
+            finding = frame.buffers[name].write(at, new, frame.path)
+            if finding is not None:
+                self.report("write", name, at, finding, frame, new)
+            yield None
+
+
+_Stored: TypeAlias = tuple[str, tuple[Expr, ...], Expr]
+"""A buffer, where it changes, and what becomes of it."""
+
+
+def _stored(statement: Provide | Store) -> _Stored:
+    if isinstance(statement, Provide):
+        return statement.func, statement.args, statement.value
+    return statement.buffer, (statement.index,), statement.value

@@ -26,6 +26,7 @@ from spaces.model.expr import MATH, Op, walk
 from spaces.model.loopnest import LoopNest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import LoopKind
+from spaces.model.types import Type
 
 _Program: TypeAlias = Callable[[Machine, Frame], Steps]
 
@@ -105,9 +106,10 @@ def _replayed(
             limit = "The run was stopped early: the sizes ask for too much work."
         else:
             done.append(label)
-            for name in pipeline.outputs:
+            for name, type in _outputs(pipeline).items():
                 values = _written(memory[name], inputs.ranges[name], layout)
-                found = _compared(pipeline, name, inputs.ranges[name], values, expected[name])
+                close = _CLOSE if _uses_functions(pipeline) else 0.0
+                found = _compared(name, type, inputs.ranges[name], values, expected[name], close)
                 if found is not None:
                     wrong.setdefault(name, evolve(found, order=label))
         for fault in machine.faults:
@@ -130,10 +132,16 @@ def _memory(pipeline: Pipeline, inputs: Inputs, layout: _Layout) -> dict[str, Pi
         ranges = layout.ranges(inputs.ranges[image.name])
         array = inputs.images[image.name].reshape([extent for _, extent in reversed(ranges)])
         made[image.name] = Picture(image.name, image.type, ranges, array)
-    for name in pipeline.outputs:
+    for name, type in _outputs(pipeline).items():
         ranges = layout.ranges(inputs.ranges[name])
-        made[name] = Storage(name, pipeline.function(name).type, ranges, (None,) * len(ranges))
+        made[name] = Storage(name, type, ranges, (None,) * len(ranges))
     return made
+
+
+def _outputs(pipeline: Pipeline) -> dict[str, Type]:
+    """The type of each array that is an output, or a component of one."""
+    functions = [pipeline.function(name) for name in pipeline.outputs]
+    return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
 
 
 def _written(
@@ -154,15 +162,14 @@ def _written(
 
 
 def _compared(
-    pipeline: Pipeline,
     name: str,
+    type: Type,
     ranges: tuple[Range, ...],
     values: Mapping[Coordinate, Number],
     expected: Array,
+    close: float,
 ) -> WrongValue | None:
-    """How an output differs from the reference, if it does."""
-    close = _CLOSE if _uses_functions(pipeline) else 0.0
-    type = pipeline.function(name).type
+    """How an output differs from the reference, by more than ``close`` of a value, if it does."""
     wrong: list[tuple[Coordinate, Number | None, Number]] = []
     for index in np.ndindex(expected.shape):
         at = tuple(low + i for (low, _), i in zip(ranges, reversed(index), strict=True))
@@ -177,13 +184,14 @@ def _compared(
 
 def _uses_functions(pipeline: Pipeline) -> bool:
     """Whether something like ``exp`` is computed, of which the last bits may differ."""
-    values = (stage.value for function in pipeline.functions for stage in function.stages)
+    stages = (stage for function in pipeline.functions for stage in function.stages)
+    values = (value for stage in stages for value in stage.values)
     return any(isinstance(node, Op) and node.name in MATH for node in walk(*values))
 
 
 def _with_expected(pipeline: Pipeline, inputs: Inputs, fault: Fault) -> Fault:
     """The fault with the value that the reference has where a pure Func is read."""
-    function = next((f for f in pipeline.functions if f.name == fault.buffer), None)
+    function = next((f for f in pipeline.functions if fault.buffer in f.buffers), None)
     known = function is not None and function.is_pure and fault.access == "read"
     if function is None or not known or len(fault.coordinate) != len(function.args):
         return fault
@@ -194,4 +202,5 @@ def _with_expected(pipeline: Pipeline, inputs: Inputs, fault: Fault) -> Fault:
         value = evaluate(alone, inputs.images, inputs.scalars, {**images, **place})
     except ArgumentError:
         return fault
-    return evolve(fault, expected=stored(function.type, value[function.name].reshape(-1)[0]))
+    type = function.types[function.buffers.index(fault.buffer)]
+    return evolve(fault, expected=stored(type, value[fault.buffer].reshape(-1)[0]))

@@ -49,9 +49,15 @@ def ordered_dimensions(function: Function, index: int) -> tuple[str, ...]:
 
 def is_commutative(function: Function, stage: Stage) -> bool:
     """Whether a stage is ``f(args) = f(args) op e`` with ``e`` and ``args`` not reading ``f``, for
-    an ``op`` whose operands may come in any order.
+    an ``op`` whose operands may come in any order; of a Tuple, whether each component is.
     """
-    value = stage.value
+    return all(
+        _is_commutative(function, stage, component, value)
+        for component, value in zip(function.components, stage.values, strict=True)
+    )
+
+
+def _is_commutative(function: Function, stage: Stage, component: int | None, value: Expr) -> bool:
     if not isinstance(value, Op) or len(value.args) != 2:
         return False
     inexact = value.type.is_float and value.name not in _EXACT_ON_FLOATS
@@ -62,6 +68,7 @@ def is_commutative(function: Function, stage: Stage) -> bool:
     return any(
         isinstance(accumulator, Call)
         and accumulator.target == function.name
+        and accumulator.component == component
         and accumulator.args == stage.args
         and not _reads(function, operand, *stage.args)
         for accumulator, operand in pairs

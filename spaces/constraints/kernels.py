@@ -119,8 +119,13 @@ def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
 
 
 def allocation_bytes(allocation: Allocation) -> Expr:
-    """Bytes of an allocation, as a formula."""
-    return allocation.elements * allocation.type.bytes
+    """Bytes of an allocation, all components together, as a formula."""
+    return allocation.elements * element_bytes(allocation)
+
+
+def element_bytes(allocation: Allocation) -> int:
+    """Bytes of one element, all components together."""
+    return sum(type.bytes for type in allocation.types)
 
 
 def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr:

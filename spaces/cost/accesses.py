@@ -139,15 +139,15 @@ class Work:
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
     reader = _Reader.of(stage)
-    calls = [
-        node for node in walk(stage.value, *stage.args) if isinstance(node, Call) and node.args
-    ]
+    nodes = walk(*stage.values, *stage.args)
+    # The components of a Tuple are one element: read once, as many bytes as all of them have.
+    calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
-    for node in _computed(stage.value):
+    for node in _computed(stage.values):
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
-    return Work(reader.grouped(calls), parts)
+    return Work(reader.grouped(list(calls.values())), parts)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
@@ -183,10 +183,10 @@ def _divides_integers(node: Op) -> bool:
     return node.name in ("div", "mod") and not node.type.is_float
 
 
-def _computed(value: Expr) -> Iterator[Expr]:
-    """The nodes of a value that are computed: coordinates of reads are addresses instead."""
+def _computed(values: tuple[Expr, ...]) -> Iterator[Expr]:
+    """The nodes of values that are computed: coordinates of reads are addresses instead."""
     seen: set[Expr] = set()
-    stack = [value]
+    stack = list(values)
     while stack:
         node = stack.pop()
         if node in seen:
@@ -227,7 +227,7 @@ class _Reader:
     def of(stage: Stage) -> _Reader:
         coordinates = frozenset(stage.dimensions)
         moved_by: dict[Expr, frozenset[str]] = {}
-        for node in walk(stage.value, *stage.args):
+        for node in walk(*stage.values, *stage.args):
             if isinstance(node, Call):
                 moved_by[node] = coordinates
             elif isinstance(node, Variable):

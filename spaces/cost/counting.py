@@ -84,7 +84,7 @@ class _Counter:
         stored = self._extents(storage.stored, path[: placement.store_depth])
         return FuncFeatures(
             name=function.name,
-            type=function.type,
+            types=function.types,
             args=function.args,
             is_output=function.name in self.nest.pipeline.outputs,
             depth=len(path),

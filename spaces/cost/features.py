@@ -95,6 +95,7 @@ class FuncFeatures:
     """One computed Func. Extents are per dimension, innermost first, in a typical visit.
 
     Attributes:
+        types: the element type of each component.
         args: its Vars.
         depth: loops around its computation.
         store_depth: how many of those are around its storage.
@@ -109,7 +110,7 @@ class FuncFeatures:
     """
 
     name: str
-    type: Type
+    types: tuple[Type, ...]
     args: tuple[str, ...]
     is_output: bool
     depth: int
@@ -123,6 +124,11 @@ class FuncFeatures:
     whole: tuple[Number, ...]
     slides: bool
     stages: tuple[StageFeatures, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element, all components together."""
+        return sum(type.bytes for type in self.types)
 
     @property
     def points(self) -> Number:
@@ -142,12 +148,12 @@ class FuncFeatures:
     @property
     def allocation_bytes(self) -> Number:
         """Bytes of one allocation, after folding; outputs are the caller's: 0."""
-        return 0 * self.visits if self.is_output else volume(self.allocated) * self.type.bytes
+        return 0 * self.visits if self.is_output else volume(self.allocated) * self.bytes
 
     @property
     def unfolded_bytes(self) -> Number:
         """Bytes that one allocation would take without folding: B of [S19] (1) and (8)."""
-        return volume(self.stored) * self.type.bytes
+        return volume(self.stored) * self.bytes
 
     @property
     def stores(self) -> Number:
@@ -265,7 +271,7 @@ class Features:
     def working_set(self, func: str) -> Number:
         """Bytes that one visit of ``func`` touches: what is read of each buffer, and its own."""
         features = self.func(func)
-        own = volume(features.required) * features.type.bytes
+        own = volume(features.required) * features.bytes
         return own + total(
             self.footprint(stage, buffer, dict(zip(features.args, features.required, strict=True)))
             for stage in features.stages
@@ -305,7 +311,7 @@ class Features:
         """Bytes of one element of a Func or image."""
         if self.is_image[buffer]:
             return self.pipeline.image(buffer).type.bytes
-        return self.pipeline.function(buffer).type.bytes
+        return self.pipeline.function(buffer).bytes
 
     def loads_of_funcs(self, stage: StageFeatures) -> Number:
         """Values of stored Funcs that a stage loads in all [TOY]."""

@@ -152,7 +152,8 @@ class Reuse:
         if along and along != func.args[:1]:
             moved = moved + stage.lanes * self.prices.lane
         else:
-            moved = moved + self.prices.store * self._registers(stage.lanes, func.type.bits)
+            registers = (self._registers(stage.lanes, type.bits) for type in func.types)
+            moved = moved + self.prices.store * sum(registers)
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         return np.maximum(stage.points / stage.lanes * moved, computed) + self._loops(stage)
 

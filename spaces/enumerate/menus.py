@@ -195,7 +195,7 @@ def _shape(
     bound = tuple(name for name in stage.dimensions if name not in free)
     natural = 1
     if isinstance(device, CpuDevice):
-        natural = max(1, device.vector_bits // max(8, function.type.bits))
+        natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
     return Shape(
         func=function.name,
         stage=index,

@@ -26,10 +26,12 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, Path, depth_of, store_depths
 from spaces.enumerate.menus import FuncMenu
 from spaces.enumerate.space import ScheduleSpace, Structure
+from spaces.model.expr import Call, Expr
 from spaces.model.inlining import inlined_functions
 from spaces.model.parameters import bind
-from spaces.model.pipeline import Image, Pipeline
+from spaces.model.pipeline import Function, Image, Pipeline
 from spaces.model.regions import UnboundedError
+from spaces.model.rewrite import rewrite
 from spaces.model.schedule import FuncSchedule, LoopKind, Schedule
 
 
@@ -230,16 +232,29 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
 
 def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:
     """The pipeline of some Funcs, which takes what the others compute as images."""
-    functions = tuple(f for f in pipeline.functions if f.name in decided)
+    functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
     read = {name for function in functions for name in function.callees}
     images = tuple(
-        Image(f.name, f.type, len(f.args))
+        Image(buffer, type, len(f.args))
         for f in pipeline.functions
-        if f.name in read and f.name not in decided
+        for buffer, type in zip(f.buffers, f.types, strict=True)
+        if buffer in read and f.name not in decided
     )
     used = tuple(image for image in pipeline.images if image.name in read)
     outputs = tuple(name for name in pipeline.outputs if name in decided)
     return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
+
+
+def _reading_images(function: Function, decided: set[str]) -> Function:
+    """A Func that reads each component of an undecided Tuple as an image of its own."""
+
+    def read(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.component is not None and node.target not in decided:
+            return Call(node.type, node.buffer, node.args)
+        return node
+
+    stages = (stage.mapped(lambda expr: rewrite(expr, read)) for stage in function.stages)
+    return evolve(function, stages=tuple(stages))
 
 
 def _only(

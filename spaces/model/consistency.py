@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from spaces.model.expr import Call
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.types import Type
+
+_Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
+"""The types of the values, and the dimensions, of what may be called."""
 
 
 def pipeline_problems(pipeline: Pipeline) -> list[str]:
@@ -14,9 +19,9 @@ def pipeline_problems(pipeline: Pipeline) -> list[str]:
 
 
 def _problems(pipeline: Pipeline) -> Iterator[str]:
-    signatures: dict[str, tuple[Type, int]] = {}
+    signatures: _Signatures = {}
     for image in pipeline.images:
-        signatures[image.name] = (image.type, image.dimensions)
+        signatures[image.name] = ((image.type,), image.dimensions)
     names = [
         *(f.name for f in pipeline.functions),
         *(i.name for i in pipeline.images),
@@ -27,7 +32,7 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
             yield f"The name {name!r} is used {names.count(name)} times."
     for function in pipeline.functions:
         # A Func may read itself in its updates.
-        signatures[function.name] = (function.type, len(function.args))
+        signatures[function.name] = (function.types, len(function.args))
         yield from _function_problems(function, signatures)
     computed = {f.name for f in pipeline.functions}
     if not pipeline.outputs:
@@ -41,17 +46,19 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
             yield f"The estimate of {estimate.buffer!r} does not fit a buffer of the pipeline."
 
 
-def _function_problems(
-    function: Function, signatures: dict[str, tuple[Type, int]]
-) -> Iterator[str]:
+def _function_problems(function: Function, signatures: _Signatures) -> Iterator[str]:
     name = function.name
+    if not function.types:
+        yield f"Func {name} has no element type."
     if not function.stages:
         yield f"Func {name} has no definition."
     for index, stage in enumerate(function.stages):
         if len(stage.args) != len(function.args):
             yield f"Stage {index} of Func {name} has {len(stage.args)} coordinates."
-        if stage.value.type != function.type:
-            yield f"Stage {index} of Func {name} gives {stage.value.type}, not {function.type}."
+        given = tuple(value.type for value in stage.values)
+        if given != function.types:
+            wanted = _shown(function.types)
+            yield f"Stage {index} of Func {name} gives {_shown(given)}, not {wanted}."
         if index == 0 and stage.dimensions != function.args:
             yield f"The first definition of Func {name} is not at its Vars."
         for call in stage.calls:
@@ -61,7 +68,19 @@ def _function_problems(
                     f"Func {name} calls {call.target!r}, which is neither an image nor a Func "
                     "before it."
                 )
-            elif known != (call.type, len(call.args)):
+            elif not _fits(call, *known):
                 yield f"Func {name} calls {call.target!r} with other dimensions or another type."
             elif call.target == name and index == 0:
                 yield f"The pure definition of Func {name} calls {name} itself."
+
+
+def _fits(call: Call, types: tuple[Type, ...], dimensions: int) -> bool:
+    """Whether a call gives one of ``types``, and as many coordinates as there are dimensions."""
+    is_tuple = len(types) > 1
+    if is_tuple == (call.component is None) or (call.component or 0) >= len(types):
+        return False
+    return types[call.component or 0] == call.type and dimensions == len(call.args)
+
+
+def _shown(types: tuple[Type, ...]) -> str:
+    return ", ".join(map(str, types)) or "nothing"

@@ -14,7 +14,7 @@ from spaces.model.expr import Call, Expr, Variable
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.rewrite import rewrite
 from spaces.model.schedule import Clone, Derivation, Schedule, Wrap
-from spaces.model.types import Int32
+from spaces.model.types import Int32, Type
 
 
 @frozen
@@ -117,13 +117,15 @@ def _wrapper(pipeline: Pipeline, step: Wrap) -> Function:
     """
     if pipeline.is_image[step.func]:
         image = pipeline.image(step.func)
-        args, type = tuple(f"_{d}" for d in range(image.dimensions)), image.type
+        args = tuple(f"_{d}" for d in range(image.dimensions))
+        values: dict[int | None, Type] = {None: image.type}
     else:
         function = pipeline.function(step.func)
-        args, type = function.args, function.type
-    coordinates = tuple(Variable(Int32, name) for name in args)
-    body = Stage(coordinates, Call(type, step.func, coordinates))
-    return Function(step.name, args, type, (body,))
+        args = function.args
+        values = dict(zip(function.components, function.types, strict=True))
+    at = tuple(Variable(Int32, name) for name in args)
+    body = Stage(at, tuple(Call(type, step.func, at, c) for c, type in values.items()))
+    return Function(step.name, args, tuple(values.values()), (body,))
 
 
 def _cloned(pipeline: Pipeline, step: Clone) -> Pipeline:
@@ -179,7 +181,7 @@ def _redirected(
 def _calling(function: Function, targets: Mapping[str, str]) -> Function:
     def change(node: Expr) -> Expr:
         if isinstance(node, Call) and node.target in targets:
-            return Call(node.type, targets[node.target], node.args)
+            return Call(node.type, targets[node.target], node.args, node.component)
         return node
 
     return evolve(

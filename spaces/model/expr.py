@@ -282,20 +282,39 @@ class Cast(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Call(Expr):
-    """The value of a Func or an input image, by name, at integer coordinates."""
+    """The value of a Func or an input image, by name, at integer coordinates.
+
+    ``component`` tells which value of a Func that has a Tuple of them; None where there is one.
+    """
 
     target: str = field()
     args: tuple[Expr, ...] = field()
+    component: int | None = field(default=None)
+
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        # The component may be left out.
+        return fields[:3] if fields[3:] == (None,) else fields
+
+    @property
+    def buffer(self) -> str:
+        """The name of what is read: ``f.1`` for component 1 of a Tuple."""
+        return component_name(self.target, self.component)
 
     @property
     def children(self) -> tuple[Expr, ...]:
         return self.args
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        return Call(self.type, self.target, children)
+        return Call(self.type, self.target, children, self.component)
 
     def _loads(self) -> bool:
         return True
+
+
+def component_name(func: str, component: int | None) -> str:
+    """The name of one of the values of a Func, as of an array that holds it (Halide's names)."""
+    return func if component is None else f"{func}.{component}"
 
 
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
@@ -325,8 +344,9 @@ def _format(node: Expr, outer: int) -> str:
             return name
         case Cast(type=to, value=value):
             return f"{to}({_format(value, 0)})"
-        case Call(target=name, args=args):
-            return f"{name}({', '.join(_format(a, 0) for a in args)})"
+        case Call(target=name, args=args, component=component):
+            index = "" if component is None else f"[{component}]"
+            return f"{name}({', '.join(_format(a, 0) for a in args)}){index}"
         case Op(name=name, args=args) if name in _INFIX:
             symbol, level = _INFIX[name]
             text = f"{_format(args[0], level)} {symbol} {_format(args[1], level + 1)}"

@@ -76,8 +76,10 @@ class NodeTable:
                 record["cast"] = self._index[value]
             case Op(name=name, args=args):
                 record |= {"op": name, "args": [self._index[a] for a in args]}
-            case Call(target=target, args=args):
+            case Call(target=target, args=args, component=component):
                 record |= {"call": target, "args": [self._index[a] for a in args]}
+                if component is not None:
+                    record["component"] = component
         return record
 
 
@@ -107,7 +109,8 @@ def _expr(record: object, known: list[Expr]) -> Expr:
     if not isinstance(record, Mapping):
         raise NodeError("it must be an object.")
     kind = next((k for k in _KEYS if k in record), None)
-    if kind is None or set(record) != _KEYS[kind] | {"type"}:
+    optional = {"component"} if kind == "call" else set()
+    if kind is None or set(record) - optional != _KEYS[kind] | {"type"}:
         raise NodeError(
             "it must have a type and one of const, var, cast, op with args, call with args."
         )
@@ -129,7 +132,13 @@ def _expr(record: object, known: list[Expr]) -> Expr:
         return Op(type_, what, args)
     if any(a.type != Int32 for a in args):
         raise NodeError(f"the coordinates of {what} must be int32.")
-    return Call(type_, what, args)
+    return Call(type_, what, args, _component(record.get("component")))
+
+
+def _component(number: object) -> int | None:
+    if number is None or (isinstance(number, int) and number >= 0 and number is not True):
+        return number
+    raise NodeError(f"its component {number!r} must be a number from 0.")
 
 
 def _operand(number: object, known: list[Expr]) -> Expr:

@@ -152,14 +152,14 @@ class _Collected:
 def _roots(func: Func) -> list[Expr]:
     roots: list[Expr] = []
     for definition in func.definitions:
-        roots += [definition.value, *definition.args]
+        roots += [*definition.values, *definition.args]
         for rvar in _reduction_vars(definition):
             roots += [rvar.min, rvar.extent]
     return roots
 
 
 def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
-    for node in walk(definition.value, *definition.args):
+    for node in walk(*definition.values, *definition.args):
         if isinstance(node, RVar):
             return node.domain.vars
     return ()
@@ -174,14 +174,14 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
             args=tuple(
                 frozen(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
             ),
-            value=frozen(d.value),
+            values=tuple(frozen(v) for v in d.values),
             rvars=tuple(
                 ReductionVar(r.name, frozen(r.min), frozen(r.extent)) for r in _reduction_vars(d)
             ),
         )
         for d in func.definitions
     )
-    return Function(names[id(func)], func.args, func.type, stages)
+    return Function(names[id(func)], func.args, func.types, stages)
 
 
 def _as_place(arg: Expr, name: str) -> Expr:
@@ -197,7 +197,8 @@ def _as_place(arg: Expr, name: str) -> Expr:
 
 def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:
     if isinstance(node, Reference):
-        return Call(node.type, names.get(id(node.source), node.target), node.args)
+        name = names.get(id(node.source), node.target)
+        return Call(node.type, name, node.args, node.component)
     if isinstance(node, RVar | ScalarVariable):
         return Variable(node.type, node.name)
     return node

@@ -7,7 +7,9 @@ These objects are mutable and only serve to write an algorithm down; :func:`spac
 from __future__ import annotations
 
 import itertools
+import operator
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
@@ -65,10 +67,11 @@ class ScalarVariable(Variable):
 class Reference(Call):
     """A call that still knows the Func or ImageParam object it names."""
 
+    component: int | None = field()
     source: Func | ImageParam = field()
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        return Reference(self.type, self.target, children, self.source)
+        return Reference(self.type, self.target, children, self.component, self.source)
 
 
 class RDom(Arithmetic):
@@ -148,7 +151,7 @@ class ImageParam:
                 f"Image {self.name} has {self.dimensions} dimensions but is read "
                 f"with {len(args)} coordinates."
             )
-        return Reference(self.type, self.name, _indices(self.name, args), self)
+        return Reference(self.type, self.name, _indices(self.name, args), None, self)
 
     def __call__(self, *coordinates: Any) -> Expr:
         return self[coordinates]
@@ -176,16 +179,26 @@ class ImageParam:
 
 @define(eq=False)
 class Definition:
-    """One definition as written: left-hand coordinates and value."""
+    """One definition as written: left-hand coordinates, and a value for each component."""
 
     args: tuple[Expr, ...]
-    value: Expr
+    values: tuple[Expr, ...]
+
+
+def Tuple(*values: ExprLike) -> tuple[Expr, ...]:
+    """The values of a Func that has several at each coordinate.
+
+    ``f[x] = Tuple(a, b)`` is ``f[x] = (a, b)``; ``f[x][1]`` reads the second.
+    """
+    return tuple(as_expr(v) for v in values)
 
 
 class Func:
     """A function from integer coordinates to values, given by a pure definition and updates.
 
     ``f[x, y] = e`` defines it; a further assignment, or ``+=`` and its kin, adds an update stage.
+    ``f[x, y] = (a, b)`` gives it two values at each coordinate, and ``f[x, y][1]`` reads one. An
+    update of a Tuple evaluates all of its values before it stores any.
     """
 
     def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
@@ -196,9 +209,23 @@ class Func:
 
     @property
     def type(self) -> Type:
-        """The element type, known once there is a pure definition."""
+        """The element type, known once there is a pure definition.
+
+        Raises:
+            DefinitionError: the Func is a Tuple, which has several :attr:`types`.
+        """
+        if len(self.types) > 1:
+            raise DefinitionError(
+                f"Func {self.shown} is a Tuple of {len(self.types)} values, which have types of "
+                f"their own ({', '.join(map(str, self.types))})."
+            )
+        return self.types[0]
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The element type of each value, known once there is a pure definition."""
         self._require_definition()
-        return self.definitions[0].value.type
+        return tuple(value.type for value in self.definitions[0].values)
 
     @property
     def args(self) -> tuple[str, ...]:
@@ -229,11 +256,20 @@ class Func:
             return  # `f[x] += e` has already added its definitions.
         args = _coordinates(coordinates)
         if self.definitions:
-            self._define_update(args, as_expr(value, self.type))
+            self._define_update(args, self._matched(_values(value)))
         else:
-            self._define_pure(args, as_expr(value))
+            self._define_pure(args, tuple(as_expr(v) for v in _values(value)))
 
-    def _define_pure(self, args: tuple[Expr, ...], value: Expr) -> None:
+    def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
+        """The values of an update, literals in the types they meet."""
+        if len(values) != len(self.types):
+            raise DefinitionError(
+                f"Func {self.shown} has {_counted(len(self.types))}, but an update of it gives "
+                f"{len(values)}."
+            )
+        return tuple(as_expr(v, t) for v, t in zip(values, self.types, strict=True))
+
+    def _define_pure(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         names = [a.name for a in args if isinstance(a, Variable) and _is_free_var(a)]
         if len(names) != len(args) or len(set(names)) != len(names):
             shown = ", ".join(map(str, args))
@@ -241,7 +277,7 @@ class Func:
                 f"The first definition of Func {self.shown} must be at distinct Vars, "
                 f"and {self.shown}[{shown}] is not."
             )
-        nodes = list(walk(value))
+        nodes = list(walk(*values))
         reduced = next((n for n in nodes if isinstance(n, RVar)), None)
         if reduced is not None:
             raise DefinitionError(
@@ -250,26 +286,28 @@ class Func:
                 "maximum() or minimum()."
             )
         _check_free(self.shown, nodes, set(names), "the first definition")
-        self.definitions.append(Definition(args, value))
+        self.definitions.append(Definition(args, values))
 
-    def _define_update(self, args: tuple[Expr, ...], value: Expr) -> None:
+    def _define_update(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         self._check_arity(args)
-        if value.type != self.type:
-            raise DefinitionError(
-                f"An update of Func {self.shown} has type {value.type}, but {self.shown} is "
-                f"{self.type}; cast the value."
-            )
+        for component, (value, type) in enumerate(zip(values, self.types, strict=True)):
+            if value.type != type:
+                which = "" if len(values) == 1 else f"[{component}]"
+                raise DefinitionError(
+                    f"An update of Func {self.shown}{which} has type {value.type}, but "
+                    f"{self.shown}{which} is {type}; cast the value."
+                )
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
-        require_one_domain(f"An update of Func {self.shown}", value, *args)
-        _check_free(self.shown, list(walk(value, *args)), allowed, "an update definition")
-        self._check_pure_reads(args, value)
-        self.definitions.append(Definition(args, value))
+        require_one_domain(f"An update of Func {self.shown}", *values, *args)
+        _check_free(self.shown, list(walk(*values, *args)), allowed, "an update definition")
+        self._check_pure_reads(args, values)
+        self.definitions.append(Definition(args, values))
 
-    def _check_pure_reads(self, args: tuple[Expr, ...], value: Expr) -> None:
+    def _check_pure_reads(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         """Along a Var an update is pure: it reads its own Func only where it writes. Otherwise
         its values would depend on how much of the Func is computed.
         """
-        own = [n for n in walk(value, *args) if isinstance(n, Reference) and n.source is self]
+        own = [n for n in walk(*values, *args) if isinstance(n, Reference) and n.source is self]
         for d, (arg, name) in enumerate(zip(args, self.args, strict=True)):
             other = next((r for r in own if r.args[d] is not arg), None)
             if _is_var(arg, name) and other is not None:
@@ -291,7 +329,8 @@ class _Accumulated:
 
 
 class FuncRef(Arithmetic):
-    """A Func at coordinates, to be read or to be updated in place.
+    """A Func at coordinates, to be read or to be updated in place. That of a Tuple holds several
+    values, ``ref[0]``, ``ref[1]`` and so on.
 
     The in-place operators define an update stage instead of giving a value, which is why they
     break with the signature of the operators they extend.
@@ -307,31 +346,58 @@ class FuncRef(Arithmetic):
         return self.func.type
 
     def as_expr(self) -> Expr:
-        self.func._require_definition()
+        count = len(self.func.types)
+        if count > 1:
+            raise DefinitionError(
+                f"Func {self.func.shown} is a Tuple of {count} values; name one of them, as in "
+                f"{self}[0]."
+            )
+        return self._value(self.func.type, None)
+
+    def __getitem__(self, component: int) -> Expr:
+        """One value of a Tuple.
+
+        Raises:
+            DefinitionError: the Func is no Tuple, or has no such component.
+        """
+        types = self.func.types
+        if len(types) == 1 or not 0 <= component < len(types):
+            raise DefinitionError(
+                f"Func {self.func.shown} has {_counted(len(types))}; there is no "
+                f"{self}[{component}]."
+            )
+        return self._value(types[component], component)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """All values, one if the Func is no Tuple."""
+        types = self.func.types
+        return iter([self[c] for c in range(len(types))] if len(types) > 1 else [self.as_expr()])
+
+    def _value(self, type: Type, component: int | None) -> Expr:
         self.func._check_arity(self.args)
         indices = _indices(self.func.name, self.args)
-        return Reference(self.func.type, self.func.name, indices, self.func)
+        return Reference(type, self.func.name, indices, component, self.func)
+
+    def __str__(self) -> str:
+        return f"{self.func.shown}({', '.join(map(str, self.args))})"
 
     def __hash__(self) -> int:
         return id(self)
 
-    def _accumulate(self, operation: str, identity: int, value: ExprLike) -> _Accumulated:
-        defined = bool(self.func.definitions)
-        operand = as_expr(value, self.type if defined else None)
-        if not defined:
+    def _accumulate(self, operation: str, identity: int, value: Any) -> _Accumulated:
+        given = _values(value)
+        if self.func.definitions:
+            operands = self.func._matched(given)
+        else:
+            operands = tuple(as_expr(v) for v in given)
             initial = tuple(
                 Var(f"_{d}") if not _is_free_var(a) else a for d, a in enumerate(self.args)
             )
-            self.func[initial] = constant(identity, operand.type)
-        current = self.as_expr()
-        operand = cast(self.type, operand)
-        combined = {
-            "+": lambda: current + operand,
-            "-": lambda: current - operand,
-            "*": lambda: current * operand,
-            "/": lambda: current / operand,
-        }[operation]()
-        self.func[self.args] = combined
+            self.func[initial] = tuple(constant(identity, o.type) for o in operands)
+        self.func[self.args] = tuple(
+            _COMBINED[operation](current, cast(current.type, operand))
+            for current, operand in zip(self, operands, strict=True)
+        )
         return _Accumulated()
 
     def __iadd__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
@@ -345,6 +411,28 @@ class FuncRef(Arithmetic):
 
     def __itruediv__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
         return self._accumulate("/", 1, value)
+
+
+_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def _values(value: Any) -> tuple[ExprLike, ...]:
+    """What is assigned, a value for each component."""
+    if isinstance(value, FuncRef):
+        return tuple(value)
+    values = value if isinstance(value, tuple) else (value,)
+    if not values:
+        raise DefinitionError("A Func needs at least one value at each coordinate.")
+    return values
+
+
+def _counted(values: int) -> str:
+    return "one value" if values == 1 else f"{values} values"
 
 
 def require_one_domain(who: str, *exprs: Expr) -> None:

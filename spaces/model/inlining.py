@@ -7,7 +7,7 @@ from functools import lru_cache
 from attrs import evolve
 
 from spaces.model.expr import Call, Expr
-from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.pipeline import Function, Pipeline
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Schedule
 
@@ -43,18 +43,10 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
         if isinstance(node, Call) and node.target in bodies:
             callee = bodies[node.target]
             arguments = dict(zip(callee.args, node.args, strict=True))
-            return substitute(callee.stages[0].value, arguments)
+            return substitute(callee.stages[0].values[node.component or 0], arguments)
         return node
 
     def expanded(expr: Expr) -> Expr:
         return rewrite(expr, inline) if bodies else expr
 
-    stages = tuple(
-        Stage(
-            tuple(expanded(a) for a in stage.args),
-            expanded(stage.value),
-            tuple(ReductionVar(r.name, expanded(r.min), expanded(r.extent)) for r in stage.rvars),
-        )
-        for stage in function.stages
-    )
-    return evolve(function, stages=stages)
+    return evolve(function, stages=tuple(stage.mapped(expanded) for stage in function.stages))

@@ -51,15 +51,16 @@ class Produce:
 
 @frozen
 class Compute:
-    """One value: ``func`` at ``args`` becomes ``value``, where ``guards`` hold.
+    """One element: ``func`` at ``args`` becomes ``values``, one a component, where ``guards`` hold.
 
-    ``args`` and ``value`` are over loop variables; calls name computed Funcs and images only.
+    ``args`` and ``values`` are over loop variables; calls name computed Funcs and images only. All
+    values are evaluated before any is stored.
     """
 
     func: str
     stage: int
     args: tuple[Expr, ...]
-    value: Expr
+    values: tuple[Expr, ...]
     guards: tuple[Guard, ...] = ()
 
 
@@ -185,7 +186,9 @@ class _Assembly:
             func=placement.function.name,
             stage=index,
             args=tuple(simplify(substitute(a, traversal.coordinates)) for a in stage.args),
-            value=_tidied(substitute(stage.value, traversal.coordinates), simplify),
+            values=tuple(
+                _tidied(substitute(v, traversal.coordinates), simplify) for v in stage.values
+            ),
             guards=traversal.guards,
         )
 

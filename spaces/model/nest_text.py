@@ -40,7 +40,9 @@ def _allocation(node: Allocate) -> str:
     for extent, fold in zip(node.extents, node.folds, strict=True):
         parts.append(f"{extent} folded" if fold is not None else str(extent))
     memory = "" if node.memory == "auto" else f" in {node.memory}"
-    return f"store {node.func}: {node.type}[{', '.join(parts)}]{memory}"
+    types = ", ".join(map(str, node.types))
+    element = types if len(node.types) == 1 else f"({types})"
+    return f"store {node.func}: {element}[{', '.join(parts)}]{memory}"
 
 
 def _loop(node: Loop) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.expr import Call, Expr, Variable, component_name, walk
 from spaces.model.schedule import Derivation
 from spaces.model.types import Int32, Type
 
@@ -23,14 +23,15 @@ class ReductionVar:
 
 @frozen(cache_hash=True)
 class Stage:
-    """One definition of a Func: at coordinates ``args`` it takes ``value``.
+    """One definition of a Func: at coordinates ``args`` it takes ``values``, one for each component
+    of a Tuple. All of them are evaluated before any is stored.
 
     For the pure stage ``args`` are the Func's own Vars. An update stage runs over the pure Vars
     that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order).
     """
 
     args: tuple[Expr, ...]
-    value: Expr
+    values: tuple[Expr, ...]
     rvars: tuple[ReductionVar, ...] = ()
 
     @property
@@ -53,26 +54,43 @@ class Stage:
     def calls(self) -> tuple[Call, ...]:
         """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
         bounds = [e for r in self.rvars for e in (r.min, r.extent)]
-        return tuple(n for n in walk(self.value, *self.args, *bounds) if isinstance(n, Call))
+        return tuple(n for n in walk(*self.values, *self.args, *bounds) if isinstance(n, Call))
 
     def mapped(self, change: Callable[[Expr], Expr]) -> Stage:
         """The stage with ``change`` applied to each of its expressions."""
         return evolve(
             self,
             args=tuple(change(a) for a in self.args),
-            value=change(self.value),
+            values=tuple(change(v) for v in self.values),
             rvars=tuple(ReductionVar(r.name, change(r.min), change(r.extent)) for r in self.rvars),
         )
 
 
 @frozen(cache_hash=True)
 class Function:
-    """A Func: its Vars (innermost first), element type, and stages, the pure one first."""
+    """A Func: its Vars (innermost first), the element type of each component (one, if it is no
+    Tuple), and stages, the pure one first.
+    """
 
     name: str
     args: tuple[str, ...]
-    type: Type
+    types: tuple[Type, ...]
     stages: tuple[Stage, ...]
+
+    @property
+    def components(self) -> tuple[int | None, ...]:
+        """What :class:`~spaces.model.expr.Call` names the values by: numbers if it is a Tuple."""
+        return tuple(range(len(self.types))) if len(self.types) > 1 else (None,)
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the arrays that hold its values: ``f``, or ``f.0``, ``f.1`` of a Tuple."""
+        return tuple(component_name(self.name, c) for c in self.components)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of one element, all components together."""
+        return sum(type.bytes for type in self.types)
 
     @property
     def is_pure(self) -> bool:

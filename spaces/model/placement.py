@@ -93,13 +93,14 @@ class Placement:
 
 @frozen
 class Allocation:
-    """Storage of a Func: ``mins`` and ``extents`` a dimension, in the order of its arguments; where
-    a fold factor is given, coordinates count modulo it and the extent is the factor. ``order`` are
-    the dimensions as they lie in memory, innermost first.
+    """Storage of a Func, an array for each of ``types``, all alike: ``mins`` and ``extents`` a
+    dimension, in the order of its arguments; where a fold factor is given, coordinates count modulo
+    it and the extent is the factor. ``order`` are the dimensions as they lie in memory, innermost
+    first.
     """
 
     func: str
-    type: Type
+    types: tuple[Type, ...]
     level: LoopLevel
     memory: Memory
     mins: tuple[Expr, ...]
@@ -109,7 +110,7 @@ class Allocation:
 
     @property
     def elements(self) -> Expr:
-        """The number of elements allocated: one for a Func without dimensions."""
+        """The number of elements allocated for each component: one if there are no dimensions."""
         return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
 
 
@@ -181,7 +182,7 @@ class Bounds:
         )
         return Allocation(
             func=name,
-            type=placement.function.type,
+            types=placement.function.types,
             level=schedule.store,
             memory=schedule.memory,
             mins=tuple(low for low, _ in ends),

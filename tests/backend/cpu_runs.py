@@ -60,11 +60,11 @@ def run_guarded(
 ) -> dict[str, NDArray[Any]]:
     """Run into outputs with canaries, and check these."""
     out, canaries = {}, []
-    for name in compiled.pipeline.outputs:
-        shape = tuple(extent for _, extent in reversed(sizes[name]))
-        blank = np.zeros(shape, compiled.pipeline.function(name).type.dtype)
-        out[name], canary = guarded(blank, padding=3)
-        canaries.append(canary)
+    for function in map(compiled.pipeline.function, compiled.pipeline.outputs):
+        shape = tuple(extent for _, extent in reversed(sizes[function.name]))
+        for buffer, type in zip(function.buffers, function.types, strict=True):
+            out[buffer], canary = guarded(np.zeros(shape, type.dtype), padding=3)
+            canaries.append(canary)
     result = compiled.run(inputs, sizes=sizes, out=out)
     for canary in canaries:
         assert_untouched(canary)

@@ -6,7 +6,7 @@ was never stored cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.program import (
@@ -25,6 +25,7 @@ from backend.program import (
     Shuffle,
     Statement,
     Store,
+    Together,
 )
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
@@ -65,19 +66,10 @@ class _Run:
                 del self.memory[node.buffer]
                 if kept[0] is not None:
                     self.memory[node.buffer], self.folds[node.buffer] = kept
-            case Provide():
-                place = self._place(node.func, node.args)
-                self.memory[node.func][place] = self.value(node.value)
-            case Store():
-                places, values = self.value(node.index), self.value(node.value)
-                cells = self.memory[node.buffer]
-                if isinstance(places, list):
-                    assert isinstance(values, list)
-                    kept = [True] * len(places) if node.mask is None else self.value(node.mask)
-                    lanes = zip(places, values, kept, strict=True)
-                    cells.update((place, value) for place, value, keep in lanes if keep)
-                else:
-                    cells[places] = values
+            case Provide() | Store():
+                self._stored([node])
+            case Together(body=parts):
+                self._stored(parts)
             case _:
                 raise TypeError(f"{node} is no statement of CPU code")
 
@@ -92,6 +84,25 @@ class _Run:
             self.variables[loop.var.name] = i
             self.statement(loop.body)
         self.variables.update(hidden)
+
+    def _stored(self, stores: Sequence[Provide | Store]) -> None:
+        """Values and places of all of them are found before any changes."""
+        found: list[tuple[Cells, Any, Any]] = []
+        for node in stores:
+            value = self.value(node.value)
+            if isinstance(node, Provide):
+                place = self._place(node.func, node.args)
+                found.append((self.memory[node.func], [place], [value]))
+                continue
+            places = self.value(node.index)
+            if not isinstance(places, list):
+                places, value = [places], [value]
+            kept = [True] * len(places) if node.mask is None else self.value(node.mask)
+            lanes = [at for at, keep in zip(places, kept, strict=True) if keep]
+            values = [v for v, keep in zip(value, kept, strict=True) if keep]
+            found.append((self.memory[node.buffer], lanes, values))
+        for cells, places, values in found:
+            cells.update(zip(places, values, strict=True))
 
     def _place(self, name: str, args: tuple[Expr, ...]) -> tuple[int, ...]:
         at = [self.value(a) for a in args]

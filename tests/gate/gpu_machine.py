@@ -29,7 +29,7 @@ from backend.gpu_program import (
 )
 from backend.gpu_program import Sequence as HostSequence
 from backend.lowering.statements import walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Load, Statement, Store
+from backend.program import Allocate, Barrier, Block, For, If, Load, Statement, Store, Together
 from spaces.model.expr import Expr, Variable
 from spaces.model.types import Type
 from tests.gate.python_code import DIVIDE, MODULO, Names, source
@@ -275,12 +275,21 @@ class GpuMachine:
                     self._lines.append(f"{pad}else:")
                     self._statement(node.otherwise, pad + "    ")
             case Store():
-                index, value = self._value(node.index, pad), self._value(node.value, pad)
-                self._lines.append(f"{pad}B[{node.buffer!r}].store({index}, {value}, W)")
+                self._stores([node], pad)
+            case Together(body=parts):
+                self._stores([part for part in parts if isinstance(part, Store)], pad)
             case Barrier():
                 self._lines.append(f"{pad}yield")
             case _:
                 raise TypeError(f"{type(node).__name__} is no statement of a GPU program")
+
+    def _stores(self, stores: list[Store], pad: str) -> None:
+        """Values and places of all of them are found before any changes."""
+        found = [f"({self._value(s.index, pad)}, {self._value(s.value, pad)})" for s in stores]
+        names = [f"new{len(self._lines)}_{number}" for number in range(len(stores))]
+        self._lines.append(f"{pad}{', '.join(names)}, = {', '.join(found)},")
+        for store, name in zip(stores, names, strict=True):
+            self._lines.append(f"{pad}B[{store.buffer!r}].store(*{name}, W)")
 
     def _for(self, var: Variable, low: Expr, extent: Expr, pad: str) -> None:
         start, count = self._value(low, pad), self._value(extent, pad)

@@ -18,7 +18,7 @@ from spaces.model.expr import Const
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.schedule import LoopKind, Schedule
 from tests.gate.gpu_machine import GpuMachine
-from tests.gate.pipelines import EXACT, ODD, Subject
+from tests.gate.pipelines import EXACT, ODD, Ranges, Subject
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -50,11 +50,17 @@ class Oracle:
             self._expected[size] = evaluate(subject.pipeline, subject.images, sizes=sizes)
         return self._expected[size]
 
+    def arrays(self, size: int) -> dict[str, Ranges]:
+        """The range of every output, of each of its components, and of every image."""
+        sizes = self.subject.sizes(size)
+        functions = map(self.subject.pipeline.function, self.subject.pipeline.outputs)
+        return sizes | {buffer: sizes[f.name] for f in functions for buffer in f.buffers}
+
     def values(self, size: int) -> dict[str, int | float]:
         """Size variables and scalar parameters."""
         found: dict[str, int | float] = {
             f"{buffer}.{part}.{d}": value
-            for buffer, ranges in self.subject.sizes(size).items()
+            for buffer, ranges in self.arrays(size).items()
             for d, limits in enumerate(ranges)
             for part, value in zip(("min", "extent"), limits, strict=True)
         }
@@ -70,8 +76,10 @@ class Oracle:
         for negative in (False, True):
             memory = Memory(negative)
             outputs = shadow.run(self.values(size), self.pictures, memory)
-            for name, wanted in self.expected(size).items():
-                self._compare(outputs[name], wanted, memory)
+            for name, output in outputs.items():
+                buffers = self.subject.pipeline.function(name).buffers
+                wanted = [self.expected(size)[buffer] for buffer in buffers]
+                self._compare(output, wanted, memory)
             if not memory.found:
                 return
 
@@ -83,7 +91,7 @@ class Oracle:
             TooLong: it takes too many steps.
         """
         values, expected = self.values(size), self.expected(size)
-        for buffer, ranges in self.subject.sizes(size).items():
+        for buffer, ranges in self.arrays(size).items():
             stride = 1
             for d, (_, extent) in enumerate(ranges):
                 values[f"{buffer}.stride.{d}"] = stride
@@ -100,11 +108,13 @@ class Oracle:
             if not memory.found:
                 return
 
-    def _compare(self, output: Storage, wanted: NDArray[Any], memory: Memory) -> None:
+    def _compare(self, output: Storage, wanted: list[NDArray[Any]], memory: Memory) -> None:
         lows = [low for low, _, _ in reversed(output.limits)]
-        flat = wanted.tolist()
         found = {at: value for at, value, _, _ in output.places.values()}
-        for indices, value in _elements(flat, wanted.ndim):
+        parts = [_elements(array.tolist(), array.ndim) for array in wanted]
+        for each in zip(*parts, strict=True):
+            indices, values = each[0][0], tuple(value for _, value in each)
+            value = values if len(values) > 1 else values[0]
             at = tuple(low + i for low, i in zip(lows, indices, strict=True))[::-1]
             if at not in found:
                 raise Trouble("never computed", f"{output.name}{at} is not written")

@@ -85,7 +85,7 @@ class Storage:
         extents: Sequence[int],
         folds: Sequence[bool],
     ) -> None:
-        self.name, self.type, self.memory = function.name, function.type, memory
+        self.name, self.types, self.memory = function.name, function.types, memory
         self.limits = tuple(
             (low, low + extent, extent if fold else 0)
             for low, extent, fold in zip(mins, extents, folds, strict=True)
@@ -103,8 +103,13 @@ class Storage:
             return at
         return tuple(x % f if f else x for x, (_, _, f) in zip(at, self.limits, strict=True))
 
+    def _garbage(self, kind: str, message: str) -> Any:
+        """A value that nothing computes; of a Tuple, one for each component."""
+        values = tuple(self.memory.garbage(type, kind, message) for type in self.types)
+        return values if len(values) > 1 else values[0]
+
     def write(self, at: tuple[int, ...], value: Any, task: Task) -> None:
-        """Store a value at a coordinate."""
+        """Store a value at a coordinate; that of a Tuple has all its components."""
         place = self._place(at)
         known = self.places.get(place)
         if known is not None:
@@ -117,7 +122,7 @@ class Storage:
                 raise Trouble("race", f"{self.name}{at} is read by one iteration, set by another")
             if any(w is not task and are_concurrent(w, task) for w in writers):
                 message = f"{self.name}{at} is set by two iterations at once"
-                value = self.memory.garbage(self.type, "race", message)
+                value = self._garbage("race", message)
         self.places[place] = (at, value, [task], [])
 
     def read(self, at: tuple[int, ...], task: Task) -> Any:
@@ -125,14 +130,14 @@ class Storage:
         known = self.places.get(self._place(at))
         if known is None:
             message = f"{self.name}{at} is read before it is computed"
-            return self.memory.garbage(self.type, "never computed", message)
+            return self._garbage("never computed", message)
         owner, value, writers, readers = known
         if owner != at:
             message = f"{self.name}{at} is read where {owner} is by now"
-            return self.memory.garbage(self.type, "overwritten", message)
+            return self._garbage("overwritten", message)
         if writers[-1] is not task and all(are_concurrent(w, task) for w in writers):
             message = f"{self.name}{at} is read by an iteration run with its writer"
-            return self.memory.garbage(self.type, "race", message)
+            return self._garbage("race", message)
         if not readers or readers[-1] is not task:
             readers.append(task)
         return value
@@ -250,7 +255,8 @@ class Shadow:
                     self._lines.append(f"{pad}if {condition}:")
                     pad += "    "
                 at = self._tuple([self._value(a, pad) for a in node.args])
-                value = self._value(node.value, pad)
+                values = [self._value(v, pad) for v in node.values]
+                value = values[0] if len(values) == 1 else self._tuple(values)
                 self._lines.append(f"{pad}S[{node.func!r}].write({at}, {value}, task)")
 
     def _loop(self, node: Loop, indent: int, loops: int) -> None:
@@ -284,7 +290,8 @@ class Shadow:
     def _read(self, node: Expr, parts: list[str]) -> str:
         if not isinstance(node, Call):
             raise TypeError(f"{node!r} is no expression of a loop nest")
-        return f"S[{node.target!r}].read({self._tuple(parts)}, task)"
+        component = "" if node.component is None else f"[{node.component}]"
+        return f"S[{node.target!r}].read({self._tuple(parts)}, task){component}"
 
     @staticmethod
     def _tuple(parts: list[str]) -> str:

@@ -135,7 +135,8 @@ class _Machine:
                 if all(value_of(g.condition, self.env, self.read) for g in node.guards):
                     at = tuple(value_of(a, self.env, self.read) for a in node.args)
                     self.computed += 1
-                    self.storage[node.func].write(at, value_of(node.value, self.env, self.read))
+                    (value,) = node.values
+                    self.storage[node.func].write(at, value_of(value, self.env, self.read))
 
 
 def run_nest(
@@ -158,6 +159,5 @@ def ideal(pipeline: Pipeline, name: str, at: tuple[int, ...], image: Read) -> in
         return image(name, at)
     function = pipeline.function(name)
     env = dict(zip(function.args, at, strict=True))
-    return value_of(
-        function.stages[0].value, env, lambda callee, where: ideal(pipeline, callee, where, image)
-    )
+    (value,) = function.stages[0].values
+    return value_of(value, env, lambda callee, where: ideal(pipeline, callee, where, image))

@@ -33,7 +33,7 @@ def test_a_pipeline_is_the_graph_of_its_definitions() -> None:
     g[X, Y] = cast(Float32, f[X, Y] + f[X - 1, Y]) * gain
     built = pipeline(g, estimates={g: [100, (2, 50)], source: [128, 64]})
     assert built.name == "g"
-    assert [(h.name, h.args, str(h.type)) for h in built.functions] == [
+    assert [(h.name, h.args, str(*h.types)) for h in built.functions] == [
         ("f", ("x", "y"), "uint16"),
         ("g", ("x", "y"), "float32"),
     ]
@@ -45,7 +45,7 @@ def test_a_pipeline_is_the_graph_of_its_definitions() -> None:
         Estimate("input", ((0, 128), (0, 64))),
     )
     assert [c.args for c in built.function("g").stages[0].calls] == [(X, Y), (X - 1, Y)]
-    value = built.function("g").stages[0].value
+    value = built.function("g").stages[0].values[0]
     call = Call(UInt16, "f", (X, Y)) + Call(UInt16, "f", (X - 1, Y))
     assert value is cast(Float32, call) * Variable(Float32, "gain")
 
@@ -78,7 +78,7 @@ def test_updates_have_their_rvars() -> None:
     assert second.dimensions == ("x",)
     r_x, r_y = Variable(Int32, "r.x"), Variable(Int32, "r.y")
     read = cast(Int32, Call(UInt8, "input", (X + r_x, Y + r_y)))
-    assert first.value is Call(Int32, "f", (X, Y)) + read
+    assert first.values[0] is Call(Int32, "f", (X, Y)) + read
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_accumulating_defines_the_neutral_element(
     f = Func("f")
     update(f)
     pure, accumulated = pipeline(f).function("f").stages
-    assert pure.value is as_expr(initial)
-    assert accumulated.value is expected(Call(Int32, "f", (X,)))
+    assert pure.values[0] is as_expr(initial)
+    assert accumulated.values[0] is expected(Call(Int32, "f", (X,)))
 
 
 def test_accumulating_over_an_rvar_defines_a_var() -> None:
@@ -113,7 +113,7 @@ def test_accumulated_values_are_cast_and_literals_must_fit() -> None:
     f = Func("f")
     f[X] = cast(UInt8, 0)
     f[X] += X
-    assert pipeline(f).function("f").stages[1].value is Call(UInt8, "f", (X,)) + cast(UInt8, X)
+    assert pipeline(f).function("f").stages[1].values[0] is Call(UInt8, "f", (X,)) + cast(UInt8, X)
     with pytest.raises(OverflowError, match="300 does not fit uint8"):
         f[X] += 300
 

@@ -28,7 +28,11 @@ def _as_defined(subject: Subject, site: Site) -> Obligation:
     stage = subject.nest.placements[compute.func].function.stages[compute.stage]
     formula = subject.opaque.formula
     at = coordinates(subject, site)
-    conditions = list(_same(subject, compute.value, substitute(stage.value, at)))
+    conditions = [
+        condition
+        for value, defined in zip(compute.values, stage.values, strict=True)
+        for condition in _same(subject, value, substitute(defined, at))
+    ]
     for written, defined in zip(compute.args, stage.args, strict=True):
         conditions.append(equal(formula(written), formula(substitute(defined, at))))
     for rvar in stage.rvars:
@@ -59,7 +63,7 @@ def _same(subject: Subject, value: Expr, defined: Expr) -> Iterator[Expr]:
         if a is b or (a, b) in seen:
             continue
         seen.add((a, b))
-        if isinstance(a, Call) and isinstance(b, Call) and a.target == b.target:
+        if isinstance(a, Call) and isinstance(b, Call) and a.buffer == b.buffer:
             yield from (equal(formula(x), formula(y)) for x, y in zip(a.args, b.args, strict=True))
         elif a.type == b.type == Int32 and not any(isinstance(n, Call) for n in walk(a, b)):
             yield equal(formula(a), formula(b))

@@ -80,17 +80,18 @@ class Site:
 
     @cached_property
     def reads(self) -> tuple[Access, ...]:
-        """What it reads, each place once: in its value, its coordinates and its loops' bounds."""
+        """What it reads, each place once: in its values, its coordinates and its loops' bounds.
+        The components of a Tuple lie in one place.
+        """
         compute = self.compute
         own = [p.node for p in self.path if isinstance(p.node, Loop)]
         bounds = [e for n in own if n.var.func == compute.func for e in (n.var.min, n.var.extent)]
         guards = [g.condition for g in compute.guards]
-        calls = [
-            n for n in walk(compute.value, *compute.args, *bounds, *guards) if isinstance(n, Call)
-        ]
+        nodes = walk(*compute.values, *compute.args, *bounds, *guards)
+        places = {(n.target, n.args): n for n in nodes if isinstance(n, Call)}
         return tuple(
             Access(self, c.target, tuple(self.opaque.formula(a) for a in c.args), False, str(c))
-            for c in calls
+            for c in places.values()
         )
 
 

@@ -242,7 +242,7 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
             loop=fused.loop if fused is not None else wrong,
             values={
                 "stage_name": stage_name(func, index),
-                "value": str(stage.value),
+                "value": ", ".join(map(str, stage.values)),
                 "where": "" if fused is None else _directive(records, func, index, fused),
                 "given": listed(given),
                 "legal": listed(fused.choices if fused is not None else traced.sequence),

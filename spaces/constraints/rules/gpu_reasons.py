@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops
+from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops, element_bytes
 from spaces.model.expr import Const, Expr
 from spaces.model.placement import Allocation
 from spaces.model.simplify import Simplifier
@@ -78,8 +78,8 @@ def in_bytes(allocations: Iterable[Allocation]) -> str:
 
 def _bytes(allocation: Allocation) -> str:
     numbers = [_number(extent) for extent in allocation.extents]
-    sides = " x ".join(str(e) for e in (*allocation.extents, allocation.type.bytes))
-    total = allocation.type.bytes
+    sides = " x ".join(str(e) for e in (*allocation.extents, element_bytes(allocation)))
+    total = element_bytes(allocation)
     for number in numbers:
         total *= number or 0
     return f"{allocation.func} {sides} bytes" + ("" if None in numbers else f" = {total}")

@@ -156,7 +156,7 @@ def check_expressions(data: st.DataObject, count: int, executor: CudaExecutor) -
     outputs = compiled.run(inputs, sizes=sizes, executor=executor)
     for name, expected in evaluate(algorithm, inputs, sizes=sizes).items():
         np.testing.assert_array_equal(
-            outputs[name], expected, err_msg=str(algorithm.function(name).stages[0].value)
+            outputs[name], expected, err_msg=str(algorithm.function(name).stages[0].values[0])
         )
 
 

@@ -81,7 +81,7 @@ def test_random_expressions(data: st.DataObject, seed: int) -> None:
     ours = evaluate(built, inputs, sizes=sizes)
     theirs = build(built).realize(inputs, sizes=sizes, target=STRICT)
     for name in built.outputs:
-        value = built.function(name).stages[0].value
+        value = built.function(name).stages[0].values[0]
         assert same(ours[name], theirs[name]), f"{value}\n{ours[name]}\n{theirs[name]}"
 
 
@@ -192,7 +192,7 @@ def without_sliding(chosen: Schedule) -> Schedule:
 def test_random_stencils_and_schedules(data: st.DataObject) -> None:
     built = data.draw(stencil_pipelines())
     chosen = data.draw(schedules(built))
-    values = [f.stages[0].value for f in built.functions]
+    values = [f.stages[0].values[0] for f in built.functions]
     if any(isinstance(node, Op) and node.name == "max" for node in walk(*values)):
         # Halide 21 never computes the first rows of a producer that is stored outside of the loop
         # it is computed in, where a consumer reads it at a clamped coordinate of that loop.
