@@ -1,51 +1,107 @@
-"""The same pipelines under the same schedules, compiled here and by Halide, in turns.
+"""The hand-written CPU schedules of every app, compiled and run here and by Halide, in turns.
 
 Both may reorder and contract float arithmetic: that is what Halide does for its plain target.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import statistics
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from apps.catalog import APPS
-from apps.timing import interleaved
+from apps.timing import Timing, interleaved
+from backend.compile import compile_cpu
 from backend.halide.bridge import build
 from backend.halide.errors import HalideFailure
 from backend.llvm.operators import FloatMode
-from bench.contenders import inputs_of, pipeline_of, program, searched, written
+from bench.contenders import Program, inputs_of, legal, pipeline_of, program, sizes_of, written
 from spaces.constraints.devices import device
-from spaces.model.schedule import Schedule
+
+EXPERT = "cpu"
+"""The schedule of an app that the means are taken over; an app may have others beside it."""
+
+_NOT_FOR_A_CPU = ("gpu", "default")
 
 
 def measure() -> dict[str, Any]:
-    """For each app and schedule the medians, and Halide's time divided by ours."""
+    """For each app and schedule the medians of run and compile times and their ratios, ours divided
+    by Halide's, and the geometric means of these.
+    """
     cores = getattr(device("cpu"), "cores", 1)
     os.environ["HL_NUM_THREADS"] = str(cores)  # read by Halide's runtime when it first runs
-    return {"threads": cores, "apps": {app: _measure(app) for app in APPS}}
+    apps: dict[str, dict[str, Any]] = {}
+    for app in APPS:
+        for name in APPS[app].schedules:
+            if name not in _NOT_FOR_A_CPU:
+                apps.setdefault(app, {})[name] = _alone(app, name)
+                print(f"  {app} {name}: {apps[app][name]}", flush=True)
+    return {"threads": cores, "apps": apps, "geometric_means": _means(apps)}
 
 
-def _measure(app: str) -> dict[str, Any]:
-    schedules = {name: written(app, name) for name in APPS[app].schedules if name != "gpu"}
-    schedules["searched"] = searched(app).fastest
-    return {name: _pair(app, schedule) for name, schedule in schedules.items()}
+def _alone(app: str, schedule: str) -> dict[str, Any]:
+    """A pair measured in a process of its own: nothing is warm, and a crash is one app's."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh) as process:
+        try:
+            return process.submit(_pair, app, schedule).result()
+        except BrokenProcessPool:
+            return {"halide_refuses": "The process died."}
 
 
-def _pair(app: str, schedule: Schedule) -> dict[str, Any]:
+def _pair(app: str, name: str) -> dict[str, Any]:
+    pipeline = pipeline_of(app)
+    schedule = written(app, name)
+    inputs, sizes = inputs_of(app), sizes_of(app)
     runs = {"ours": program(app, schedule, float_mode=FloatMode.FAST)}
-    refused = ""
     try:
-        peer = build(pipeline_of(app), schedule).prepare(inputs_of(app))
-        peer()
-        runs["halide"] = peer
+        runs["halide"] = build(pipeline, schedule).prepare(inputs, sizes=sizes)
+        runs["halide"]()
+        compiled = interleaved({"ours": _compile(app, name), "halide": _compile_peer(app, name)}, 3)
     except HalideFailure as error:
-        refused = str(error)
-    timings = interleaved(runs, rounds=21, budget_s=15)
-    found: dict[str, Any] = {"ours_ms": round(timings["ours"].median_ms, 3)}
-    if refused:
-        return {**found, "halide_refuses": refused}
+        alone = interleaved(runs, rounds=21, budget_s=20)["ours"]
+        return {"ours_ms": round(alone.median_ms, 3), "halide_refuses": str(error)}
     return {
-        **found,
-        "halide_ms": round(timings["halide"].median_ms, 3),
-        "halide_over_ours": round(timings["halide"].ratio_to(timings["ours"]), 3),
+        **_compared(interleaved(runs, rounds=21, budget_s=30), "ms", 1),
+        **_compared(compiled, "compile_s", 1e-3),
     }
+
+
+def _compile(app: str, name: str) -> Program:
+    """The definition, verification, lowering and code generation of an app."""
+
+    def run() -> object:
+        pipeline = pipeline_of(app)
+        schedule = legal(pipeline, written(app, name))
+        return compile_cpu(pipeline, schedule, float_mode=FloatMode.FAST)
+
+    return run
+
+
+def _compile_peer(app: str, name: str) -> Program:
+    return lambda: build(pipeline_of(app), written(app, name)).compile()
+
+
+def _compared(timings: dict[str, Timing], unit: str, factor: float) -> dict[str, Any]:
+    ours, halide = timings["ours"], timings["halide"]
+    return {
+        f"ours_{unit}": round(ours.median_ms * factor, 3),
+        f"halide_{unit}": round(halide.median_ms * factor, 3),
+        f"{unit}_ours_over_halide": round(ours.ratio_to(halide), 3),
+    }
+
+
+def _means(apps: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Over the expert schedules that both sides run."""
+    pairs = [
+        found[EXPERT]
+        for found in apps.values()
+        if "compile_s_ours_over_halide" in found.get(EXPERT, {})
+    ]
+    keys = ("ms_ours_over_halide", "compile_s_ours_over_halide")
+    means = {key: round(statistics.geometric_mean(p[key] for p in pairs), 3) for key in keys}
+    worst = {f"largest {key}": max(p[key] for p in pairs) for key in keys}
+    return {"apps": len(pairs), **means, **worst}

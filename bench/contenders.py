@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
 from attrs import frozen
 
 from apps.catalog import APPS
 from apps.options import read_schedule
+from apps.photographs import photograph
 from apps.timing import interleaved
 from backend.arguments import Array
 from backend.compile import compile_cpu
@@ -41,17 +41,14 @@ def pipeline_of(app: str) -> Pipeline:
 
 @functools.cache
 def inputs_of(app: str) -> dict[str, Array]:
-    """Random images of the paper's size, the same in every run."""
-    generator = np.random.default_rng(0)
-    arrays: dict[str, Array] = {}
-    pipeline = pipeline_of(app)
-    for image in pipeline.images:
-        shape = tuple(extent for _, extent in reversed(pipeline.estimate(image.name) or ()))
-        if image.type.is_float:
-            arrays[image.name] = 1 - generator.random(shape, image.type.dtype)
-        else:
-            arrays[image.name] = generator.integers(0, 256, shape).astype(image.type.dtype)
-    return arrays
+    """The images of the paper's size, made of the photograph, the same in every run."""
+    found = APPS[app]
+    return found.inputs(pipeline_of(app), photograph(*found.paper_size))
+
+
+def sizes_of(app: str) -> dict[str, tuple[tuple[int, int], ...]]:
+    """The (min, extent) of each dimension of every buffer at the paper's size."""
+    return {e.buffer: e.ranges for e in pipeline_of(app).estimates}
 
 
 def written(app: str, name: str) -> Schedule:
@@ -76,8 +73,7 @@ def program(
     """A call that runs an app once, on arguments checked before, always into the same memory."""
     pipeline = pipeline_of(app)
     compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads, float_mode)
-    sizes = {name: pipeline.estimate(name) or () for name in pipeline.outputs}
-    return compiled.prepare(inputs_of(app), sizes=sizes)
+    return compiled.prepare(inputs_of(app), sizes=sizes_of(app))
 
 
 @frozen

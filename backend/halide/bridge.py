@@ -114,9 +114,7 @@ class HalidePipeline:
             LoweringError: Halide refuses the schedule.
         """
         arguments = bind(self.pipeline, inputs, params, sizes)
-        chosen = hl.Target(target)
-        with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
-            self._built.compile_jit(chosen)
+        chosen = self.compile(target)
         self._held = {n: np.ascontiguousarray(array) for n, array in arguments.images.items()}
         for name, array in self._held.items():
             self.images[name].set(_buffer(array, arguments.ranges[name]))
@@ -136,6 +134,17 @@ class HalidePipeline:
             return outputs
 
         return run
+
+    def compile(self, target: str = HOST) -> Any:
+        """Lower and generate machine code, once for a target, and return Halide's target.
+
+        Raises:
+            LoweringError: Halide refuses the schedule.
+        """
+        chosen = hl.Target(target)
+        with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
+            self._built.compile_jit(chosen)
+        return chosen
 
     def loop_nest(self) -> str:
         """What Halide's ``print_loop_nest`` prints.
