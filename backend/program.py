@@ -175,6 +175,7 @@ class Allocate:
 
     Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
     says how they lie in memory, innermost first; ``elements`` is the product of the extents.
+    Where ``within`` names a buffer around it, it is what that buffer's memory is used for.
     """
 
     buffer: str
@@ -186,6 +187,7 @@ class Allocate:
     extents: tuple[Expr, ...] = ()
     folds: tuple[Expr | None, ...] = ()
     order: tuple[int, ...] = ()
+    within: str = ""
 
 
 @frozen

@@ -53,7 +53,8 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
                 yield from _lines(statement.otherwise, depth + 1)
         case Allocate():
             memory = "" if statement.memory == "auto" else f" in {statement.memory}"
-            yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}"
+            within = f" within {statement.within}" if statement.within else ""
+            yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}{within}"
             yield from _lines(statement.body, depth)
         case Together(body=parts):
             yield f"{indent}together:"

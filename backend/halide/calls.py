@@ -42,7 +42,7 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
         levels = {
             level.loop
             for func in schedule.funcs
-            for level in (func.compute, func.store)
+            for level in (func.compute, func.store, func.hoist)
             if level.func == function.name
         }
         for stage in range(len(function.stages)):

@@ -214,7 +214,7 @@ class _Source:
         if isinstance(value, Memory):
             return f"MemoryType::{MEMORIES[value]}"
         if isinstance(value, int):
-            return str(value)
+            return str(value).lower()  # a truth value, too
         name = str(value)
         return rvars[name] if name in rvars else self._name("Var", name)
 

@@ -263,6 +263,9 @@ class _Statements:
             self.values.variables[name] = shadowed
 
     def _allocate(self, node: Allocate) -> None:
+        if node.within:
+            self._with_buffer(node, self.values.buffers[node.within])
+            return
         elements = node.elements
         size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
         if size is not None and self._fits_stack(node, size):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from backend.lowering.sizes import product
-from backend.lowering.statements import block, map_all
+from backend.lowering.statements import block, map_all, map_bodies
 from backend.program import (
     Allocate,
     BufferParameter,
@@ -23,7 +23,7 @@ from backend.program import (
 from spaces.model import loopnest
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_name, constant
-from spaces.model.loopnest import Compute, Loop, LoopNest, Node, Produce
+from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite, substitute
@@ -58,12 +58,18 @@ def _statements(nodes: tuple[Node, ...]) -> Statement:
     return block(*(_statement(n) for n in nodes))
 
 
+_HOISTED = "{}.hoisted"
+"""The buffer whose memory the storage of a Func takes."""
+
+
 def _statement(node: Node) -> Statement:
     match node:
         case Loop(var=var):
             return For(var.var, var.min, var.extent, var.kind, _statements(node.body))
         case Produce():
             return _statements(node.body)
+        case HoistedStorage():
+            return _hoisted(node)
         case loopnest.Allocate():
             return _allocate(node)
         case Compute():
@@ -95,13 +101,44 @@ def _by_array(value: Expr) -> Expr:
     return rewrite(value, named)
 
 
+def _hoisted(node: HoistedStorage) -> Statement:
+    """The memory for each component, one inside the other."""
+    names = _buffers(node.func, len(node.types))
+    statement = _within(frozenset(names), _statements(node.body))
+    for name, type in reversed(tuple(zip(names, node.types, strict=True))):
+        statement = Allocate(
+            buffer=_HOISTED.format(name),
+            type=type,
+            memory=node.memory,
+            elements=product(node.extents),
+            body=statement,
+            mins=tuple(constant(0, Int32) for _ in node.extents),
+            extents=node.extents,
+            folds=tuple(None for _ in node.extents),
+            order=tuple(range(len(node.extents))),
+        )
+    return statement
+
+
+def _within(buffers: frozenset[str], statement: Statement) -> Statement:
+    """The statement with the storage of a Func in the memory hoisted for it."""
+    inside = map_bodies(statement, lambda inner: _within(buffers, inner))
+    if isinstance(inside, Allocate) and inside.buffer in buffers:
+        return evolve(inside, within=_HOISTED.format(inside.buffer))
+    return inside
+
+
+def _buffers(func: str, components: int) -> tuple[str, ...]:
+    return tuple(component_name(func, None if components == 1 else c) for c in range(components))
+
+
 def _allocate(node: loopnest.Allocate) -> Statement:
     """An allocation for each component, one inside the other."""
-    single = len(node.types) == 1
+    names = _buffers(node.func, len(node.types))
     statement = _statements(node.body)
-    for component, type in reversed(tuple(enumerate(node.types))):
+    for name, type in reversed(tuple(zip(names, node.types, strict=True))):
         statement = Allocate(
-            buffer=component_name(node.func, None if single else component),
+            buffer=name,
             type=type,
             memory=node.memory,
             elements=product(node.extents),
@@ -159,6 +196,7 @@ def _requirements(nest: LoopNest) -> tuple[Requirement, ...]:
     found = [
         *_least_extents(nest.pipeline, nest),
         *_declared(nest),
+        *_bounded_storage(nest),
         *_inside("output", nest.outputs, nest.simplify),
         *_inside("image", nest.inputs, nest.simplify),
     ]
@@ -208,6 +246,23 @@ def _declared(nest: LoopNest) -> Iterator[Requirement]:
                 most = whole.of(simplify(excess)).max
                 if most is not None and not simplify.at_most(most, constant(0, Int32)):
                     yield Requirement(most <= constant(0, Int32), text)
+
+
+def _bounded_storage(nest: LoopNest) -> Iterator[Requirement]:
+    """What is stored of a Func fits the storage bounds given for it."""
+    for name, placement in nest.placements.items():
+        args, simplify = placement.function.args, nest.simplify
+        loops = placement.path[: placement.store_depth]
+        whole = Ranges(simplify, loop_ranges(loops, simplify))
+        for bound in nest.schedule.of(name).storage_bounds:
+            d = args.index(bound.dimension)
+            most = whole.of(simplify(placement.storage.needed(d))).max
+            if most is not None and not simplify.at_most(most, constant(bound.extent, Int32)):
+                yield Requirement(
+                    most <= constant(bound.extent, Int32),
+                    f"The storage of {name} is bounded by {bound.extent} along {bound.dimension}, "
+                    "but more is needed; give it a larger bound, or ask for a smaller output.",
+                )
 
 
 def _inside(

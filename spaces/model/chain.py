@@ -17,6 +17,7 @@ from spaces.model.schedule import (
     Derivation,
     DomainOrder,
     Factor,
+    Fold,
     FuncSchedule,
     Fuse,
     Loop,
@@ -30,6 +31,7 @@ from spaces.model.schedule import (
 )
 
 Argument: TypeAlias = Factor | Tail | Memory | Loop
+"""A truth value counts among the numbers."""
 
 
 @frozen
@@ -134,11 +136,29 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         calls.append(_level_call("store", target.store))
     if target.memory != start.memory:
         calls.append(DirectiveCall("store_in", (target.memory,)))
-    calls += [DirectiveCall("fold_storage", (f.dimension, f.factor)) for f in target.folds]
+    if target.hoist != start.hoist:
+        calls.append(hoist_call(target.hoist))
+    calls += map(fold_call, target.folds)
     calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
     calls += [DirectiveCall("align_storage", (p.dimension, p.multiple)) for p in target.pads]
+    calls += [
+        DirectiveCall("bound_storage", (b.dimension, b.extent)) for b in target.storage_bounds
+    ]
     calls += map(bound_call, target.bounds)
     return tuple(calls)
+
+
+def hoist_call(level: LoopLevel) -> DirectiveCall:
+    """The directive that hoists the storage of a Func."""
+    if level.is_root:
+        return DirectiveCall("hoist_storage_root")
+    return DirectiveCall("hoist_storage", (level.func, level.loop))
+
+
+def fold_call(fold: Fold) -> DirectiveCall:
+    """The directive that folds the storage of a Func."""
+    backwards = () if fold.forward else (False,)
+    return DirectiveCall("fold_storage", (fold.dimension, fold.factor, *backwards))
 
 
 def bound_call(bound: Bound | Alignment) -> DirectiveCall:

@@ -41,6 +41,7 @@ from spaces.model.schedule import (
     Pad,
     Schedule,
     Split,
+    StorageBound,
     Tail,
     Wrap,
 )
@@ -320,9 +321,24 @@ class Directives:
         """Choose the kind of memory."""
         return self._with_func(attrs.evolve(self._func, memory=Memory(memory)))
 
-    def fold_storage(self, dimension: Name, factor: Factor) -> Self:
-        """Keep only ``factor`` values along a dimension, reused in a circle."""
-        fold = Fold(_name(dimension), _factor(factor))
+    def hoist_storage(self, func: str | Func, loop: Name) -> Self:
+        """Obtain the memory for the storage at that loop, at or outside the store level, once for
+        all that is stored inside. No values are kept for longer.
+        """
+        return self._hoisted(LoopLevel(_name(func), _name(loop)))
+
+    def hoist_storage_root(self) -> Self:
+        """Obtain the memory for the storage outside all loops."""
+        return self._hoisted(ROOT)
+
+    def _hoisted(self, level: LoopLevel) -> Self:
+        return self._with_func(attrs.evolve(self._func, hoist=level))
+
+    def fold_storage(self, dimension: Name, factor: Factor, fold_forward: bool = True) -> Self:
+        """Keep only ``factor`` values along a dimension, reused in a circle, while what is read
+        moves up along it; or down, without ``fold_forward``.
+        """
+        fold = Fold(_name(dimension), _factor(factor), fold_forward)
         return self._with_func(attrs.evolve(self._func, folds=(*self._func.folds, fold)))
 
     def reorder_storage(self, *dimensions: Name) -> Self:
@@ -337,6 +353,12 @@ class Directives:
         """
         pad = Pad(_name(dimension), _whole(multiple))
         return self._with_func(attrs.evolve(self._func, pads=(*self._func.pads, pad)))
+
+    def bound_storage(self, dimension: Name, bound: int) -> Self:
+        """Store exactly ``bound`` values along a dimension; more must never be needed."""
+        limit = StorageBound(_name(dimension), _whole(bound))
+        limits = (*self._func.storage_bounds, limit)
+        return self._with_func(attrs.evolve(self._func, storage_bounds=limits))
 
     def bound(self, dimension: Name, min: int, extent: int) -> Self:
         """Compute ``extent`` coordinates from ``min`` on of a dimension, whatever is required."""

@@ -77,6 +77,15 @@ class Levels:
         """
         return self._resolve(func, self.schedule.of(func).store, "stored")
 
+    def hoist(self, func: str) -> Path:
+        """The loops that enclose the memory of ``func``.
+
+        Raises:
+            LevelError: its hoist level is no loop around all its uses.
+        """
+        level = self.schedule.of(func).hoist
+        return self.store(func) if level.is_inline else self._resolve(func, level, "hoisted")
+
     def _resolve(self, func: str, level: LoopLevel, verb: str) -> Path:
         if level.is_root or level.is_inline:
             return ()

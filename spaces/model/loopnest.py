@@ -18,11 +18,12 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Allocation, Bounds, Placement
 from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import Memory, Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import Guard, LoopVar
+from spaces.model.types import Type
 
-Node: TypeAlias = "Loop | Allocate | Produce | Compute"
+Node: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
 
 @frozen
@@ -37,6 +38,20 @@ class Loop:
 class Allocate(Allocation):
     """An allocation, for the time of ``body``."""
 
+    body: tuple[Node, ...]
+
+
+@frozen
+class HoistedStorage:
+    """Memory for the storage of ``func``, an array for each of ``types``, which an
+    :class:`Allocate` inside ``body`` takes anew in each of its iterations; ``extents`` are the most
+    that it takes along each dimension.
+    """
+
+    func: str
+    types: tuple[Type, ...]
+    memory: Memory
+    extents: tuple[Expr, ...]
     body: tuple[Node, ...]
 
 
@@ -158,6 +173,8 @@ class _Assembly:
             name = function.name
             if name not in self.bounds.pipeline.outputs and levels.store(name) == path:
                 result = (self._allocate(name, result),)
+            if name in self.bounds.hoisted and levels.hoist(name) == path:
+                result = (self._hoisted(name, result),)
         return result
 
     def _produce(self, name: str) -> Produce:
@@ -191,6 +208,11 @@ class _Assembly:
             ),
             guards=traversal.guards,
         )
+
+    def _hoisted(self, name: str, body: tuple[Node, ...]) -> HoistedStorage:
+        allocation = self.bounds.allocations[name]
+        extents = self.bounds.hoisted[name]
+        return HoistedStorage(name, allocation.types, allocation.memory, extents, body)
 
     def _allocate(self, name: str, body: tuple[Node, ...]) -> Allocate:
         return Allocate(**asdict(self.bounds.allocations[name], recurse=False), body=body)

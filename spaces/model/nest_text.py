@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.regions import Box
 from spaces.model.schedule import LoopKind
 
@@ -18,6 +18,10 @@ def _lines(nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for node in nodes:
         match node:
+            case HoistedStorage():
+                sides = ", ".join(map(str, node.extents))
+                yield f"{indent}memory for {node.func}: [{sides}]"
+                yield from _lines(node.body, depth)
             case Allocate():
                 yield indent + _allocation(node)
                 yield from _lines(node.body, depth)

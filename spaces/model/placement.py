@@ -167,6 +167,28 @@ class Bounds:
         return boxes
 
     @cached_property
+    def hoisted(self) -> dict[str, tuple[Expr, ...]]:
+        """The extents of the memory of each Func that is hoisted out of loops: the most that it
+        takes in any of their iterations. Where none is known, as many as in each, whatever it is.
+        """
+        return {
+            name: self._hoisted_extents(name, allocation.extents)
+            for name, allocation in self.allocations.items()
+            if self.schedule.of(name).is_hoisted
+        }
+
+    def _hoisted_extents(self, name: str, extents: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        placement, depth = self.placements[name], len(self.levels.hoist(name))
+        loops = placement.path[depth : placement.store_depth]
+        whole = Ranges(self.simplify, loop_ranges(loops, self.simplify))
+        most = [whole.of(e).max for e in extents]
+        return tuple(e if m is None else m for e, m in zip(extents, most, strict=True))
+
+    def memory_of(self, name: str) -> tuple[Expr, ...]:
+        """The extents of the memory of a Func that is stored."""
+        return self.hoisted.get(name, self.allocations[name].extents)
+
+    @cached_property
     def allocations(self) -> dict[str, Allocation]:
         """What is allocated for each Func that is computed and no output."""
         return {n: self._allocation(n) for n in self.placements if n not in self.pipeline.outputs}
@@ -175,9 +197,8 @@ class Bounds:
         placement, schedule = self.placements[name], self.schedule.of(name)
         args, storage = placement.function.args, placement.storage
         ends = [(i.min, i.max) for i in storage.stored if i.min is not None and i.max is not None]
-        pads = {pad.dimension: pad.multiple for pad in schedule.pads}
         folds = tuple(
-            None if fold is None else self._padded(fold, pads.get(arg))
+            None if fold is None else self._room(schedule, arg, fold)
             for arg, fold in zip(args, storage.folds, strict=True)
         )
         return Allocation(
@@ -187,17 +208,23 @@ class Bounds:
             memory=schedule.memory,
             mins=tuple(low for low, _ in ends),
             extents=tuple(
-                self._padded(high - low + 1, pads.get(arg)) if fold is None else fold
+                self._room(schedule, arg, high - low + 1) if fold is None else fold
                 for arg, (low, high), fold in zip(args, ends, folds, strict=True)
             ),
             folds=folds,
             order=memory_order(args, schedule.storage_orders),
         )
 
-    def _padded(self, extent: Expr, multiple: int | None) -> Expr:
-        if multiple is None:
-            return self.simplify(extent)
-        return self.simplify((extent + multiple - 1) / multiple * multiple)
+    def _room(self, schedule: FuncSchedule, dimension: str, extent: Expr) -> Expr:
+        """How many values are stored along a dimension of which ``extent`` are needed."""
+        for bound in schedule.storage_bounds:
+            if bound.dimension == dimension:
+                extent = constant(bound.extent, Int32)
+        for pad in schedule.pads:
+            if pad.dimension == dimension:
+                multiple = constant(pad.multiple, Int32)
+                extent = (extent + multiple - 1) / multiple * multiple
+        return self.simplify(extent)
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""

@@ -131,10 +131,13 @@ ROOT = LoopLevel("", "__root")
 
 @frozen
 class Fold:
-    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``."""
+    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``, while
+    what is read of it moves up, or down where it is not ``forward``.
+    """
 
     dimension: str
     factor: Factor
+    forward: bool = True
 
 
 @frozen
@@ -143,6 +146,14 @@ class Pad:
 
     dimension: str
     multiple: int
+
+
+@frozen
+class StorageBound:
+    """The storage of dimension ``dimension`` takes ``extent`` values, and more are never needed."""
+
+    dimension: str
+    extent: int
 
 
 @frozen
@@ -190,6 +201,10 @@ def _last_pads(pads: Iterable[Pad]) -> tuple[Pad, ...]:
     return _last_of_each_dimension(pads)
 
 
+def _last_storage_bounds(bounds: Iterable[StorageBound]) -> tuple[StorageBound, ...]:
+    return _last_of_each_dimension(bounds)
+
+
 def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """An order of dimensions says nothing any more once a later one has them all."""
     kept: tuple[tuple[str, ...], ...] = ()
@@ -212,7 +227,9 @@ class FuncSchedule:
         storage_orders: orders of dimensions in storage, innermost first, applied one after the
             other to the places that those dimensions hold.
         pads: one entry a padded dimension, by name.
+        storage_bounds: one entry a dimension whose storage is bounded, by name.
         bounds: bounds and their alignment, as written; as in Halide the last is applied first.
+        hoist: where the memory for its storage is obtained; inline for where it is stored.
     """
 
     name: str
@@ -223,7 +240,14 @@ class FuncSchedule:
     folds: tuple[Fold, ...] = field(default=(), converter=_last_folds)
     storage_orders: tuple[tuple[str, ...], ...] = field(default=(), converter=_without_overruled)
     pads: tuple[Pad, ...] = field(default=(), converter=_last_pads)
+    storage_bounds: tuple[StorageBound, ...] = field(default=(), converter=_last_storage_bounds)
     bounds: tuple[Bound | Alignment, ...] = ()
+    hoist: LoopLevel = INLINE
+
+    @property
+    def is_hoisted(self) -> bool:
+        """Whether memory is obtained elsewhere than where it begins to be used."""
+        return not self.hoist.is_inline and self.hoist != self.store
 
     @staticmethod
     def default(function: Function, stored: bool) -> FuncSchedule:

@@ -28,10 +28,11 @@ Widen = Callable[[Function, Box], Box]
 
 @frozen
 class Slide:
-    """Dimension ``dimension`` of the Func slides along ``loop``."""
+    """Dimension ``dimension`` of the Func slides along ``loop``: up, or down if not ``forward``."""
 
     dimension: str
     loop: LoopVar
+    forward: bool = True
 
 
 @frozen
@@ -54,6 +55,11 @@ class Storage:
     slides: tuple[Slide, ...]
     least_folds: tuple[Expr, ...]
     folds: tuple[Expr | None, ...]
+
+    def needed(self, d: int) -> Expr:
+        """How many values must be stored along dimension ``d``."""
+        fold = self.folds[d]
+        return _extent(self.stored[d]) if fold is None else fold
 
 
 def slide(

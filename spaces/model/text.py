@@ -138,7 +138,7 @@ class _Speller:
 
     def argument(self, value: Argument) -> str:
         if isinstance(value, int):
-            return str(value)
+            return str(value).lower()  # a truth value, too
         if isinstance(value, Loop):
             return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
         if isinstance(value, Tail):
@@ -339,10 +339,7 @@ class _Reader:
             )
         args: list[Argument] = []
         for item, kind in zip(call.args, signature.kinds, strict=False):
-            if kind is not Kind.FORWARD:
-                args.append(self.argument(item, (kind,)))
-            elif not (isinstance(item, Word) and plainly(item.text) == "true"):
-                raise Mistake("Storage is folded forwards only.", item.start, item.end)
+            args.append(self.argument(item, (kind,)))
         return tuple(args)
 
     def argument(self, item: Item, kinds: tuple[Kind, ...]) -> Argument:
@@ -351,6 +348,7 @@ class _Reader:
             Kind.LOOP: self.loop,
             Kind.FACTOR: self.factor,
             Kind.WHOLE: self.whole,
+            Kind.TRUTH: self.truth,
             Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
             Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
             Kind.LOOP_OF_KIND: self.loop_of_kind,
@@ -388,6 +386,11 @@ class _Reader:
         if isinstance(item, Whole):
             return item.value
         raise Mistake("Expected a whole number here.", item.start, item.end)
+
+    def truth(self, item: Item) -> bool:
+        if isinstance(item, Word) and plainly(item.text) in ("true", "false"):
+            return plainly(item.text) == "true"
+        raise Mistake("Expected true or false here.", item.start, item.end)
 
     def loop_of_kind(self, item: Item) -> Loop | str:
         if not isinstance(item, Applied):

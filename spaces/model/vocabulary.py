@@ -43,7 +43,7 @@ class Kind(Enum):
     TAIL = "tail"
     MEMORY = "memory"
     LOOP_OF_KIND = "kind(loop)"
-    FORWARD = "true"
+    TRUTH = "true or false"
 
 
 @frozen
@@ -79,8 +79,12 @@ SIGNATURES: dict[str, Signature] = {
     "store_root": _signature("store_root()"),
     "store_in": _signature("store_in(MemoryType::Stack)", Kind.MEMORY),
     "fold_storage": _signature(
-        "fold_storage(dimension, factor)", Kind.LOOP, Kind.FACTOR, Kind.FORWARD, optional=1
+        "fold_storage(dimension, factor[, fold_forward])",
+        *(Kind.LOOP, Kind.FACTOR, Kind.TRUTH),
+        optional=1,
     ),
+    "hoist_storage_root": _signature("hoist_storage_root()"),
+    "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
     "align_storage": _signature("align_storage(dimension, multiple)", Kind.LOOP, Kind.WHOLE),
     "bound": _signature("bound(dimension, min, extent)", Kind.LOOP, Kind.WHOLE, Kind.WHOLE),
     "bound_extent": _signature("bound_extent(dimension, extent)", Kind.LOOP, Kind.WHOLE),
@@ -103,7 +107,7 @@ VARIADIC: dict[str, tuple[Kind, ...]] = {
 }
 """Directives of any number of arguments, each of one of these kinds."""
 
-LEVEL_DIRECTIVES = ("compute_at", "store_at")
+LEVEL_DIRECTIVES = ("compute_at", "store_at", "hoist_storage")
 """Directives that take a loop level."""
 
 DERIVING = {"in_": "in", "clone_in": "clone_in"}
@@ -115,7 +119,7 @@ UNSUPPORTED: dict[str, str] = {
         name: f"{name} {_LATER}"
         for name in (
             *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
-            *("hoist_storage", "hoist_storage_root", "memoize", "never_partition", "partition"),
+            *("memoize", "never_partition", "partition"),
             *("prefetch", "ring_buffer", "specialize", "specialize_fail", "always_partition"),
             *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
         )
@@ -125,10 +129,6 @@ UNSUPPORTED: dict[str, str] = {
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
     "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",
     "rename": "rename is not supported; use the new name in a split.",
-    **{
-        name: f"{name} is not supported: the bounds of a Func follow from what reads it; remove it."
-        for name in ("bound_storage",)
-    },
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."
         for name in ("set_estimate", "set_estimates", "estimate")

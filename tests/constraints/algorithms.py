@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.functions import clamp
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Float32, Int32, UInt8, UInt16
 
@@ -47,6 +48,15 @@ def column() -> Pipeline:
     p[X, Y] = image[X, Y] + 1
     q[X, Y] = p[X, Y] + p[X, Y + 1]
     return pipeline(q)
+
+
+def harmonic() -> Pipeline:
+    """Rows that read ever fewer values: how many at most is not found by interval analysis."""
+    image = ImageParam(Int32, 1, "input")
+    f, out = Func("f"), Func("out")
+    f[X] = image[clamp(X, 0, 9)] * 2
+    out[X, Y] = f[X] + f[X + 100 / (Y * Y + 1)]
+    return pipeline(out)
 
 
 def total() -> Pipeline:

@@ -53,6 +53,7 @@ SIZED = algorithms.blur(1536, 2560)
 TOTAL = algorithms.total()
 HORNER = algorithms.horner()
 VOLUME = algorithms.volume()
+HARMONIC = algorithms.harmonic()
 CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
 TAKEN = algorithms.taken()
@@ -63,6 +64,16 @@ TILED = D.tile("x", "y", "xi", "yi", 32, 8)
 GPU = D.gpu_tile("x", "y", "xi", "yi", 32, 8)
 SUM = schedule(TOTAL).func("s").update(0)
 POWERS = schedule(HORNER).func("s").update(0)
+
+_folded = D.func("bx").store_root().compute_at("by", "y").fold_storage("y", 4)
+_harmonic = schedule(HARMONIC).func("f").compute_at("out", "x")
+_columns = (
+    D.split("x", "x", "xi", 32)
+    .split("y", "y", "yi", 4)
+    .reorder("yi", "xi", "x", "y")
+    .gpu_blocks("x", "y")
+    .gpu_threads("xi")
+)
 
 
 def _entries(base: Schedule, *entries: FuncSchedule) -> Subject:
@@ -266,9 +277,52 @@ EXAMPLES = (
         cpu(BLUR, _bx.compute_root().align_storage("x", 16)),
     ),
     Example(
-        "storage.pad",
+        "storage.layout-range",
         cpu(BLUR, _bx.compute_root().align_storage("x", 0)),
         cpu(BLUR, _bx.compute_root().align_storage("x", 1)),
+    ),
+    Example(
+        "storage.bound-too-small",
+        cpu(BLUR, _bx.compute_at("by", "y").bound_storage("y", 2)),
+        cpu(BLUR, _bx.compute_at("by", "y").bound_storage("y", 3)),
+    ),
+    Example(
+        "storage.bound-too-small",
+        cpu(BLUR, _folded.bound_storage("y", 3)),
+        cpu(BLUR, _folded.bound_storage("y", 4)),
+        "folded",
+    ),
+    Example(
+        "call.hoist-level",
+        cpu(BLUR, _bx.compute_at("by", "y").hoist_storage("by", "x")),
+        cpu(BLUR, _bx.compute_at("by", "x").hoist_storage("by", "y")),
+    ),
+    Example(
+        "call.hoist-level",
+        cpu(BLUR, D.parallel("y").func("bx").compute_at("by", "x").hoist_storage_root()),
+        cpu(BLUR, D.parallel("y").func("bx").compute_at("by", "x").hoist_storage("by", "y")),
+        "outside a parallel loop",
+    ),
+    Example(
+        "call.inline-storage",
+        cpu(BLUR, _bx.hoist_storage_root()),
+        cpu(BLUR, _bx.compute_at("by", "y").hoist_storage_root()),
+        "hoisted",
+    ),
+    Example(
+        "storage.hoist-size",
+        cpu(HARMONIC, _harmonic.hoist_storage_root()),
+        cpu(HARMONIC, _harmonic.hoist_storage("out", "y")),
+    ),
+    Example(
+        "gpu.hoisted-storage",
+        gpu(BLUR, _columns.func("bx").compute_at("by", "yi").hoist_storage("by", "xi")),
+        gpu(BLUR, _columns.func("bx").compute_at("by", "yi")),
+    ),
+    Example(
+        "storage.fold-direction",
+        cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, False)),
+        cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, True)),
     ),
     Example(
         "bounds.explicit-dimension",

@@ -31,6 +31,7 @@ _DEVICE = (
     "gpu.parallel-in-kernel",
     "gpu.kernel-in-parallel",
     "storage.private-size",
+    "gpu.hoisted-storage",
     "storage.stack-bytes",
 )
 
@@ -50,6 +51,7 @@ _FORM = (
     "storage.fold-output",
     "storage.layout-dimension",
     "storage.layout-output",
+    "storage.fold-direction",
     "bounds.explicit-dimension",
     "kind.inside-vectorized",
 )
@@ -65,7 +67,10 @@ _WRONG = (
     "call.store-level",
     "storage.fold-factor",
     "storage.fold-too-small",
-    "storage.pad",
+    "storage.layout-range",
+    "storage.bound-too-small",
+    "call.hoist-level",
+    "storage.hoist-size",
     "bounds.explicit-range",
     "bounds.explicit-too-small",
     "storage.memory-kind",

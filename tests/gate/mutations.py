@@ -25,6 +25,7 @@ from spaces.model.schedule import (
     Pad,
     Schedule,
     Split,
+    StorageBound,
     Tail,
 )
 
@@ -229,7 +230,8 @@ def _fold(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedul
     args = pipeline.function(func.name).args
     dimension = rng.choice((*args, *args, "q")) if args else "q"
     factor = rng.choice((0, 1, 2, 2, 3, 3, 4, 5, 8))
-    return schedule.replace(evolve(func, folds=(Fold(dimension, factor),)))
+    fold = Fold(dimension, factor, rng.random() < 0.9)
+    return schedule.replace(evolve(func, folds=(fold,)))
 
 
 def _layout(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
@@ -237,7 +239,13 @@ def _layout(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
     func = _some_func(rng, schedule)
     args = pipeline.function(func.name).args
     name = rng.choice((*args, *args, *args, "q"))
-    form = rng.randrange(4)
+    form = rng.randrange(6)
+    if form == 4:
+        level = rng.choice((*_levels(schedule), ROOT))
+        return schedule.replace(evolve(func, hoist=level))
+    if form == 5:
+        bounded = (StorageBound(name, rng.choice((0, 1, 4, 40))),)
+        return schedule.replace(evolve(func, storage_bounds=bounded))
     if form == 0:
         other = rng.choice((*args, "q"))
         return schedule.replace(evolve(func, storage_orders=((name, other),)))

@@ -76,6 +76,14 @@ def _place(
         directives = directives.store_root()
     elif store < depth:
         directives = directives.store_at(legal[store].func, legal[store].loop)
+    if rng.random() < 0.15 and outer < store:
+        hoist = rng.randint(outer, store - 1)
+        level = legal[hoist] if hoist >= 0 else None
+        directives = (
+            directives.hoist_storage(level.func, level.loop)
+            if level is not None
+            else directives.hoist_storage_root()
+        )
     if store < depth and rng.random() < 0.15:
         factor = rng.choice((3, 4, 8, 16, 32))
         directives = directives.fold_storage(rng.choice(function.args), factor)
@@ -94,6 +102,8 @@ def _layout(rng: random.Random, directives: Directives, function: Function) -> D
     if rng.random() < 0.08:
         modulus = rng.choice((2, 3, 4))
         directives = directives.align_bounds(rng.choice(args), modulus, rng.randint(-1, modulus))
+    if rng.random() < 0.05:
+        directives = directives.bound_storage(rng.choice(args), rng.choice((2, 4, 16, 64)))
     if rng.random() < 0.05:
         directives = directives.align_extent(rng.choice(args), rng.choice((2, 3, 4)))
     if rng.random() < 0.05:

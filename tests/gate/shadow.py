@@ -16,7 +16,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from spaces.model.expr import Call, Expr
-from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
@@ -237,7 +237,7 @@ class Shadow:
     def _node(self, node: Node, indent: int, loops: int) -> None:
         pad = "    " * indent
         match node:
-            case Produce():
+            case Produce() | HoistedStorage():
                 self._nodes(node.body, indent, loops)
             case Allocate():
                 mins = [self._value(e, pad) for e in node.mins]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Pipeline
 
 Read = Callable[[str, tuple[int, ...]], int]
@@ -123,7 +123,7 @@ class _Machine:
                 self.storage[node.func] = _Storage(node, self.env, self.read)
                 self.run(node.body)
                 del self.storage[node.func]
-            case Produce():
+            case Produce() | HoistedStorage():
                 self.run(node.body)
             case Loop():
                 low = value_of(node.var.min, self.env, self.read)

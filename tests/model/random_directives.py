@@ -22,6 +22,7 @@ from spaces.model.schedule import (
     Pad,
     Schedule,
     Split,
+    StorageBound,
     Tail,
 )
 
@@ -63,7 +64,10 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 ("store_at", (func, two[0])),
                 ("store_root", ()),
                 ("store_in", (draw(st.sampled_from(Memory)),)),
-                ("fold_storage", (two[0], factor)),
+                ("fold_storage", (two[0], factor, draw(st.booleans()))),
+                ("hoist_storage", (func, two[0])),
+                ("hoist_storage_root", ()),
+                ("bound_storage", (two[0], draw(wholes))),
                 ("reorder_storage", many),
                 ("align_storage", (two[0], draw(wholes))),
                 ("bound", (two[0], draw(wholes), draw(wholes))),
@@ -142,10 +146,12 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 draw(levels),
                 draw(levels),
                 draw(st.sampled_from(Memory)),
-                tuple(draw(st.lists(st.builds(Fold, names, factors), max_size=2))),
+                tuple(draw(st.lists(st.builds(Fold, names, factors, st.booleans()), max_size=2))),
                 tuple(draw(st.lists(_dimensions, max_size=2))),
                 tuple(draw(st.lists(st.builds(Pad, names, wholes), max_size=2))),
+                tuple(draw(st.lists(st.builds(StorageBound, names, wholes), max_size=2))),
                 tuple(draw(st.lists(_bounds, max_size=2))),
+                draw(levels),
             )
             for function in pipeline.functions
         )

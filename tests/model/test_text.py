@@ -307,7 +307,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
     found = problems(
         "blur_z.compute_root()\n"
         "blur_y.vectorise(x, 8).split(x, 3)\n"
-        "   .split(x, xo, xi, 8, TailStrategy::Predicate)\n"
+        "   .split(x, xo, xi, 8, TailStrategy::Predicted)\n"
         "input.serial(x).serial(y); blur_x.update(1)\n"
         "blur_x.unroll(x, 2.5).bound(x, 0)\n"
         "blur_x.split(x, y,\n"
@@ -323,7 +323,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "no Func 'blur_z' (is blur_y meant?)",
         "no directive 'vectorise' (is vectorize meant?)",
         "split(old, outer, inner, factor[, tail])",
-        "Predicate is not one of Auto, RoundUp, GuardWithIf, ShiftInwards",
+        "Predicted is not one of Auto, RoundUp, GuardWithIf, ShiftInwards, Predicate",
         "input is an input image",
         "has 0 update stages",
         "2.5 is not a whole number",
@@ -363,7 +363,7 @@ def test_a_mistake_is_shown_under_its_line() -> None:
         ("blur_y.reorder()", "at least one loop"),
         ("blur_y", "Expected directives"),
         ("blur_y.compute_root", "Expected '('"),
-        ("blur_y.fold_storage(y, 4, false)", "forwards only"),
+        ("blur_y.fold_storage(y, 4, no)", "Expected true or false"),
         ("blur_y.split(x, x, xi, 16 * 2)", "found '*'"),
         ('blur_y.vectorize("x, 8)', "found '\"'"),
         ("blur_y.loops(twirled(x))", "kinds are"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.formulas import all_of, within
+from spaces.constraints.proofs.formulas import all_of, at_most, within
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Site, Subject
+from spaces.constraints.proofs.sites import Access, Path, Site, Subject, loops_of
 from spaces.model.expr import Expr, constant
+from spaces.model.loopnest import HoistedStorage
 from spaces.model.pipeline import size_variable
 from spaces.model.types import Int32
 
@@ -18,6 +19,28 @@ def bounds(subject: Subject) -> Iterator[Obligation]:
     for site in subject.sites:
         for access in (site.write, *site.reads):
             yield _inside(subject, site, access)
+    for func, path in subject.allocations.items():
+        hoisted = [s.node for s in path if isinstance(s.node, HoistedStorage)]
+        for memory in hoisted:
+            if memory.func == func:
+                yield _fits(subject, memory, path)
+
+
+def _fits(subject: Subject, memory: HoistedStorage, path: Path) -> Obligation:
+    """What is allocated in any iteration fits the memory that was obtained for all of them."""
+    allocation, formula = subject.allocation(memory.func), subject.opaque.formula
+    extents = allocation.extents if allocation is not None else ()
+    pairs = zip(extents, memory.extents, strict=True)
+    return obligation(
+        subject,
+        "bounds",
+        (memory.func, 0),
+        f"What is allocated of {memory.func} fits the memory that is hoisted for it.",
+        (*subject.known.common, *subject.ranges(loops_of(path))),
+        all_of(at_most(formula(e), formula(most)) for e, most in pairs),
+        memory.func,
+        (),
+    )
 
 
 def _inside(subject: Subject, site: Site, access: Access) -> Obligation:

@@ -16,7 +16,7 @@ from spaces.constraints.proofs.races import AT_ONCE
 from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.loopnest import Allocate, Compute, Loop, Node, Produce
+from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, Node, Produce
 from spaces.model.regions import Box
 
 _modulo = INTEGERS.operators["mod"]
@@ -107,6 +107,8 @@ class _Run:
                     )
                     self.body(node.body)
                     del self._places[node.func]
+                case HoistedStorage():
+                    self.body(node.body)
                 case Produce():
                     self._produce(node)
                 case Compute():

@@ -23,6 +23,7 @@ from spaces.constraints.rules.written import (
     order_directive,
     pad_directive,
     split_directive,
+    storage_bound_directive,
 )
 from spaces.model.expr import Expr, compare, constant
 from spaces.model.schedule import DomainOrder, Loop, LoopKind, Memory, Split, Tail
@@ -89,6 +90,7 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
         written.append(memory_directive(func, entry.memory))
     written += [order_directive(func, order) for order in entry.storage_orders]
     written += [pad_directive(func, pad) for pad in entry.pads]
+    written += [storage_bound_directive(func, bound) for bound in entry.storage_bounds]
     written += [bound_directive(func, bound) for bound in entry.bounds]
     if not written or not view.records.is_inlined(func):
         return

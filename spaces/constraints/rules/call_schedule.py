@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
-from spaces.constraints.rules.written import kind_directive, level_directive, store_directive
+from spaces.constraints.rules.written import (
+    hoist_directive,
+    kind_directive,
+    level_directive,
+    store_directive,
+)
 from spaces.model.levels import LevelError, Path
 from spaces.model.schedule import INLINE, LoopKind, LoopLevel
 
@@ -20,7 +25,11 @@ from spaces.model.schedule import INLINE, LoopKind, LoopLevel
 def output_at_root(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     entry = records.entry(func)
-    if func in records.pipeline.outputs and not (entry.compute.is_root and entry.store.is_root):
+    at_root = entry.compute.is_root and entry.store.is_root and not entry.is_hoisted
+    if func in records.pipeline.outputs and not at_root:
+        moved = hoist_directive(entry) if entry.compute.is_root else ""
+        if not entry.store.is_root:
+            moved = store_directive(entry)
         yield Check(
             func,
             VIOLATED,
@@ -30,7 +39,7 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
                 "func": func,
                 "directive": level_directive(func, "compute", entry.compute)
                 if not entry.compute.is_root
-                else store_directive(entry),
+                else moved,
                 "legal": "root",
             },
         )
@@ -71,7 +80,16 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     entry = records.entry(func)
     outputs = records.pipeline.outputs
-    if func not in outputs and entry.compute.is_inline is not entry.store.is_inline:
+    hoisted = entry.compute.is_inline and not entry.hoist.is_inline
+    if func not in outputs and hoisted:
+        yield Check(
+            func,
+            VIOLATED,
+            "{hoist} obtains memory for {func}, which is inlined: it is not stored anywhere.",
+            "Add compute_root or compute_at, or leave it out.",
+            values={"func": func, "hoist": hoist_directive(entry)},
+        )
+    elif func not in outputs and entry.compute.is_inline is not entry.store.is_inline:
         yield Check(
             func,
             VIOLATED,
@@ -200,7 +218,7 @@ def unread(records: Records, func: str) -> Iterator[Check]:
         )
 
 
-_AT_ONCE = (
+AT_ONCE = (
     LoopKind.PARALLEL,
     LoopKind.VECTORIZED,
     LoopKind.GPU_BLOCK,
@@ -221,7 +239,7 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
         return
     for i, place in enumerate(site[depth:], start=depth):
         kind = records.levels.kind(place)
-        if kind in _AT_ONCE:
+        if kind in AT_ONCE:
             yield Check(
                 func,
                 VIOLATED,
@@ -244,7 +262,7 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
 
 def _store_levels(records: Records, path: Path) -> str:
     """The levels of ``path`` with no loop inside them that runs iterations at once."""
-    last = max(i for i, place in enumerate(path) if records.levels.kind(place) in _AT_ONCE)
+    last = max(i for i, place in enumerate(path) if records.levels.kind(place) in AT_ONCE)
     return " or ".join(str(place.level) for place in path[last:])
 
 

@@ -130,7 +130,7 @@ class _Side:
     holds: Expr
     message: str
     end: Expr
-    required: Expr
+    required: Expr | str
 
 
 def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterator[_Side]:
@@ -141,19 +141,21 @@ def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterat
     if claim.bound.min is None:
         extent = view.largest(view.simplify(high - low + 1), path)
         holds = extent <= constant(claim.bound.extent, Int32)
-        yield _Side(_known(holds, path), _EXTENT, claim.high, extent)
+        yield _side(holds, _EXTENT, claim.high, extent, path)
         return
     if low is not claim.low:
         first = view.simplify(zero - view.largest(view.simplify(zero - low), path))
-        yield _Side(_known(first >= claim.low, path), _FROM, claim.low, first)
+        yield _side(first >= claim.low, _FROM, claim.low, first, path)
     if high is not claim.high:
         last = view.largest(high, path)
-        yield _Side(_known(last <= claim.high, path), _UP_TO, claim.high, last)
+        yield _side(last <= claim.high, _UP_TO, claim.high, last, path)
 
 
-def _known(holds: Expr, path: tuple[LoopVar, ...]) -> Expr:
-    """A condition that names loops is none on sizes: nothing is known of it."""
-    return VIOLATED if any(loop.var.name in holds.names for loop in path) else holds
+def _side(holds: Expr, message: str, end: Expr, required: Expr, path: tuple[LoopVar, ...]) -> _Side:
+    """An end, of which nothing is known where the condition names loops."""
+    if any(loop.var.name in holds.names for loop in path):
+        return _Side(VIOLATED, message, end, "an unknown number")
+    return _Side(holds, message, end, required)
 
 
 RULES = (explicit_dimension, explicit_range, explicit_too_small)

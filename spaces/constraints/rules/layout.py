@@ -1,14 +1,23 @@
-"""Rules about how values lie in storage: the order of dimensions, and padding."""
+"""Rules about how values lie in storage, and where its memory is obtained."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.call_schedule import AT_ONCE
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.constraints.rules.written import order_directive, pad_directive
+from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
+from spaces.constraints.rules.storage import kernel_use
+from spaces.constraints.rules.written import (
+    hoist_directive,
+    order_directive,
+    pad_directive,
+    storage_bound_directive,
+)
 from spaces.model.expr import constant
+from spaces.model.schedule import ROOT
 from spaces.model.types import Bool, Int32
 
 
@@ -19,12 +28,15 @@ def _written(records: Records, func: str) -> Iterator[tuple[str, tuple[str, ...]
         yield order_directive(func, order), order
     for pad in entry.pads:
         yield pad_directive(func, pad), (pad.dimension,)
+    for bound in entry.storage_bounds:
+        yield storage_bound_directive(func, bound), (bound.dimension,)
 
 
 @own_rule(
     "storage.layout-dimension",
-    "Storage is reordered and padded along dimensions of the Func itself, each named once.",
-    "Halide's reorder_storage and align_storage take Vars of the Func.",
+    "Storage is reordered, padded and bounded along dimensions of the Func itself, each named "
+    "once.",
+    "Halide's reorder_storage, align_storage and bound_storage take Vars of the Func.",
 )
 def layout_dimension(records: Records, func: str) -> Iterator[Check]:
     """One check for each name that is no dimension, or given twice."""
@@ -52,7 +64,7 @@ def layout_dimension(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "storage.layout-output",
-    "The storage of an output is neither reordered nor padded.",
+    "The storage of an output is neither reordered, padded nor bounded.",
     "The array that the caller passes has an order and strides already; Halide takes them as they "
     "are, too.",
 )
@@ -71,27 +83,169 @@ def layout_output(records: Records, func: str) -> Iterator[Check]:
 
 
 @own_rule(
-    "storage.pad",
-    "Storage is padded to a multiple of a whole number from 1 to 2147483647.",
-    "Strides are multiples of it.",
-    multiple="values",
+    "storage.layout-range",
+    "Storage is padded to a multiple of, and bounded by, a whole number from 1 to 2147483647.",
+    "Strides are multiples of the one, and extents the other.",
+    number="values",
 )
-def pad_range(records: Records, func: str) -> Iterator[Check]:
-    """One check for each padded dimension."""
-    for pad in records.entry(func).pads:
+def layout_range(records: Records, func: str) -> Iterator[Check]:
+    """One check for each padded or bounded dimension."""
+    entry = records.entry(func)
+    numbers = [(pad_directive(func, p), p.dimension, p.multiple) for p in entry.pads]
+    numbers += [
+        (storage_bound_directive(func, b), b.dimension, b.extent) for b in entry.storage_bounds
+    ]
+    for directive, dimension, number in numbers:
         yield Check(
             func,
-            constant(1 <= pad.multiple <= Int32.max_value, Bool),
-            "{directive} pads {func} along {dimension} to a multiple of {multiple}.",
+            constant(1 <= number <= Int32.max_value, Bool),
+            "{directive} lays out {func} along {dimension} by {number}.",
             "It is at least 1 and at most 2147483647.",
-            loop=pad.dimension,
+            loop=dimension,
             values={
-                "directive": pad_directive(func, pad),
+                "directive": directive,
                 "func": func,
-                "dimension": pad.dimension,
-                "multiple": pad.multiple,
+                "dimension": dimension,
+                "number": number,
             },
         )
 
 
-RULES = (layout_dimension, layout_output, pad_range)
+@nest_rule(
+    "storage.bound-too-small",
+    "Bounded storage holds all that is stored.",
+    "Halide refuses it while lowering where it knows, and else when the pipeline runs.",
+    extent="values",
+    needed="values",
+)
+def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each dimension whose storage is bounded."""
+    placement = view.placement(func)
+    for bound in view.nest.schedule.of(func).storage_bounds:
+        d = placement.function.args.index(bound.dimension)
+        stored = placement.storage.needed(d)
+        path = placement.path[: placement.store_depth]
+        needed = view.largest(view.simplify(stored), path)
+        holds = needed <= constant(bound.extent, Int32)
+        is_known = all(loop.var.name not in needed.names for loop in path)
+        yield Check(
+            func,
+            holds if is_known else VIOLATED,
+            "{directive} stores {extent} values of {func} along {dimension}, but {needed} are "
+            "needed.",
+            "Bound it by at least {needed}." if is_known else "Leave it out.",
+            loop=bound.dimension,
+            values={
+                "directive": storage_bound_directive(func, bound),
+                "extent": bound.extent,
+                "func": func,
+                "dimension": bound.dimension,
+                "needed": needed if is_known else "an unknown number",
+            },
+        )
+
+
+@call_rule(
+    "call.hoist-level",
+    "The memory of a Func is obtained where it is stored or outside, but outside no loop that runs "
+    "iterations at once.",
+    "Halide refuses other levels: such iterations would share the memory.",
+)
+def hoist_level(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    entry, site, depth = records.entry(func), records.site(func), records.store_depth(func)
+    stored = func in records.computed and func not in records.pipeline.outputs
+    if not stored or not entry.is_hoisted or site is None or depth is None:
+        return
+    around = site[:depth]
+    levels = [ROOT, *(place.level for place in around)]
+    shared = [i for i, place in enumerate(around) if records.levels.kind(place) in AT_ONCE]
+    legal = levels[shared[-1] + 1 if shared else 0 :]
+    if entry.hoist in legal:
+        return
+    reason = "which is neither its store level nor outside of it"
+    if entry.hoist in levels:
+        at_once = around[shared[-1]]
+        kind = records.levels.kind(at_once)
+        reason = f"outside the {kind} loop {at_once.level}, whose iterations would share it"
+    yield Check(
+        func,
+        VIOLATED,
+        "{directive} obtains the memory of {func} at {level}, {reason}.",
+        "Legal levels are {legal}.",
+        loop=entry.hoist.loop if not entry.hoist.is_root else "",
+        values={
+            "directive": hoist_directive(entry),
+            "func": func,
+            "level": str(entry.hoist),
+            "reason": reason,
+            "legal": listed(map(str, legal)),
+        },
+    )
+
+
+@call_rule(
+    "gpu.hoisted-storage",
+    "Storage that a kernel uses is not hoisted.",
+    "Memory inside kernels is laid out once for each, and memory outside is kept for all.",
+)
+def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    entry = records.entry(func)
+    if func not in records.computed or not entry.is_hoisted:
+        return
+    user = kernel_use(records, func)
+    if user is not None:
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} hoists the storage of {func}, but the kernel of {user} uses it.",
+            "Leave it out.",
+            values={
+                "directive": hoist_directive(entry),
+                "func": func,
+                "user": stage_name(*user),
+            },
+        )
+
+
+@nest_rule(
+    "storage.hoist-size",
+    "What is hoisted out of loops takes no more than is known outside of them.",
+    "Halide refuses it where it finds no limit.",
+)
+def hoist_size(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each dimension without a limit."""
+    extents = view.nest.hoisted.get(func, ())
+    entry, placement = view.nest.schedule.of(func), view.placement(func)
+    depth = len(view.nest.levels.hoist(func)) if extents else 0
+    inside = placement.path[depth:]
+    for dimension, extent in zip(placement.function.args, extents, strict=False):
+        named = [f"{p.func}.{p.loop}" for p in inside if p.var.name in extent.names]
+        if not named:
+            continue
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} obtains the memory of {func} outside of {loops}, on which its extent "
+            "along {dimension} depends, and no limit of it is known.",
+            "Hoist it out of fewer loops, or leave it out.",
+            loop=dimension,
+            values={
+                "directive": hoist_directive(entry),
+                "func": func,
+                "dimension": dimension,
+                "loops": listed(named),
+            },
+        )
+
+
+RULES = (
+    layout_dimension,
+    layout_output,
+    layout_range,
+    bound_too_small,
+    hoist_level,
+    hoisted_for_kernel,
+    hoist_size,
+)

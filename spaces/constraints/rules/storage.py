@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from attrs import evolve
+
 from spaces.constraints.kernels import allocation_bytes
 from spaces.constraints.rules.domain_order import factor_in_range
 from spaces.constraints.rules.gpu_reasons import in_bytes
@@ -102,6 +104,40 @@ def fold_factor(records: Records, func: str) -> Iterator[Check]:
 
 
 @nest_rule(
+    "storage.fold-direction",
+    "Storage is folded in the direction in which what is read of it moves.",
+    "Halide takes it from fold_forward, and refuses another when the pipeline runs.",
+)
+def fold_direction(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each fold of a dimension along which a window slides the other way."""
+    slides = view.placement(func).storage.slides
+    for fold in view.nest.schedule.of(func).folds:
+        against = [
+            s for s in slides if s.dimension == fold.dimension and s.forward is not fold.forward
+        ]
+        for slide in against[:1]:
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} folds {func} along {dimension} while what is read moves {up}, but "
+                "along {loop} it moves {down}.",
+                "{legal}.",
+                loop=fold.dimension,
+                values={
+                    "directive": fold_directive(func, fold),
+                    "func": func,
+                    "dimension": fold.dimension,
+                    "up": "up" if fold.forward else "down",
+                    "down": "down" if fold.forward else "up",
+                    "loop": f"{slide.loop.func}.{slide.loop.loop}",
+                    "legal": "Leave out that it is folded backwards"
+                    if slide.forward
+                    else "Write fold_storage with false as its last argument",
+                },
+            )
+
+
+@nest_rule(
     "storage.fold-too-small",
     "Folded storage holds all values that are still to be read.",
     "Halide checks it only when the pipeline runs [RK13 4.3].",
@@ -182,7 +218,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
         place, legal = "outside all kernels", [Memory.HEAP, *_PRIVATE]
     if memory in legal:
         return
-    if Memory.HEAP in legal and _kernel_use(records, func):
+    if Memory.HEAP in legal and kernel_use(records, func):
         legal = [Memory.HEAP]
     reason = ""
     if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
@@ -219,7 +255,7 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
         return
     if LoopKind.GPU_BLOCK in records.kinds(site[:depth]):
         return
-    use = _kernel_use(records, func)
+    use = kernel_use(records, func)
     if use is not None:
         yield Check(
             func,
@@ -236,7 +272,7 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
         )
 
 
-def _kernel_use(records: Records, func: str) -> tuple[str, int] | None:
+def kernel_use(records: Records, func: str) -> tuple[str, int] | None:
     """A stage that writes or reads a Func inside a kernel, or None."""
     for user in _users(records, func):
         path = records.path(*user)
@@ -260,6 +296,7 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
     allocation = view.allocations.get(func)
     if allocation is None or allocation.memory not in _PRIVATE:
         return
+    allocation = evolve(allocation, extents=view.nest.memory_of(func))
     if not view.is_constant(allocation.elements):
         shape = " x ".join(f"({e})" for e in allocation.extents)
         yield Check(
@@ -289,6 +326,7 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     if allocation is None or allocation.memory not in _PRIVATE:
         return
     kinds = {loop.kind for loop in view.placement(func).path}
+    allocation = evolve(allocation, extents=view.nest.memory_of(func))
     if LoopKind.GPU_BLOCK in kinds or not view.is_constant(allocation.elements):
         return
     yield Check(
@@ -310,6 +348,7 @@ RULES = (
     fold_dimension,
     fold_output,
     fold_factor,
+    fold_direction,
     fold_too_small,
     memory_kind,
     host_memory_in_kernel,

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.model.chain import DirectiveCall, bound_call, order_calls, trial
+from spaces.model.chain import (
+    DirectiveCall,
+    bound_call,
+    fold_call,
+    hoist_call,
+    order_calls,
+    trial,
+)
 from spaces.model.schedule import (
     Alignment,
     Bound,
@@ -18,6 +25,7 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    StorageBound,
 )
 from spaces.model.text import format_call
 
@@ -64,7 +72,17 @@ def memory_directive(func: str, memory: Memory) -> str:
 
 def fold_directive(func: str, fold: Fold) -> str:
     """``f.fold_storage(y, 4)``."""
-    return f"{func}.{format_call(DirectiveCall('fold_storage', (fold.dimension, fold.factor)))}"
+    return f"{func}.{format_call(fold_call(fold))}"
+
+
+def hoist_directive(entry: FuncSchedule) -> str:
+    """``f.hoist_storage(g, y)``."""
+    return f"{entry.name}.{format_call(hoist_call(entry.hoist))}"
+
+
+def storage_bound_directive(func: str, bound: StorageBound) -> str:
+    """``f.bound_storage(x, 64)``."""
+    return f"{func}.{format_call(DirectiveCall('bound_storage', (bound.dimension, bound.extent)))}"
 
 
 def order_directive(func: str, order: tuple[str, ...]) -> str:

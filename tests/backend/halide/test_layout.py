@@ -49,6 +49,11 @@ SCHEDULES = [
     "s.compute_at(g, y).align_extent(x, 5).bound_extent(y, 2).unroll(y)",
     "g.split(x, x, xi, 8)\ns.compute_at(g, x).bound_extent(x, 8).vectorize(x)\nf.compute_at(g, x)",
     "s.store_root().compute_at(g, y).align_storage(y, 4).reorder_storage(y, x)",
+    "s.compute_at(g, x).hoist_storage_root(); f.compute_at(g, x).hoist_storage(g, y)",
+    "s.compute_at(g, y).bound_storage(x, 64).bound_storage(y, 2).store_in(Stack)"
+    ".hoist_storage_root()",
+    "g.split(y, y, yi, 4).parallel(y)\ns.store_at(g, y).compute_at(g, yi).hoist_storage(g, y)\n"
+    "f.compute_at(g, yi).hoist_storage(g, y)",
     "s.store_root().compute_at(g, y).align_bounds(y, 2)\nf.store_at(g, y).compute_at(g, y)",
 ]
 

@@ -1,0 +1,74 @@
+"""Hoisted and bounded storage: how much memory is obtained, where, and that it is used."""
+
+import numpy as np
+
+from backend.compile import compile_cpu
+from backend.reference import evaluate
+from spaces.model.algebra import evaluate as number
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import Allocate, HoistedStorage, loop_nest, walk_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32
+
+X, Y = Var("x"), Var("y")
+
+
+def triangle() -> Pipeline:
+    """Row ``y`` of ``g`` reads ``y`` more values of ``f`` than it has."""
+    image = ImageParam(Int32, 1, "im")
+    f, g = Func("f"), Func("g")
+    f[X] = image[X] + 1
+    g[X, Y] = f[X] * 2 + f[X + Y]
+    return pipeline(g)
+
+
+SIZES = {"g.min.0": 0, "g.min.1": 0, "g.extent.0": 10, "g.extent.1": 7}
+
+
+def test_the_most_of_all_iterations_is_obtained() -> None:
+    built = triangle()
+    nest = loop_nest(built, parse_schedule("f.compute_at(g, y).hoist_storage_root()", built))
+    (memory,) = [n for n in walk_nest(nest.body) if isinstance(n, HoistedStorage)]
+    (storage,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert memory is nest.body[0]
+    assert [number(e, SIZES) for e in memory.extents] == [10 + 6]
+    assert [number(storage.extents[0], {**SIZES, "g.s0.y": y}) for y in (0, 6)] == [10, 16]
+
+
+def test_bounded_storage_is_as_large_as_its_bound() -> None:
+    built = triangle()
+    nest = loop_nest(built, parse_schedule("f.compute_at(g, y).bound_storage(x, 32)", built))
+    (storage,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert str(storage.extents[0]) == "32"
+
+
+def test_memory_is_obtained_once() -> None:
+    built = triangle()
+    compiled = [
+        compile_cpu(built, parse_schedule(f"f.compute_at(g, y){hoist}", built))
+        for hoist in ("", ".hoist_storage_root()")
+    ]
+    inside, outside = [c.program_text("flatten") for c in compiled]
+    assert "within" not in inside
+    assert outside.index("allocate f.hoisted") < outside.index("for g.s0.y")
+    assert outside.index("for g.s0.y") < outside.index("within f.hoisted")
+    image = {"im": np.arange(16, dtype=np.int32)}
+    sizes = {"g": (10, 7)}
+    wanted = evaluate(built, image, sizes=sizes)["g"]
+    for each in compiled:
+        assert np.array_equal(each.run(image, sizes=sizes)["g"], wanted)
+
+
+def test_each_component_of_a_tuple_is_hoisted() -> None:
+    image = ImageParam(Int32, 1, "im")
+    f, g = Func("f"), Func("g")
+    f[X] = (image[X], image[X] * 2)
+    g[X, Y] = f[X][0] + f[X + Y][1]
+    built = pipeline(g)
+    compiled = compile_cpu(built, parse_schedule("f.compute_at(g, x).hoist_storage_root()", built))
+    assert compiled.program_text("start").count("within") == 2
+    inputs, sizes = {"im": np.arange(16, dtype=np.int32)}, {"g": (10, 7)}
+    wanted = evaluate(built, inputs, sizes=sizes)["g"]
+    assert np.array_equal(compiled.run(inputs, sizes=sizes)["g"], wanted)
