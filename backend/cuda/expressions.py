@@ -169,9 +169,35 @@ class ExpressionPrinter:
             return choice(*operands)
         if of.is_bool:
             return literal(0, Bool)  # all that remains of operators on booleans is `mod`
+        if name in ("reinterpret", "shift_left", "shift_right"):
+            return self._bits(node, operands)
         if of.is_float:
             return self._float(name, node.type, operands)
         return self._integer(node, key, operands)
+
+    def _bits(self, node: Op, operands: list[Text]) -> Text:
+        """What depends on a type besides that of the result."""
+        to, source = node.type, node.args[0].type
+        if node.name == "reinterpret":
+            if to.is_float == source.is_float:
+                return conversion(ctype(to), operands[0])
+            read = _READ_BITS[to.bits]
+            if to.is_float:
+                carrier = "unsigned int" if to.bits == 32 else "long long"
+                return call(read[0], conversion(carrier, operands[0]))
+            return conversion(ctype(to), call(read[1], operands[0]))
+        by = node.args[1]
+        if isinstance(by, Const) and 0 <= by.value < to.bits:
+            return self._shift_by_number(node, operands[0], int(by.value))
+        types = f"{ctype(to)}, {ctype(Type('uint', to.bits))}, {ctype(by.type)}"
+        return self._help(node.name, *operands, types=types)
+
+    def _shift_by_number(self, node: Op, value: Text, number: int) -> Text:
+        symbol, type = ("<<" if node.name == "shift_left" else ">>"), node.type
+        if symbol == "<<":
+            value = conversion(_computing(type)[1], value)
+        shifted = binary(symbol, value, literal(number, Int32))
+        return conversion(ctype(type), shifted) if symbol == "<<" else shifted
 
     def _float(self, name: str, type: Type, operands: list[Text]) -> Text:
         if name in _SYMBOLS:
@@ -179,7 +205,7 @@ class ExpressionPrinter:
         helper = {"min": "lesser", "max": "greater", "mod": "float_mod"}.get(name)
         if helper is not None:
             return self._help(helper, *operands)
-        function = "fabs" if name == "abs" else name
+        function = {"abs": "fabs", "round": "rint"}.get(name, name)
         return call(f"{function}f" if type.bits == 32 else function, *operands)
 
     def _integer(self, node: Op, key: _Key, operands: list[Text]) -> Text:
@@ -192,6 +218,11 @@ class ExpressionPrinter:
             return conversion(ctype(type), ring)
         if name in ("min", "max"):
             return call(name, *operands)
+        if name in _BITWISE:
+            return binary(_BITWISE[name], *operands)
+        if name in _COUNTS:
+            bits = conversion(ctype(Type("uint", type.bits)), operands[0])
+            return conversion(ctype(type), self._help(name, bits, literal(type.bits, Int32)))
         if name == "abs":
             signed, unsigned = _computing(node.args[0].type)
             text = self._help("magnitude", *operands, types=f"{signed}, {unsigned}")
@@ -265,6 +296,12 @@ class ExpressionPrinter:
 
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_BITWISE = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+_READ_BITS = {
+    32: ("__uint_as_float", "__float_as_uint"),
+    64: ("__longlong_as_double", "__double_as_longlong"),
+}
+_COUNTS = ("count_leading_zeros", "count_trailing_zeros", "popcount")
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _BOOLEAN = {
     "and": "&&", "or": "||", "add": "!=", "sub": "!=", "mul": "&&", "div": "&&",

@@ -74,5 +74,41 @@ static __device__ inline unsigned long long to_ullong(double x) {
     return x != x ? 0ull : __double2ull_rz(x);
 }
 """,
+    "shift_left": """\
+// By an amount of type A, to the right where it is negative; too far leaves no bits. U is T without
+// its sign.
+template <class T, class U, class A> static __device__ inline T shift_left(T a, A by) {
+    const int bits = 8 * sizeof(T);
+    if (by >= 0) return by >= (A)bits ? (T)0 : (T)((U)a << (int)by);
+    if (by <= (A)-bits) return a < 0 ? (T)-1 : (T)0;
+    return a >> -(int)by;
+}
+""",
+    "shift_right": """\
+// By an amount of type A, to the left where it is negative; too far leaves the sign alone. U is T
+// without its sign.
+template <class T, class U, class A> static __device__ inline T shift_right(T a, A by) {
+    const int bits = 8 * sizeof(T);
+    if (by < 0) return by <= (A)-bits ? (T)0 : (T)((U)a << -(int)by);
+    if (by >= (A)bits) return a < 0 ? (T)-1 : (T)0;
+    return a >> (int)by;
+}
+""",
+    "count_leading_zeros": """\
+// Of a number of so many bits.
+static __device__ inline int count_leading_zeros(unsigned long long a, int bits) {
+    return __clzll((long long)a) - (64 - bits);
+}
+""",
+    "count_trailing_zeros": """\
+// Of a number of so many bits; all of them for 0.
+static __device__ inline int count_trailing_zeros(unsigned long long a, int bits) {
+    return a == 0 ? bits : __ffsll((long long)a) - 1;
+}
+""",
+    "popcount": """\
+// The bits that are set.
+static __device__ inline int popcount(unsigned long long a, int bits) { return __popcll(a); }
+""",
 }
 """The text of each helper by its name."""

@@ -85,4 +85,13 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
     return (unsigned long long)(((unsigned __int128)a * b) >> 64);
 }
 
+static inline int __clz(int a) { return a == 0 ? 32 : __builtin_clz((unsigned)a); }
+static inline int __clzll(long long a) {
+    return a == 0 ? 64 : __builtin_clzll((unsigned long long)a);
+}
+static inline int __ffs(int a) { return __builtin_ffs(a); }
+static inline int __ffsll(long long a) { return __builtin_ffsll(a); }
+static inline int __popc(unsigned a) { return __builtin_popcount(a); }
+static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+
 template <class T> static inline T __ldg(const T* address) { return *address; }

@@ -24,13 +24,14 @@ CPP_TYPES: Mapping[str, str] = {
 """The C++ type that ``cast<T>`` and ``Param<T>`` take for an element type."""
 
 _INFIX = {
-    "or": ("||", 1), "and": ("&&", 2), "eq": ("==", 3), "ne": ("!=", 3), "lt": ("<", 4),
-    "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "add": ("+", 5), "sub": ("-", 5),
-    "mul": ("*", 6), "div": ("/", 6), "mod": ("%", 6),
+    "or": ("||", 1), "and": ("&&", 2), "bit_or": ("|", 3), "bit_xor": ("^", 4),
+    "bit_and": ("&", 5), "eq": ("==", 6), "ne": ("!=", 6), "lt": ("<", 7), "le": ("<=", 7),
+    "gt": (">", 7), "ge": (">=", 7), "shift_left": ("<<", 8), "shift_right": (">>", 8),
+    "add": ("+", 9), "sub": ("-", 9), "mul": ("*", 10), "div": ("/", 10), "mod": ("%", 10),
 }  # fmt: skip
 """Operator and precedence."""
 
-_UNARY = 7
+_UNARY = 11
 _PLAIN_LIMIT = (1 << 31) - 1
 _WORTH_NAMING = 4
 """Nodes from which a subexpression used twice gets a name of its own."""
@@ -109,6 +110,12 @@ class Printer:
                 return f"({text})" if level < outer else text
             case Op(name="not", args=(value,)):
                 return f"!{self.text(value, _UNARY)}"
+            case Op(name="bit_not", args=(value,)):
+                return f"~{self.text(value, _UNARY)}"
+            case Op(name="reinterpret" | "saturating_cast" as name, args=(value,)):
+                return f"{name}<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
+            case Op(name="mux", args=(index, *values)):
+                return f"mux({self.text(index)}, {{{', '.join(map(self.text, values))}}})"
             case Op(name=name, args=args):
                 return f"{name}({', '.join(self.text(a) for a in args)})"
         raise TypeError(f"{type(node).__name__} is not a node of the algorithm language.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.halide.peer import hl, peer_type
+from spaces.model.derived import OWN, expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
@@ -36,7 +37,33 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "pow": hl.pow,
     "floor": hl.floor,
     "ceil": hl.ceil,
+    "bit_and": lambda a, b: a & b,
+    "bit_or": lambda a, b: a | b,
+    "bit_xor": lambda a, b: a ^ b,
+    "bit_not": lambda a: ~a,
+    "shift_left": lambda a, b: a << b,
+    "shift_right": lambda a, b: a >> b,
+    "mux": lambda index, *values: hl.mux(index, list(values)),
+    **{
+        name: getattr(hl, name)
+        for name in (
+            "round", "trunc", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
+            "acosh", "atanh", "count_leading_zeros", "count_trailing_zeros", "popcount", "absd",
+            "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub",
+            "widen_right_mul", "halving_add", "halving_sub", "rounding_halving_add",
+            "rounding_shift_left", "rounding_shift_right", "saturating_add", "saturating_sub",
+            "mul_shift_right", "rounding_mul_shift_right", "lerp", "likely", "likely_if_innermost",
+            "is_nan", "is_inf", "is_finite", "fast_exp", "fast_log", "fast_pow", "fast_sin",
+            "fast_cos", "fast_inverse", "fast_inverse_sqrt",
+        )
+    },
+}  # fmt: skip
+
+_CONVERSIONS: Mapping[str, Callable[..., Any]] = {
+    "reinterpret": hl.reinterpret,
+    "saturating_cast": hl.saturating_cast,
 }
+"""Operators that take the type of their result first."""
 
 
 def peer_constant(node: Const) -> Any:
@@ -57,6 +84,7 @@ def peer_expressions(
     ``variable`` and ``call`` give the expression of a variable, and of a call at coordinates.
     """
     done: dict[Expr, Any] = {}
+    roots = [expanded(root, OWN) for root in roots]
     for node in walk(*roots):
         operands = [done[c] for c in node.children]
         match node:
@@ -66,6 +94,8 @@ def peer_expressions(
                 done[node] = variable(node)
             case Cast():
                 done[node] = hl.cast(peer_type(node.type), operands[0])
+            case Op(name=name) if name in _CONVERSIONS:
+                done[node] = _CONVERSIONS[name](peer_type(node.type), operands[0])
             case Op():
                 done[node] = _OPERATORS[node.name](*operands)
             case Call():

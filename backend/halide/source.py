@@ -15,6 +15,7 @@ from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
 from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
+from spaces.model.derived import OWN, expanded
 from spaces.model.expr import cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
@@ -117,11 +118,12 @@ class _Source:
         func = self._name("buffer", function.name)
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
-        printer.share(*stage.values, *places)
+        parts = [expanded(v, OWN) for v in stage.values]
+        printer.share(*parts, *places)
         yield from printer.declarations
         at = ", ".join(printer.index(p) for p in places)
-        values = ", ".join(map(printer.text, stage.values))
-        yield f"{func}({at}) = {values if len(stage.values) == 1 else f'Tuple({values})'};"
+        values = ", ".join(map(printer.text, parts))
+        yield f"{func}({at}) = {values if len(parts) == 1 else f'Tuple({values})'};"
 
     def _printer(self, function: Function, index: int) -> Printer:
         rvars = self._rvars.get((function.name, index), {})

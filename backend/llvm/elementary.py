@@ -1,4 +1,5 @@
-"""Sine, cosine, tangent, exponential, logarithm and power of float32, as functions of a module.
+"""Sine, cosine, tangent, exponential, logarithm and power of float32, as functions of a module;
+and the functions that only the C library has.
 
 They work in float64 on as many lanes as are asked for, by polynomials, and round once at the end:
 results are within 0.51 units in the last place, and a value does not depend on whether it is
@@ -19,6 +20,11 @@ from llvmlite import ir
 from backend.llvm.blocks import I64, IRType, Value, i32
 
 _DOUBLE = ir.DoubleType()
+
+BY_LIBRARY = (
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
+"""Functions that are the C library's, in float64, also of float32 values."""
 
 _ROUND = 1.5 * 2.0**52
 """Added to a double of moderate size, it leaves the nearest whole number in the low bits."""
@@ -42,7 +48,8 @@ _MANTISSA = (1 << 52) - 1
 def elementary(module: Any, name: str, type: IRType, operands: int) -> Value:
     """The function of that name on ``type`` (float or a vector of it), made at first use."""
     lanes = type.count if isinstance(type, ir.VectorType) else 1
-    full = f"spaces.{name}.{lanes}"
+    element = type.element if isinstance(type, ir.VectorType) else type
+    full = f"spaces.{name}.{lanes}{'' if isinstance(element, ir.FloatType) else '.double'}"
     known = module.globals.get(full)
     if known is not None:
         return known
@@ -50,7 +57,11 @@ def elementary(module: Any, name: str, type: IRType, operands: int) -> Value:
     function.linkage = "internal"
     function.attributes.add("nounwind")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    _Kernel(module, builder, lanes).define(name, function)
+    kernel = _Kernel(module, builder, lanes)
+    if name in BY_LIBRARY:
+        builder.ret(kernel.in_double(name, function.args))
+    else:
+        kernel.define(name, function)
     return function
 
 
@@ -94,6 +105,21 @@ class _Kernel:
             value = self._call(f"{name}f", kind, *parts)
             result = self.builder.insert_element(result, value, i32(lane))
         return result
+
+    def in_double(self, name: str, args: Sequence[Value]) -> Value:
+        """The C library's function of doubles, lane by lane, rounded once to the type given."""
+        build, kind = self.builder, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args))
+        given = args[0].type
+        wide = self._type(_DOUBLE)
+        doubles = [a if a.type == wide else build.fpext(a, wide) for a in args]
+        if self.lanes == 1:
+            result = self._call(name, kind, *doubles)
+        else:
+            result = ir.Constant(wide, ir.Undefined)
+            for lane in range(self.lanes):
+                parts = [build.extract_element(a, i32(lane)) for a in doubles]
+                result = build.insert_element(result, self._call(name, kind, *parts), i32(lane))
+        return result if given == wide else build.fptrunc(result, given)
 
     def _type(self, element: IRType) -> IRType:
         return ir.VectorType(element, self.lanes) if self.lanes > 1 else element

@@ -110,10 +110,10 @@ class Expressions:
             return self.value(expr)
         if expr.name in LOGIC:
             parts = [self.condition(a) for a in expr.args]
-            return self.here.operators.op(expr.name, expr.type, expr.type, parts)
+            return self.here.operators.op(expr.name, expr.type, (expr.type,), parts)
         if expr.name in COMPARISONS and all(is_coordinate(a) for a in expr.args):
             ends = [self.index(a) for a in expr.args]
-            return self.here.operators.op(expr.name, expr.type, Int64, ends)
+            return self.here.operators.op(expr.name, expr.type, (Int64,), ends)
         return self.value(expr)
 
     def ready(self, store: Store) -> Callable[[], None]:
@@ -243,7 +243,8 @@ class Expressions:
                 return place.operators.convert(node.value.type, node.type, self._child(node.value))
             case Op():
                 args = [self._child(a) for a in node.args]
-                return place.operators.op(node.name, node.type, node.args[0].type, args)
+                kinds = [a.type for a in node.args]
+                return place.operators.op(node.name, node.type, kinds, args)
         raise TypeError(f"{type(node).__name__} cannot be compiled: `{node}`")
 
     def _child(self, expr: Expr, form: Form = Form.VALUE) -> Value:
@@ -264,7 +265,7 @@ class Expressions:
                 args = [self._child(a, Form.INDEX) for a in node.args]
                 if name in _WITHOUT_OVERFLOW:
                     return getattr(place.builder, name)(*args, flags=["nsw"])
-                return place.operators.op(name, Int64, Int64, args)
+                return place.operators.op(name, Int64, (Int64,), args)
         return place.builder.sext(self._child(node), I64)
 
     def _ramp(self, node: Ramp, place: Place) -> Value:

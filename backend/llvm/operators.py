@@ -14,7 +14,8 @@ from llvmlite import ir
 
 from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
-from backend.llvm.elementary import elementary
+from backend.llvm.elementary import BY_LIBRARY, elementary
+from spaces.model.expr import MATH
 from spaces.model.types import Type
 
 
@@ -84,14 +85,20 @@ class Operators:
                 function.attributes.add("nounwind")
         return self.builder.call(function, args)
 
-    def op(self, name: str, type: Type, operand: Type, args: Sequence[Value]) -> Value:
-        """Operator ``name`` of result type ``type`` over values of type ``operand``."""
+    def op(self, name: str, type: Type, kinds: Sequence[Type], args: Sequence[Value]) -> Value:
+        """Operator ``name`` of result type ``type`` over values of the types ``kinds``."""
+        operand = kinds[0]
         if name in _PREDICATES:
             return self._compare(_PREDICATES[name], operand, *args)
         if name in _LOGIC:
             return _LOGIC[name](self, *args)
         if name == "select":
             return self.builder.select(*args)
+        if name in ("shift_left", "shift_right"):
+            return self._shift(name, type, kinds[1], *args)
+        if name == "reinterpret":
+            kind = llvm_type(type)
+            return args[0] if args[0].type == kind else self.builder.bitcast(args[0], kind)
         family = _FLOAT if operand.is_float else (_BOOL if operand.is_bool else _INTEGER)
         return family[name](self, operand, *args)
 
@@ -118,8 +125,51 @@ class Operators:
     def _unary(self, name: str, type: Type, a: Value) -> Value:
         return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a)
 
+    def _count(self, name: str, type: Type, a: Value) -> Value:
+        """Zeros at one end; all of them for 0."""
+        is_poison = ir.Constant(ir.IntType(1), 0)
+        return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a, is_poison)
+
+    def _shift(self, name: str, value: Type, amount: Type, a: Value, by: Value) -> Value:
+        """A shift the one or, by a negative amount, the other way; too far leaves no bits."""
+        number = constant_of(by)
+        if number is not None:
+            number = amount.wrap(number)
+            is_left = (name == "shift_left") == (number >= 0)
+            return self._shift_by(is_left, value, a, literal(value, 0), abs(number))
+        build = self.builder
+        if amount.is_uint:
+            return self._shift_within(name == "shift_left", value, a, by)
+        is_forward = build.icmp_signed(">=", by, literal(amount, 0))
+        back = build.sub(literal(amount, 0), by)
+        forward = self._shift_within(name == "shift_left", value, a, by)
+        backward = self._shift_within(name != "shift_left", value, a, back)
+        return build.select(is_forward, forward, backward)
+
+    def _shift_by(self, is_left: bool, type: Type, a: Value, zero: Value, number: int) -> Value:
+        if number >= type.bits:
+            if is_left or type.is_uint:
+                return zero
+            number = type.bits - 1
+        by = literal(type, number)
+        if is_left:
+            return self.builder.shl(a, by)
+        return (self.builder.ashr if type.is_int else self.builder.lshr)(a, by)
+
+    def _shift_within(self, is_left: bool, type: Type, a: Value, by: Value) -> Value:
+        """By an amount read as unsigned."""
+        build, most = self.builder, literal(type, type.bits - 1)
+        fits = build.icmp_unsigned("<=", by, most)
+        if not is_left and type.is_int:
+            return build.ashr(a, build.select(fits, by, most))
+        # What is shifted too far has no value in LLVM, so it is shifted by nothing instead.
+        shifted = (build.shl if is_left else build.lshr)(
+            a, build.select(fits, by, literal(type, 0))
+        )
+        return build.select(fits, shifted, literal(type, 0))
+
     def _elementary(self, name: str, type: Type, *args: Value) -> Value:
-        if type.bits == 64:
+        if type.bits == 64 and name not in BY_LIBRARY:
             return self.intrinsic(f"llvm.{name}.{suffix(type)}", args[0].type, *args)
         is_fast = self.float_mode is FloatMode.FAST and name in APPROXIMATE
         made = (approximate if is_fast else elementary)(self.module, name, args[0].type, len(args))
@@ -229,6 +279,12 @@ _INTEGER: dict[str, _Emit] = {
     "min": lambda o, t, a, b: o._choose("<", t, a, b),
     "max": lambda o, t, a, b: o._choose(">", t, a, b),
     "abs": lambda o, t, a: o._abs(t, a),
+    "bit_and": lambda o, t, a, b: o.builder.and_(a, b),
+    "bit_or": lambda o, t, a, b: o.builder.or_(a, b),
+    "bit_xor": lambda o, t, a, b: o.builder.xor(a, b),
+    "popcount": lambda o, t, a: o._unary("ctpop", t, a),
+    "count_leading_zeros": lambda o, t, a: o._count("ctlz", t, a),
+    "count_trailing_zeros": lambda o, t, a: o._count("cttz", t, a),
 }
 
 _BOOL: dict[str, _Emit] = {
@@ -250,12 +306,14 @@ _FLOAT: dict[str, _Emit] = {
     "min": lambda o, t, a, b: o._choose("<", t, a, b),
     "max": lambda o, t, a, b: o._choose(">", t, a, b),
     "abs": lambda o, t, a: o._unary("fabs", t, a),
+    "round": lambda o, t, a: o._unary("rint", t, a),
     **{
         name: (lambda o, t, a, _name=name: o._unary(_name, t, a))
-        for name in ("sqrt", "floor", "ceil")
+        for name in ("sqrt", "floor", "ceil", "trunc")
     },
     **{
         name: (lambda o, t, *args, _name=name: o._elementary(_name, t, *args))
-        for name in ("sin", "cos", "tan", "exp", "log", "pow")
+        for name in MATH
+        if name not in ("sqrt", "floor", "ceil", "trunc", "round")
     },
 }

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from backend.reference.arithmetic import OPERATORS, convert
+from backend.reference.arithmetic import convert, operate
 from spaces.model.expr import Cast, Const, Expr, Op, constant
 
 
@@ -30,6 +30,6 @@ def evaluated(node: Expr) -> Expr:
         if isinstance(node, Cast):
             result = convert(node.type, values[0])
         else:
-            result = np.asarray(OPERATORS[node.name](*values))
+            result = np.asarray(operate(node.name, node.type, values))
     value = result.item()
     return constant(value, node.type) if math.isfinite(value) else node

@@ -21,6 +21,7 @@ from backend.program import (
     Together,
 )
 from spaces.model import loopnest
+from spaces.model.derived import expanded
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_name, constant
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
@@ -82,7 +83,7 @@ def _statement(node: Node) -> Statement:
 def _assignment(node: Compute) -> Statement:
     """What a computation stores; from here on the components of a Tuple are arrays of their own."""
     args = tuple(_by_array(a) for a in node.args)
-    values = tuple(_by_array(v) for v in node.values)
+    values = tuple(_by_array(expanded(v)) for v in node.values)
     if len(values) == 1:
         return Provide(node.func, args, values[0])
     return Together(

@@ -17,7 +17,7 @@ Operands have one dtype, and results keep it: nothing is promoted, float32 stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -88,6 +88,43 @@ def _abs(a: Array) -> Array:
     return np.abs(a).astype(f"u{a.dtype.itemsize}")
 
 
+def _shift_left(a: Array, by: Array) -> Array:
+    return _shift(a, by, 1)
+
+
+def _shift_right(a: Array, by: Array) -> Array:
+    return _shift(a, by, -1)
+
+
+def _shift(a: Array, by: Array, direction: int) -> Array:
+    """``a * 2**(by * direction)``; amounts of the width of the type or more leave 0, or -1."""
+    most = 8 * a.dtype.itemsize
+    wide = by.astype(np.int64) if by.dtype.kind == "i" else np.minimum(by, most).astype(np.int64)
+    steps = np.clip(wide, -most, most) * direction
+    up, down = np.clip(steps, 0, most - 1), np.clip(-steps, 0, most - 1)
+    left = np.where(steps >= most, a.dtype.type(0), np.left_shift(a, up.astype(a.dtype)))
+    right = np.right_shift(a, down.astype(a.dtype))
+    if a.dtype.kind == "u":
+        right = np.where(steps <= -most, a.dtype.type(0), right)
+    return np.asarray(np.where(steps >= 0, left, right))
+
+
+def _count_leading_zeros(a: Array) -> Array:
+    value = a.view(f"u{a.dtype.itemsize}")
+    for step in (1, 2, 4, 8, 16, 32)[: int(a.dtype.itemsize * 8).bit_length() - 1]:
+        value = value | value >> value.dtype.type(step)  # all bits below the highest one
+    return _popcount(~value).astype(a.dtype)
+
+
+def _count_trailing_zeros(a: Array) -> Array:
+    value = a.view(f"u{a.dtype.itemsize}")
+    return _popcount(~value & (value - value.dtype.type(1))).astype(a.dtype)
+
+
+def _popcount(a: Array) -> Array:
+    return np.asarray(np.bitwise_count(a.view(f"u{a.dtype.itemsize}")), a.dtype)
+
+
 OPERATORS: Mapping[str, Callable[..., Array]] = {
     "add": _add,
     "sub": _sub,
@@ -116,9 +153,38 @@ OPERATORS: Mapping[str, Callable[..., Array]] = {
     "pow": np.power,
     "floor": np.floor,
     "ceil": np.ceil,
+    "round": np.rint,
+    "trunc": np.trunc,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
+    "count_leading_zeros": _count_leading_zeros,
+    "count_trailing_zeros": _count_trailing_zeros,
+    "popcount": _popcount,
 }
-"""The array function of every operator of :data:`spaces.model.expr.OPERATORS`.
+"""The array function of every operator of :data:`spaces.model.expr.OPERATORS` but ``reinterpret``,
+which only :func:`operate` knows, for it needs a type.
 
-``sin`` to ``pow`` are NumPy's in the operand's type, a few units in the last place from any other
-implementation; the rest is exact.
+``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's in the operand's type, a few units in the
+last place from any other implementation; the rest is exact.
 """
+
+
+def operate(name: str, result: Type, operands: Sequence[Array]) -> Array:
+    """The value of an operator whose result has the type ``result``."""
+    if name == "reinterpret":
+        (value,) = operands
+        return np.ascontiguousarray(value).view(result.dtype).reshape(value.shape)
+    return OPERATORS[name](*operands)

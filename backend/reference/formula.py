@@ -10,7 +10,8 @@ import numpy as np
 from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
-from backend.reference.arithmetic import OPERATORS, convert
+from backend.reference.arithmetic import convert, operate
+from spaces.model.derived import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 Environment: TypeAlias = Mapping[str, Array]
@@ -31,6 +32,7 @@ class Formula:
     _uses: Counter[Expr] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.roots = tuple(map(expanded, self.roots))
         self._order = _post_order(self.roots, self.known)
         self._uses = Counter(self.roots)
         for node in self._order:
@@ -61,8 +63,8 @@ class Formula:
                 return env[node.name]
             case Cast():
                 return convert(node.type, operands[0])
-            case Op():
-                return OPERATORS[node.name](*operands)
+            case Op(name=name):
+                return operate(name, node.type, operands)
             case Call():
                 return read(node, operands)
         raise TypeError(f"{type(node).__name__} is not a node of the algorithm language.")
@@ -78,6 +80,7 @@ def prepare(
 
     ``varies`` tells of a leaf or call whether its own value changes from point to point.
     """
+    roots = tuple(map(expanded, roots))
     varying: set[Expr] = set()
     for node in walk(*roots):
         if varies(node) or any(c in varying for c in node.children):

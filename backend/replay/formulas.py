@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from backend.program import Load
-from backend.reference.arithmetic import OPERATORS, convert
+from backend.reference.arithmetic import convert, operate
 from spaces.model.algebra import INTEGERS
+from spaces.model.derived import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.types import Type
 
@@ -26,7 +27,7 @@ class Formula:
     """An expression prepared to be evaluated many times; what it shares is computed once."""
 
     def __init__(self, root: Expr) -> None:
-        nodes = tuple(walk(root))
+        nodes = tuple(walk(expanded(root)))
         places = {node: number for number, node in enumerate(nodes)}
         self.cost = len(nodes)
         """Nodes: a measure of the work of one evaluation."""
@@ -64,19 +65,22 @@ def _evaluator(node: Expr) -> Callable[[Lookup, Access, list[Any]], Any]:
         case Op(name="select"):
             return lambda lookup, access, operands: operands[1] if operands[0] else operands[2]
         case Op(type=type, name=name, args=args):
-            apply = _operator(type, name, args[0].type.is_float)
+            apply = _operator(type, name, args)
             return lambda lookup, access, operands: apply(*operands)
     raise TypeError(f"`{node}` has no value outside of vectors.")
 
 
-def _operator(type: Type, name: str, on_floats: bool) -> Callable[..., Any]:
-    if not on_floats:
+def _operator(type: Type, name: str, args: tuple[Expr, ...]) -> Callable[..., Any]:
+    if not args[0].type.is_float and name in INTEGERS.operators:
         whole = INTEGERS.operators[name]
         return lambda *operands: type.wrap(int(whole(*operands)))
-    apply = OPERATORS[name]
-    if type.is_float:
-        return lambda *operands: type.dtype.type(apply(*operands))
-    return lambda *operands: int(apply(*operands))
+    kinds = [a.type.dtype for a in args]
+
+    def apply(*operands: Any) -> Any:
+        arrays = [np.asarray(o, kind) for o, kind in zip(operands, kinds, strict=True)]
+        return stored(type, operate(name, type, arrays))
+
+    return apply
 
 
 def _conversion(source: Type, target: Type) -> Callable[[Any], Any]:

@@ -21,6 +21,9 @@ from spaces.model.types import Type
 
 T = TypeVar("T")
 
+_MOST_SHIFT = 128
+"""Shifts by more than the bits of any type are taken as by so many."""
+
 
 class FormulaError(TypeError):
     """An expression is no formula (it calls a Func or uses floats), or a parameter has no value."""
@@ -76,6 +79,11 @@ def _modulo(a: int, b: int) -> int:
     return a % abs(b) if b else 0
 
 
+def _shift(a: int, by: int) -> int:
+    by = max(-_MOST_SHIFT, min(by, _MOST_SHIFT))
+    return a << by if by >= 0 else a >> -by
+
+
 INTEGERS: Reading[int] = Reading(
     literal=int,
     convert=lambda type, value: type.wrap(value),
@@ -98,6 +106,11 @@ INTEGERS: Reading[int] = Reading(
         "or": lambda a, b: bool(a) or bool(b),
         "not": operator.not_,
         "select": lambda condition, a, b: a if condition else b,
+        "bit_and": operator.and_,
+        "bit_or": operator.or_,
+        "bit_xor": operator.xor,
+        "shift_left": _shift,
+        "shift_right": lambda a, by: _shift(a, -by),
     },
 )
 
@@ -113,6 +126,10 @@ def _modulo_arrays(a: Any, b: Any) -> Any:
     if isinstance(b, int) and b > 0:
         return a % b
     return np.where(b == 0, 0, a % np.where(b == 0, 1, np.abs(b)))
+
+
+def _shift_arrays(a: Any, by: Any) -> Any:
+    return np.where(np.greater_equal(by, 0), a << np.maximum(by, 0), a >> np.maximum(-by, 0))
 
 
 def _wrap_arrays(type: Type, value: Any) -> Any:
@@ -133,6 +150,8 @@ ARRAYS: Reading[Any] = Reading(
         "or": np.logical_or,
         "not": np.logical_not,
         "select": np.where,
+        "shift_left": _shift_arrays,
+        "shift_right": lambda a, by: _shift_arrays(a, -by),
     },
 )
 """Values are int64 arrays (or ints) that broadcast together."""

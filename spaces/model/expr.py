@@ -128,19 +128,37 @@ class Arithmetic:
         return compare("ne", self, other)
 
     def __and__(self, other: ExprLike) -> Expr:
-        return logical("and", self, other)
+        return bitwise("and", self, other)
 
     def __rand__(self, other: ExprLike) -> Expr:
-        return logical("and", other, self)
+        return bitwise("and", other, self)
 
     def __or__(self, other: ExprLike) -> Expr:
-        return logical("or", self, other)
+        return bitwise("or", self, other)
 
     def __ror__(self, other: ExprLike) -> Expr:
-        return logical("or", other, self)
+        return bitwise("or", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return bitwise("xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return bitwise("xor", other, self)
 
     def __invert__(self) -> Expr:
-        return logical("not", self)
+        return complement(self)
+
+    def __lshift__(self, amount: ExprLike) -> Expr:
+        return shift("shift_left", self, amount)
+
+    def __rlshift__(self, value: ExprLike) -> Expr:
+        return shift("shift_left", value, self)
+
+    def __rshift__(self, amount: ExprLike) -> Expr:
+        return shift("shift_right", self, amount)
+
+    def __rrshift__(self, value: ExprLike) -> Expr:
+        return shift("shift_right", value, self)
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -320,17 +338,29 @@ def component_name(func: str, component: int | None) -> str:
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")
-MATH = ("sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow")
-OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, "abs", "select")
-"""Names an :class:`Op` may have. ``div`` rounds so that ``mod`` is never negative, and both give
-0 for a zero divisor, as in Halide; ``select`` evaluates ``(condition, if_true, if_false)``."""
+MATH = (
+    "sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow", "round", "trunc",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
+BITS = (
+    "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
+    "count_leading_zeros", "count_trailing_zeros", "popcount", "reinterpret",
+)  # fmt: skip
+OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *BITS, "abs", "select")
+"""Names an :class:`Op` may have that every layer knows; those that :mod:`spaces.model.derived`
+defines by these come on top. ``div`` rounds so that ``mod`` is never negative, and both give 0 for
+a zero divisor, as in Halide; ``select`` evaluates ``(condition, if_true, if_false)``. A shift by
+``n`` multiplies or divides by ``2**n`` (the other way where ``n`` is negative), rounding down, and
+keeps the bits that fit; ``round`` takes the even one of two equally near."""
 
 
 _INFIX = {
-    "or": ("|", 1), "and": ("&", 2), "eq": ("==", 3), "ne": ("!=", 3), "lt": ("<", 4),
-    "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "add": ("+", 5), "sub": ("-", 5),
-    "mul": ("*", 6), "div": ("/", 6), "mod": ("%", 6),
+    "or": ("|", 1), "bit_or": ("|", 1), "bit_xor": ("^", 2), "and": ("&", 3), "bit_and": ("&", 3),
+    "eq": ("==", 4), "ne": ("!=", 4), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
+    "ge": (">=", 5), "shift_left": ("<<", 6), "shift_right": (">>", 6), "add": ("+", 7),
+    "sub": ("-", 7), "mul": ("*", 8), "div": ("/", 8), "mod": ("%", 8),
 }  # fmt: skip
+_UNARY = 10
 
 
 def _format(node: Expr, outer: int) -> str:
@@ -339,7 +369,7 @@ def _format(node: Expr, outer: int) -> str:
         case Const(value=value):
             if node.type.is_bool:
                 return "true" if value else "false"
-            return f"({value})" if value < 0 and outer > 5 else str(value)
+            return f"({value})" if value < 0 and outer > _INFIX["add"][1] else str(value)
         case Variable(name=name):
             return name
         case Cast(type=to, value=value):
@@ -352,7 +382,9 @@ def _format(node: Expr, outer: int) -> str:
             text = f"{_format(args[0], level)} {symbol} {_format(args[1], level + 1)}"
             return f"({text})" if level < outer else text
         case Op(name="not", args=args):
-            return f"!{_format(args[0], 9)}"
+            return f"!{_format(args[0], _UNARY)}"
+        case Op(name="bit_not", args=args):
+            return f"~{_format(args[0], _UNARY)}"
         case Op(name=name, args=args):
             return f"{name}({', '.join(_format(a, 0) for a in args)})"
         case _:
@@ -445,6 +477,70 @@ def logical(name: str, *operands: ExprLike) -> Expr:
         if not arg.type.is_bool:
             raise TypeError(f"`{arg}` is {arg.type}, but `{name}` combines conditions only.")
     return Op(Bool, name, args)
+
+
+def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type; of
+    conditions the logic.
+
+    Raises:
+        TypeError: an operand is a float, or one is signed and the other is not.
+        OverflowError: an integer literal does not fit the type of the other operand.
+    """
+    left, right = as_expr(a, getattr(b, "type", None)), as_expr(b, getattr(a, "type", None))
+    if left.type.is_bool and right.type.is_bool:
+        return Op(Bool, "ne", (left, right)) if name == "xor" else logical(name, left, right)
+    for operand in (left, right):
+        if operand.type.is_float or operand.type.is_bool:
+            raise TypeError(
+                f"`{operand}` is {operand.type}, but `{_INFIX['bit_' + name][0]}` combines two "
+                "integers or two conditions."
+            )
+    if left.type.code != right.type.code:
+        raise TypeError(
+            f"`{left}` is {left.type} and `{right}` is {right.type}; "
+            f"`{_INFIX['bit_' + name][0]}` needs both signed or both unsigned, so cast one."
+        )
+    common = promote(left.type, right.type)
+    return Op(common, f"bit_{name}", (cast(common, left), cast(common, right)))
+
+
+def complement(value: ExprLike) -> Expr:
+    """Every bit of an integer turned over; of a condition its opposite.
+
+    Raises:
+        TypeError: ``value`` is a float.
+    """
+    operand = as_expr(value)
+    if operand.type.is_float:
+        raise TypeError(f"`{operand}` is {operand.type}, but `~` is for integers and conditions.")
+    return (
+        logical("not", operand) if operand.type.is_bool else Op(operand.type, "bit_not", (operand,))
+    )
+
+
+def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
+    """``shift_left`` or ``shift_right``, in the type of ``value`` made as wide as ``amount``.
+
+    Raises:
+        TypeError: an operand is no integer.
+    """
+    shifted = as_expr(value)
+    if isinstance(amount, int) and not isinstance(amount, bool):
+        if amount < 0:
+            name = "shift_right" if name == "shift_left" else "shift_left"
+        by: Expr = constant(abs(amount), Type("uint", shifted.type.bits))
+    else:
+        by = as_expr(amount)
+    for operand in (shifted, by):
+        if operand.type.is_float or operand.type.is_bool:
+            raise TypeError(f"`{operand}` is {operand.type}, but only integers are shifted.")
+    return Op(wider(shifted, by).type, name, (wider(shifted, by), wider(by, shifted)))
+
+
+def wider(value: Expr, other: Expr) -> Expr:
+    """``value``, at least as wide as ``other`` is, signed or unsigned as it was."""
+    return cast(Type(value.type.code, max(value.type.bits, other.type.bits)), value)
 
 
 def cast(to: Type | str, value: ExprLike) -> Expr:

@@ -9,8 +9,10 @@ from typing import Any
 
 from attrs import define, field
 
+from spaces.model.derived import DERIVED, fits
 from spaces.model.expr import (
     ARITHMETIC,
+    BITS,
     COMPARISONS,
     LOGIC,
     OPERATORS,
@@ -160,8 +162,9 @@ def _value(value: object, type_: Type) -> int | float:
 
 def _check_operator(name: str, result: Type, args: tuple[Expr, ...]) -> None:
     """Operands must be as the functions that build expressions make them."""
-    if name not in OPERATORS:
-        raise NodeError(f"{name!r} is not an operator; those are {', '.join(OPERATORS)}.")
+    known = (*OPERATORS, *DERIVED)
+    if name not in known:
+        raise NodeError(f"{name!r} is not an operator; those are {', '.join(known)}.")
     types = [a.type for a in args]
     if name in ARITHMETIC:
         right = types == [result, result]
@@ -173,8 +176,10 @@ def _check_operator(name: str, result: Type, args: tuple[Expr, ...]) -> None:
         right = len(types) == 3 and types[0].element == Bool and types[1:] == [result, result]
     elif name == "abs":
         right = len(types) == 1 and types[0].bits == result.bits
+    elif name in BITS or name in DERIVED:
+        right = fits(name, result, tuple(types))
     else:
-        right = types == [result] * (2 if name == "pow" else 1)
+        right = types == [result] * (2 if name in ("pow", "atan2") else 1)
     if not right:
         given = ", ".join(map(str, types))
         raise NodeError(f"{name} of ({given}) does not give {result}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from spaces.model.derived import arithmetic
 from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.func import (
     Definition,
@@ -172,11 +173,13 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
     stages = tuple(
         Stage(
             args=tuple(
-                frozen(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
+                arithmetic(frozen(_as_place(a, name)))
+                for a, name in zip(d.args, func.args, strict=True)
             ),
             values=tuple(frozen(v) for v in d.values),
             rvars=tuple(
-                ReductionVar(r.name, frozen(r.min), frozen(r.extent)) for r in _reduction_vars(d)
+                ReductionVar(r.name, arithmetic(frozen(r.min)), arithmetic(frozen(r.extent)))
+                for r in _reduction_vars(d)
             ),
         )
         for d in func.definitions
@@ -198,7 +201,7 @@ def _as_place(arg: Expr, name: str) -> Expr:
 def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:
     if isinstance(node, Reference):
         name = names.get(id(node.source), node.target)
-        return Call(node.type, name, node.args, node.component)
+        return Call(node.type, name, tuple(map(arithmetic, node.args)), node.component)
     if isinstance(node, RVar | ScalarVariable):
         return Variable(node.type, node.name)
     return node

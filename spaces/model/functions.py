@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spaces.model.expr import (
     Arithmetic,
     Const,
@@ -17,22 +19,49 @@ from spaces.model.expr import (
 from spaces.model.types import Float32, Float64, Int32, Type, promote
 
 
-def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike) -> Expr:
+def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr:
     """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
     type of the other one, whatever its own.
 
+    ``select(c1, v1, c2, v2, ..., default)`` takes the value of the first condition that holds.
+
     Raises:
-        TypeError: ``condition`` is not a condition.
+        TypeError: a condition is not one, or a condition has no value after it.
     """
     test = as_expr(condition)
     if not test.type.is_bool:
         raise TypeError(f"select needs a condition first, and `{test}` is {test.type}.")
+    if len(more) == 1:
+        raise TypeError(
+            "select takes conditions, each with a value after it, and one value at the end; "
+            "here the last condition has no value."
+        )
+    if more:
+        if_false = select(if_false, *more)
     if _is_signed_constant(if_true) and isinstance(if_false, Arithmetic):
         if_true = cast(as_expr(if_false).type, if_true)
     elif _is_signed_constant(if_false) and isinstance(if_true, Arithmetic):
         if_false = cast(as_expr(if_true).type, if_false)
     a, b = match(if_true, if_false)
     return Op(a.type, "select", (test, a, b))
+
+
+def mux(index: ExprLike, values: Sequence[ExprLike]) -> Expr:
+    """``values[index]``; the last value where ``index`` is none of theirs.
+
+    Raises:
+        TypeError: there are no values, or they have several types, or ``index`` is a float.
+    """
+    at = as_expr(index)
+    typed = next((as_expr(v).type for v in values if isinstance(v, Arithmetic)), None)
+    chosen = tuple(as_expr(v, typed) for v in values)
+    if not chosen or any(v.type != chosen[0].type for v in chosen) or at.type.is_float:
+        shown = ", ".join(f"`{v}` of {v.type}" for v in chosen)
+        raise TypeError(
+            f"mux picks one of several values of one type by an integer, not of ({shown}) by "
+            f"`{at}`, which is {at.type}."
+        )
+    return chosen[0] if len(chosen) == 1 else Op(chosen[0].type, "mux", (at, *chosen))
 
 
 def _is_signed_constant(value: ExprLike) -> bool:
@@ -109,6 +138,56 @@ def tan(x: ExprLike) -> Expr:
     return _math("tan", x)
 
 
+def asin(x: ExprLike) -> Expr:
+    """The angle between -pi/2 and pi/2 with the sine ``x``."""
+    return _math("asin", x)
+
+
+def acos(x: ExprLike) -> Expr:
+    """The angle between 0 and pi with the cosine ``x``."""
+    return _math("acos", x)
+
+
+def atan(x: ExprLike) -> Expr:
+    """The angle between -pi/2 and pi/2 with the tangent ``x``."""
+    return _math("atan", x)
+
+
+def atan2(y: ExprLike, x: ExprLike) -> Expr:
+    """The angle between -pi and pi of the point (x, y)."""
+    return _math("atan2", y, x)
+
+
+def sinh(x: ExprLike) -> Expr:
+    """Hyperbolic sine."""
+    return _math("sinh", x)
+
+
+def cosh(x: ExprLike) -> Expr:
+    """Hyperbolic cosine."""
+    return _math("cosh", x)
+
+
+def tanh(x: ExprLike) -> Expr:
+    """Hyperbolic tangent."""
+    return _math("tanh", x)
+
+
+def asinh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic sine."""
+    return _math("asinh", x)
+
+
+def acosh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic cosine, for ``x`` from 1 on."""
+    return _math("acosh", x)
+
+
+def atanh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic tangent."""
+    return _math("atanh", x)
+
+
 def exp(x: ExprLike) -> Expr:
     """E raised to ``x``."""
     return _math("exp", x)
@@ -117,6 +196,12 @@ def exp(x: ExprLike) -> Expr:
 def log(x: ExprLike) -> Expr:
     """Natural logarithm."""
     return _math("log", x)
+
+
+def hypot(x: ExprLike, y: ExprLike) -> Expr:
+    """The root of the sum of the squares, with no care for overflow, as in Halide."""
+    a, b = match(x, y)
+    return sqrt(a * a + b * b)
 
 
 def pow(x: ExprLike, y: ExprLike) -> Expr:
@@ -148,6 +233,21 @@ def floor(x: ExprLike) -> Expr:
 def ceil(x: ExprLike) -> Expr:
     """The smallest whole number not below ``x``, still a float."""
     return _math("ceil", x)
+
+
+def round(x: ExprLike) -> Expr:
+    """The nearest whole number, the even one of two, still a float."""
+    return _math("round", x)
+
+
+def trunc(x: ExprLike) -> Expr:
+    """The whole number that is left without the fraction, still a float."""
+    return _math("trunc", x)
+
+
+def fract(x: ExprLike) -> Expr:
+    """What ``trunc`` leaves out, with the sign of ``x``."""
+    return as_expr(x) - trunc(x)
 
 
 def abs(x: ExprLike) -> Expr:

@@ -4,7 +4,7 @@ type annotations, so that ``Any`` for its terms stays in one place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import z3
@@ -36,6 +36,19 @@ def _convert(type: Type, value: Term) -> Term:
     return (value - type.min_value) % (1 << type.bits) + type.min_value
 
 
+def _bits(a: Term, b: Term, combine: Callable[[Term, Term], Term]) -> Term:
+    """Bits of numbers of at most 64 bits."""
+    return z3.BV2Int(combine(z3.Int2BV(a, 64), z3.Int2BV(b, 64)), is_signed=True)
+
+
+def _power(exponent: Term) -> Term:
+    """Two to the power of a number from 0 to 63, and 1 for a negative one."""
+    result = z3.IntVal(1)
+    for number in range(1, 64):
+        result = z3.If(exponent == number, z3.IntVal(1 << number), result)
+    return result
+
+
 def _truth(value: Term) -> Term:
     return value if z3.is_bool(value) else value != 0
 
@@ -62,6 +75,11 @@ TERMS: Reading[Term] = Reading(
         "or": lambda a, b: z3.Or(_truth(a), _truth(b)),
         "not": lambda a: z3.Not(_truth(a)),
         "select": lambda condition, a, b: z3.If(_truth(condition), a, b),
+        "bit_and": lambda a, b: _bits(a, b, lambda p, q: p & q),
+        "bit_or": lambda a, b: _bits(a, b, lambda p, q: p | q),
+        "bit_xor": lambda a, b: _bits(a, b, lambda p, q: p ^ q),
+        "shift_left": lambda a, by: z3.If(by >= 0, a * _power(by), a / _power(-by)),
+        "shift_right": lambda a, by: z3.If(by >= 0, a / _power(by), a * _power(-by)),
     },
 )
 

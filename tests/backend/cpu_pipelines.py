@@ -4,12 +4,16 @@ conditions, updates.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spaces.model import boundary
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, binary, cast, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
@@ -21,6 +25,29 @@ X, Y = Var("x"), Var("y")
 TYPES = tuple(SCALAR_TYPES.values())
 
 _BINARY = ("add", "sub", "mul", "div", "mod", "min", "max")
+
+_FIXED_POINT: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "not": lambda a, b: ~a,
+    "left": operator.lshift,
+    "right": operator.rshift,
+    "left by 3": lambda a, b: a << 3,
+    "right by 3": lambda a, b: a >> 3,
+    "absd": fixed.absd,
+    "halving_add": fixed.halving_add,
+    "halving_sub": fixed.halving_sub,
+    "rounding_halving_add": fixed.rounding_halving_add,
+    "rounding_shift_right": fixed.rounding_shift_right,
+    "rounding_shift_left": fixed.rounding_shift_left,
+    "saturating_add": fixed.saturating_add,
+    "saturating_sub": fixed.saturating_sub,
+    "narrowed": lambda a, b: fixed.saturating_cast(UInt8, a),
+    "count": lambda a, b: fixed.count_leading_zeros(a) + fixed.popcount(b),
+    "trailing": lambda a, b: fixed.count_trailing_zeros(a),
+    "picked": lambda a, b: fn.mux(a, [b, a, b]),
+}
 
 
 def random_image(type: Type, shape: tuple[int, ...], seed: int) -> NDArray[np.generic]:
@@ -49,7 +76,9 @@ def values(draw: st.DrawFn, leaves: list[Expr], steps: int) -> Expr:
             pool.append(draw(st.sampled_from([a & b, a | b, ~a, cast(UInt8, a)])))
             continue
         a, b = (cast(UInt8, v) if v.type.is_bool else v for v in (a, b))
-        form = draw(st.sampled_from([*_BINARY, "cast", "select", "abs", "unary", "constant"]))
+        form = draw(
+            st.sampled_from([*_BINARY, *_FIXED_POINT, "cast", "select", "abs", "unary", "constant"])
+        )
         if form == "cast":
             pool.append(cast(draw(st.sampled_from(TYPES)), a))
         elif form == "select":
@@ -57,10 +86,13 @@ def values(draw: st.DrawFn, leaves: list[Expr], steps: int) -> Expr:
             other = draw(st.sampled_from([a > 1, b < 2]))
             condition = draw(st.sampled_from([compare, compare & other, compare | ~other]))
             pool.append(fn.select(condition, a, b))
+        elif form in _FIXED_POINT and not (a.type.is_float or a.type.is_bool):
+            b = cast(a.type, b)
+            pool.append(_FIXED_POINT[form](a, b))
         elif form == "abs":
             pool.append(fn.abs(a))
         elif form == "unary":
-            unary = draw(st.sampled_from([fn.sqrt, fn.floor, fn.ceil]))
+            unary = draw(st.sampled_from([fn.sqrt, fn.floor, fn.ceil, fn.round, fn.trunc]))
             pool.append(unary(a))
         elif form == "constant" and not (a.type.is_float or a.type.is_bool):
             number = draw(st.sampled_from([-7, -1, 0, 1, 2, 3, 5, 8, 100]))

@@ -162,7 +162,7 @@ def test_what_is_no_expression_is_refused() -> None:
         as_expr("s")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         X + "s"  # type: ignore[operator]
-    with pytest.raises(TypeError, match="`and` combines conditions only"):
+    with pytest.raises(TypeError, match="`&` combines two integers or two conditions"):
         X & (X > 1)
     with pytest.raises(TypeError, match="select needs a condition"):
         fn.select(X, 1, 2)

@@ -15,9 +15,10 @@ from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.reference import evaluate
 from spaces.model.directives import schedule
-from spaces.model.expr import ARITHMETIC, COMPARISONS, Expr, Op, cast, constant
+from spaces.model.expr import ARITHMETIC, BITS, COMPARISONS, MATH, Expr, Op, cast, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Var
+from spaces.model.integer_functions import reinterpret
 from spaces.model.types import (
     SCALAR_TYPES,
     Bool,
@@ -82,11 +83,34 @@ def expressions(draw: st.DrawFn, type: Type, depth: int) -> Expr:
         arms = (draw(expressions(type, depth - 1)), draw(expressions(type, depth - 1)))
         return Op(type, "select", (draw(expressions(Bool, depth - 1)), *arms))
     if kind == 7 and type.is_float:
-        name = draw(st.sampled_from(["abs", "floor", "ceil", "sqrt"]))
+        name = draw(st.sampled_from(["abs", "floor", "ceil", "sqrt", "round", "trunc"]))
         return Op(type, name, (draw(expressions(type, depth - 1)),))
+    if kind in (7, 8) and not type.is_float and draw(st.booleans()):
+        return draw(bits(type, depth))
+    if kind == 8:
+        of = Type("uint" if type.is_float else draw(st.sampled_from(["int", "uint"])), type.bits)
+        if type.bits >= 32 and not type.is_float and draw(st.booleans()):
+            # The bits of a NaN that is computed are not said.
+            return reinterpret(type, IMAGES[Type("float", type.bits)][X])
+        return reinterpret(type, draw(expressions(of, depth - 1)))
     if kind == 7 and type.is_uint:
         return Op(type, "abs", (draw(expressions(Type("int", type.bits), depth - 1)),))
     return cast(type, draw(expressions(draw(st.sampled_from(TYPES)), depth - 1)))
+
+
+@st.composite
+def bits(draw: st.DrawFn, type: Type, depth: int) -> Expr:
+    name = draw(st.sampled_from(BITS[:-1]))
+    operand = draw(expressions(type, depth - 1))
+    if name.startswith("shift"):
+        amount = Type(draw(st.sampled_from(["int", "uint"])), type.bits)
+        if draw(st.booleans()):
+            return Op(type, name, (operand, draw(expressions(amount, depth - 1))))
+        by = draw(st.sampled_from([0, 1, 3, type.bits - 1, type.bits, -2, amount.max_value]))
+        return Op(type, name, (operand, constant(by, amount)))
+    if name.startswith("bit"):
+        return Op(type, name, (operand, draw(expressions(type, depth - 1))))
+    return Op(type, name, (operand,))
 
 
 @st.composite
@@ -164,7 +188,9 @@ def test_math_functions_are_close_to_the_reference() -> None:
     of = {Float32: ImageParam(Float32, 1, "a"), Float64: ImageParam(Float64, 1, "b")}
     funcs = []
     for type, source in of.items():
-        for name in ("sin", "cos", "tan", "exp", "log", "sqrt"):
+        for name in MATH:
+            if name in ("pow", "atan2"):
+                continue
             func = Func(f"{name}_{type}")
             func[X] = Op(type, name, (source[X],))
             funcs.append(func)

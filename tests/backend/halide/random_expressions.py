@@ -13,6 +13,7 @@ from attrs import frozen
 from hypothesis import strategies as st
 
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast, constant
 from spaces.model.func import ImageParam, Var
 from spaces.model.types import SCALAR_TYPES, Bool, Int32, Type
@@ -26,6 +27,31 @@ INTEGER_TYPES = [t for t in SCALAR_TYPES.values() if not t.is_float]
 FLOAT_TYPES = [t for t in SCALAR_TYPES.values() if t.is_float]
 
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+FIXED_POINT = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "halving_add": fixed.halving_add,
+    "halving_sub": fixed.halving_sub,
+    "rounding_halving_add": fixed.rounding_halving_add,
+    "saturating_add": fixed.saturating_add,
+    "saturating_sub": fixed.saturating_sub,
+}
+"""Of two integers of one type, none of which overflows."""
+
+WIDENING = {
+    "widening_add": fixed.widening_add,
+    "widening_mul": fixed.widening_mul,
+    "widening_sub": fixed.widening_sub,
+}
+SHIFTS = {
+    "left": operator.lshift,
+    "right": operator.rshift,
+    "rounding left": fixed.rounding_shift_left,
+    "rounding right": fixed.rounding_shift_right,
+}
+COUNTS = [fixed.popcount, fixed.count_leading_zeros, fixed.count_trailing_zeros]
+
 ARITHMETIC = {
     "add": operator.add,
     "sub": operator.sub,
@@ -62,9 +88,11 @@ def expressions(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
     else:
         forms += ["arithmetic", "arithmetic", "arithmetic"]
     if element.is_uint and not element.is_bool:
-        forms.append("abs")
+        forms += ["abs", "absd"]
     if element.is_float:
         forms += ["rounding", "root"]
+    elif not element.is_bool:
+        forms += ["fixed point"] * 4
     match draw(st.sampled_from(forms)):
         case "leaf":
             return draw(_leaves(element))
@@ -86,10 +114,69 @@ def expressions(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
             return Bounded(fn.abs(signed.expr), signed.bound)
         case "rounding":
             value = draw(expressions(element, depth - 1)).expr
-            return Bounded(draw(st.sampled_from([fn.floor, fn.ceil, fn.abs]))(value), 0)
+            rounding = [fn.floor, fn.ceil, fn.abs, fn.round, fn.trunc]
+            return Bounded(draw(st.sampled_from(rounding))(value), 0)
         case "root":
             return Bounded(fn.sqrt(fn.abs(draw(expressions(element, depth - 1)).expr)), 0)
-    return draw(_arithmetic(element, depth))
+        case "absd":
+            of = draw(st.sampled_from([element, Type("int", element.bits)]))
+            a, b = draw(expressions(of, depth - 1)), draw(expressions(of, depth - 1))
+            return Bounded(fixed.absd(a.expr, b.expr), element.max_value)
+        case "arithmetic":
+            return draw(_arithmetic(element, depth))
+    return draw(_fixed_point(element, depth))
+
+
+WEIGHTS = [t for t in INTEGER_TYPES if t.is_uint and 8 <= t.bits <= 32]
+
+
+@st.composite
+def _fixed_point(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
+    """Integers, of which signed ones of 32 bits or more stay within their bounds."""
+    narrow = not (element.is_int and element.bits >= 32)
+    full = element.max_value + element.is_int
+    a, b = draw(expressions(element, depth - 1)), draw(expressions(element, depth - 1))
+    match draw(st.sampled_from(["pair", "shift", "count", "widening", "lerp", "mul", "cast"])):
+        case "pair":
+            function = draw(st.sampled_from(list(FIXED_POINT.values())))
+            most = a.bound + b.bound
+            return Bounded(function(a.expr, b.expr), min(full, 1 << most.bit_length()))
+        case "shift" if narrow:
+            function = draw(st.sampled_from(list(SHIFTS.values())))
+            if draw(st.booleans()):
+                return Bounded(function(a.expr, draw(st.integers(0, element.bits - 1))), full)
+            code = draw(st.sampled_from(["int", "uint"]))
+            amount = draw(expressions(Type(code, element.bits), depth - 1)).expr
+            within = amount % constant(element.bits, amount.type)
+            return Bounded(function(a.expr, within), full)
+        case "shift":
+            by = draw(st.integers(1, element.bits - 1))
+            function = draw(st.sampled_from([operator.rshift, fixed.rounding_shift_right]))
+            return Bounded(function(a.expr, by), a.bound)
+        case "count":
+            return Bounded(draw(st.sampled_from(COUNTS))(a.expr), element.bits)
+        case "widening" if element.bits > 8:
+            name = draw(st.sampled_from(list(WIDENING)))
+            code = element.code if name != "widening_sub" or element.is_uint else "uint"
+            half = Type(code, element.bits // 2)
+            if name == "widening_sub" and element.is_uint:
+                name = "widening_add"
+            c, d = draw(expressions(half, depth - 1)), draw(expressions(half, depth - 1))
+            bound = c.bound * d.bound if name == "widening_mul" else c.bound + d.bound
+            return Bounded(WIDENING[name](c.expr, d.expr), bound)
+        case "lerp" if element.bits <= 32:
+            weight = draw(expressions(draw(st.sampled_from(WEIGHTS)), depth - 1)).expr
+            return Bounded(fixed.lerp(a.expr, b.expr, weight), max(a.bound, b.bound))
+        case "mul" if element.bits <= 32:
+            by = draw(st.integers(0, element.bits))
+            function = draw(
+                st.sampled_from([fixed.mul_shift_right, fixed.rounding_mul_shift_right])
+            )
+            return Bounded(function(a.expr, b.expr, by), full)
+        case _:
+            source = draw(st.sampled_from(INTEGER_TYPES))
+            value = draw(expressions(source, depth - 1))
+            return Bounded(fixed.saturating_cast(element, value.expr), min(full, value.bound))
 
 
 @st.composite
