@@ -18,7 +18,8 @@ from tests.apps.cases import assert_same, case, reference, written
 HEIGHT, WIDTH = 83, 307
 LONG = {
     "local_laplacian",
-    *("bgu", "depthwise_conv", "learned_demosaic", "nl_means", "pyramid_blend", "vdsr"),
+    *("bgu", "depthwise_conv", "learned_demosaic", "lens_blur", "nl_means"),
+    *("pyramid_blend", "vdsr"),
 }
 """Apps that other modules of tests run, with fewer stages or pixels."""
 SHORT = [name for name in APPS if name not in LONG]

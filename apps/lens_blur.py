@@ -1,0 +1,212 @@
+"""Lens blur: the shallow depth of field of a large lens, computed from two views; one of the
+pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's app.
+
+The depth of each pixel is the shift at which the views look alike: their differences at all shifts
+are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal and Lischinski,
+2011). Then pixels are averaged over the aperture at random, as far as they are out of focus.
+"""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+
+import spaces
+from apps.app import App
+from apps.pictures import Array, Photograph, clipped
+from apps.resampling import doubled, halved
+from spaces import (
+    Expr,
+    Float32,
+    Func,
+    ImageParam,
+    Int32,
+    Pipeline,
+    RDom,
+    UInt8,
+    UInt32,
+    Var,
+    abs,
+    argmin,
+    boundary,
+    cast,
+    clamp,
+    max,
+    maximum,
+    min,
+    select,
+)
+
+WIDTH, HEIGHT, CHANNELS = 192, 320, 3
+
+SLICES = 32
+"""Shifts that are tried, of two pixels each: the depths that there are, the nearest first."""
+
+FOCUS = 13
+"""The depth that stays sharp."""
+
+SPREAD = 0.5
+"""By how many pixels the radius of the blur grows with each step of depth out of focus."""
+
+SAMPLES = 32
+"""Of the aperture, for each pixel."""
+
+LEVELS = 8
+"""Levels of the pyramid."""
+
+
+def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS) -> Pipeline:
+    """RGB of a left and a right view; the result is the left one, blurred, in [0, 1]. Outside, the
+    views repeat their edge pixels.
+    """
+    x, y, z, c = Var("x"), Var("y"), Var("z"), Var("c")
+    left, right = ImageParam(UInt8, 3, "left"), ImageParam(UInt8, 3, "right")
+    cost = _cost(_bounded(left), _bounded(right), x, y, z)
+    smooth = _smoothed(cost, left, slices, levels, x, y, z, c)
+
+    depth, radius = Func("depth"), Func("radius")
+    r = RDom([(0, slices)], name="slice")
+    depth[x, y] = argmin(smooth[x, y, r], name="nearest")[0]
+    radius[x, y] = cast(Float32, abs(depth[x, y] - FOCUS)) * SPREAD
+
+    colored = Func("colored")
+    view = _bounded(left)
+    color = cast(Float32, view[x, y, clamp(c, 0, CHANNELS - 1)])
+    colored[x, y, c] = select(c < CHANNELS, color, 255.0)
+    largest = int(builtins.max(slices - FOCUS, FOCUS) * SPREAD)
+    blurred = _averaged(colored, depth, radius, largest, samples, x, y, z, c)
+
+    output = Func("output")
+    output[x, y, c] = blurred[x, y, c] / blurred[x, y, CHANNELS]
+    size = [WIDTH, HEIGHT, CHANNELS]
+    return spaces.pipeline(
+        output, name="lens_blur", estimates={left: size, right: size, output: size}
+    )
+
+
+def _bounded(view: ImageParam) -> Func:
+    return boundary.repeat_edge(view, [(view.min(d), view.extent(d)) for d in (0, 1)])
+
+
+def _cost(left: Func, right: Func, x: Var, y: Var, z: Var) -> Func:
+    """How different the views are at a shift of two pixels a slice, or one more."""
+    c = Var("c")
+    different, cost = Func("different"), Func("cost")
+    one, other = (_apart(left[x, y, c], right[x + 2 * z + odd, y, c]) for odd in (0, 1))
+    different[x, y, z, c] = min(one, other)
+    red, green, blue = (cast(Float32, different[x, y, z, i]) for i in range(CHANNELS))
+    cost[x, y, z] = red * red + green * green + blue * blue
+    return cost
+
+
+def _apart(a: Expr, b: Expr) -> Expr:
+    return max(a, b) - min(a, b)
+
+
+def _smoothed(
+    cost: Func, view: ImageParam, slices: int, levels: int, x: Var, y: Var, z: Var, c: Var
+) -> Func:
+    """The differences, those of flat surroundings replaced by those farther away: an average by
+    weights that say how much the differences at a pixel vary.
+    """
+    r = RDom([(0, slices)], name="slice")
+    squares, mean, confidence = Func("squares"), Func("mean"), Func("confidence")
+    squares[x, y] = 0.0
+    squares[x, y] += cost[x, y, r] * cost[x, y, r]
+    mean[x, y] = 0.0
+    mean[x, y] += cost[x, y, r] / float(slices)
+    confidence[x, y] = squares[x, y] / float(slices) - mean[x, y] * mean[x, y]
+
+    pushed = [Func("push_0")]
+    weight = confidence[x, y]
+    pushed[0][x, y, z, c] = select(c == 0, cost[x, y, z] * weight, weight)
+    width, height = view.extent(0), view.extent(1)
+    for j in range(1, levels):
+        width, height = width / 2, height / 2
+        whole, edged = halved(pushed[-1], f"down_{j}", x, y, z, c), Func(f"push_{j}")
+        inside_x, inside_y = clamp(x, 0, width - 1), clamp(y, 0, height - 1)
+        edged[x, y, z, c] = whole[inside_x, inside_y, z, c]
+        pushed.append(edged)
+
+    pulled = pushed[-1]
+    for j in reversed(range(levels - 1)):
+        mixed = Func(f"pull_{j}")
+        coarse = doubled(pulled, f"pull_{j + 1}", x, y, z, c)
+        mixed[x, y, z, c] = 0.5 * coarse[x, y, z, c] + 0.5 * pushed[j][x, y, z, c]
+        pulled = mixed
+    smooth = Func("smooth")
+    smooth[x, y, z] = pulled[x, y, z, 0] / pulled[x, y, z, 1]
+    return smooth
+
+
+def _averaged(
+    colored: Func, depth: Func, radius: Func, largest: int,
+    samples: int, x: Var, y: Var, z: Var, c: Var,
+) -> Func:  # fmt: skip
+    """Colors, and 255, summed over random pixels around each: those whose blur reaches it."""
+    r = RDom([(-largest, 2 * largest + 1)], name="around")
+    worst_y, worst = Func("worst_y"), Func("worst")
+    worst_y[x, y] = maximum(radius[x, y + r], name="highest_y")
+    worst[x, y] = maximum(worst_y[x + r, y], name="highest")
+
+    offset = Func("offset")
+    steps = [(_random(seed, x, y, z) - 0.5) * 2.0 * worst[x, y] for seed in (1, 2)]
+    offset[x, y, z] = tuple(cast(Int32, step) for step in steps)
+
+    weight = Func("weight")
+    dx, dy = (clamp(step, -largest, largest) for step in offset[x, y, z])
+    there = (x + dx, y + dy)
+    squared = cast(Float32, dx * dx + dy * dy)
+    reached_here = squared < radius[x, y] * radius[x, y]
+    reaches = squared < radius[there] * radius[there]
+    in_front = depth[there] < depth[x, y].as_expr()
+    weight[x, y, z] = select((reached_here | in_front) & reaches, 1.0, 0.0)
+
+    s = RDom([(0, samples)], name="s")
+    blurred = Func("blurred")
+    blurred[x, y, c] = colored[x, y, c]
+    dx, dy = (clamp(step, -largest, largest) for step in offset[x, y, s])
+    blurred[x, y, c] += weight[x, y, s] * colored[x + dx, y + dy, c]
+    return blurred
+
+
+def _random(seed: int, x: Var, y: Var, z: Var) -> Expr:
+    """A float of [0, 1)."""
+    bits = cast(UInt32, x * 73856093 + y * 19349663 + z * 83492791 + seed * 49979687)
+    for _ in range(2):
+        bits = bits * cast(UInt32, 1664525) + cast(UInt32, 1013904223)
+        bits = bits + bits / 32768 * bits
+    return cast(Float32, bits / 256) * (1.0 / 16777216.0)
+
+
+def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
+    """The photograph as a left view of three planes, nearest at the bottom: the leaves, the raccoon
+    within an ellipse, and all else behind them; and the right view of the same scene.
+    """
+    height, width = photograph.shape[:2]
+    y, x = np.mgrid[0:height, 0:width]
+    far = np.full((height, width), 22)
+    far[((x / width - 0.6) / 0.33) ** 2 + ((y / height - 0.35) / 0.42) ** 2 < 1] = FOCUS
+    far[y > height * (0.62 + 0.3 * np.abs(x / width - 0.2))] = 4
+    right = photograph.copy()
+    for plane in sorted({*far.flat}, reverse=True):
+        columns = np.clip(np.arange(width) - 2 * plane, 0, width - 1)
+        seen = (far[:, columns] == plane) | (plane == far.max())
+        right[seen] = photograph[:, columns][seen]
+    planes = [np.moveaxis(view, 2, 0) for view in (photograph, right)]
+    return {
+        name: np.ascontiguousarray(p) for name, p in zip(("left", "right"), planes, strict=True)
+    }
+
+
+APP = App(
+    "lens_blur",
+    "[S19]",
+    "shallow depth of field from two views",
+    pipeline,
+    picture=clipped,
+    inputs=_inputs,
+    paper_size=(WIDTH, HEIGHT),
+    shown_size=(512, 384),
+)
