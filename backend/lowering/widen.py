@@ -34,6 +34,7 @@ class Widening:
         self.mask = mask
         self._done: dict[Expr, Expr] = {}
         self._takes_turns = False
+        self._simplify = Simplifier()
         self._var = var
         self._ramp = _ramp(low, constant(1, Int32), lanes)
 
@@ -61,18 +62,50 @@ class Widening:
         if not any(is_vector(c) for c in children):
             same = all(a is b for a, b in zip(children, node.children, strict=True))
             return node if same else node.with_children(children)
-        return _over_lanes(node, children, self.lanes, self.mask)
+        return self._over_lanes(node, children, self.lanes)
+
+    def _over_lanes(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
+        """A node over operands of which some have lanes."""
+        if self.mask is not None and isinstance(node, Load):
+            return MaskedLoad(node.type.with_lanes(lanes), node.buffer, children[0], self.mask)
+        by_class = self._class_by_class(node, children, lanes)
+        return _at_once(node, children, lanes) if by_class is None else by_class
+
+    def _class_by_class(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr | None:
+        """A node computed for every ``period``-th lane at a time where that makes its operands
+        plainer, each of them even steps, scalars, or computed like this before; None where it does
+        not.
+        """
+        own = _own_period(node, children)
+        period = math.lcm(own, *map(period_of, children))
+        if period == 1 or period > _MOST_CLASSES or lanes % period or lanes // period < 2:
+            return None
+        results: list[Expr] = []
+        for place in range(period):
+            parts = [lanes_of_class(c, place, period) for c in children]
+            found = tuple(p for p in parts if p is not None)
+            if len(found) < len(parts):
+                return None
+            if not any(is_vector(p) for p in found):
+                result = _single(node, found)
+            elif isinstance(node, Load) and not isinstance(found[0], Ramp):
+                return None
+            else:
+                result = self._over_lanes(node, found, lanes // period)
+            results.append(self._plainer(result) if own > 1 else result)
+        return interleaved(results, lanes)
+
+    def _plainer(self, result: Expr) -> Expr:
+        """A quotient or remainder in normal form: ``(m + 16 * x) / 2`` is ``m / 2 + 8 * x``, of
+        which a loop over ``x`` divides nothing.
+        """
+        if isinstance(result, Ramp):
+            return Ramp(result.type, self._simplify(result.base), result.stride)
+        return self._simplify(result)
 
 
-def _over_lanes(
-    node: Expr, children: tuple[Expr, ...], lanes: int, mask: Expr | None = None
-) -> Expr:
-    """A node over operands of which some have lanes."""
-    if mask is not None and isinstance(node, Load):
-        return MaskedLoad(node.type.with_lanes(lanes), node.buffer, children[0], mask)
-    by_class = _class_by_class(node, children, lanes)
-    if by_class is not None:
-        return by_class
+def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
+    """A node over operands of all lanes."""
     match node:
         case Load():
             return Load(node.type.with_lanes(lanes), node.buffer, children[0])
@@ -91,28 +124,6 @@ def _over_lanes(
     return Op(node.type.with_lanes(lanes), node.name, wide)
 
 
-def _class_by_class(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr | None:
-    """A node computed for every ``period``-th lane at a time where that makes its operands plainer,
-    each of them even steps, scalars, or computed like this before; None where it does not.
-    """
-    period = math.lcm(_own_period(node, children), *map(period_of, children))
-    if period == 1 or period > _MOST_CLASSES or lanes % period or lanes // period < 2:
-        return None
-    results: list[Expr] = []
-    for place in range(period):
-        parts = [lanes_of_class(c, place, period) for c in children]
-        found = tuple(p for p in parts if p is not None)
-        if len(found) < len(parts):
-            return None
-        if not any(is_vector(p) for p in found):
-            results.append(_single(node, found))
-        elif isinstance(node, Load) and not isinstance(found[0], Ramp):
-            return None
-        else:
-            results.append(_plainer(_over_lanes(node, found, lanes // period)))
-    return interleaved(results, lanes)
-
-
 def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:
     """How many lanes apart a quotient or remainder of even steps is one of even steps again."""
     match node, children:
@@ -124,20 +135,9 @@ def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:
     return 1
 
 
-def _plainer(result: Expr) -> Expr:
-    """Even steps from where they begin in normal form: ``(m + 16 * x) / 2`` is ``m / 2 + 8 * x``,
-    of which a loop over ``x`` divides nothing.
-    """
-    if result.type == Int32:
-        return Simplifier()(result)
-    if not isinstance(result, Ramp):
-        return result
-    return Ramp(result.type, Simplifier()(result.base), result.stride)
-
-
 def _single(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     if isinstance(node, Op) and node.type == Int32 and len(operands) == 2:
-        return Simplifier()(_fold(node.name, *operands))
+        return _fold(node.name, *operands)
     return node.with_children(operands)
 
 
