@@ -240,8 +240,7 @@ class Operators:
                 return value
             return (build.fpext if target.bits > source.bits else build.fptrunc)(value, kind)
         if source.is_float:
-            name = f"llvm.fpto{'s' if target.is_int else 'u'}i.sat"
-            return self.intrinsic(f"{name}.{suffix(target)}.{suffix(source)}", kind, value)
+            return self._to_integer(source, target, value)
         if target.is_float:
             return (build.sitofp if source.is_int else build.uitofp)(value, kind)
         if target.bits == source.bits:
@@ -249,6 +248,30 @@ class Operators:
         if target.bits < source.bits:
             return build.trunc(value, kind)
         return (build.sext if source.is_int else build.zext)(value, kind)
+
+    def _to_integer(self, source: Type, target: Type, value: Value) -> Value:
+        """A float truncated toward zero, limited to what an integer type holds; 0 for NaN.
+
+        LLVM's own saturating conversion goes lane by lane. The limits of narrow types are floats,
+        so that the float is limited and then converted; the greatest int32 is no float32, and what
+        is beyond it is told apart after.
+        """
+        build = self.builder
+        is_narrow = target.bits < 32
+        wide = Type("int", 32, target.lanes) if is_narrow else target
+        lowest, highest = (literal(source, float(n)) for n in (target.min_value, target.max_value))
+        limited = build.select(build.fcmp_ordered(">", value, lowest), value, lowest)
+        is_exact = target.bits < (32 if source.bits == 32 else 64)
+        if is_exact:
+            limited = build.select(build.fcmp_ordered("<", limited, highest), limited, highest)
+        whole = (build.fptosi if wide.is_int else build.fptoui)(limited, llvm_type(wide))
+        if not is_exact:
+            beyond = build.fcmp_ordered(">=", value, literal(source, float(target.max_value + 1)))
+            whole = build.select(beyond, literal(target, target.max_value), whole)
+        if target.is_int:
+            is_number = build.fcmp_ordered("ord", value, value)
+            whole = build.select(is_number, whole, literal(wide, 0))
+        return build.trunc(whole, llvm_type(target)) if is_narrow else whole
 
 
 def constant_of(value: Value) -> int | None:

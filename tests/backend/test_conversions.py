@@ -1,0 +1,67 @@
+"""Casts of floats to integers: truncated, limited to the type, 0 for what is no number."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.llvm.operators import FloatMode
+from spaces.model.directives import schedule
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.types import (
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Type,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+)
+
+X = Var("x")
+TARGETS = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)
+
+
+def expected(value: float, target: Type) -> int:
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return target.max_value if value > 0 else target.min_value
+    return min(max(math.trunc(Fraction(value)), target.min_value), target.max_value)
+
+
+def values(source: Type) -> list[float]:
+    kind = source.dtype.type
+    ends = [kind(n) for t in TARGETS for n in (t.min_value, t.max_value, t.max_value + 1)]
+    near = [np.nextafter(e, kind(to)) for e in ends for to in (-math.inf, math.inf)]
+    plain = [0.0, -0.0, 0.5, -0.5, -0.99, 1.5, -1.5, 100.7, -100.7, 1e30, -1e30]
+    special = [math.nan, math.inf, -math.inf]
+    return [float(kind(v)) for v in (*ends, *near, *plain, *special)]
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("source", [Float32, Float64])
+@pytest.mark.parametrize("target", TARGETS)
+def test_limits(source: Type, target: Type, lanes: int) -> None:
+    image, out = ImageParam(source, 1, "image"), Func("out")
+    out[X] = cast(target, image[X])
+    algorithm = pipeline(out)
+    directives = schedule(algorithm)
+    if lanes > 1:
+        directives = directives.vectorize("x", lanes, "guard_with_if")
+    array = np.array(values(source), source.dtype)
+    wanted = [expected(v, target) for v in array.tolist()]
+    for mode in (FloatMode.STRICT, FloatMode.CONTRACT):
+        code = compile_cpu(algorithm, directives.schedule, 1, mode)
+        found = code.run({"image": array}, sizes={"out": [len(array)]})["out"]
+        assert found.tolist() == wanted
