@@ -10,6 +10,9 @@ from apps.options import read_schedule
 from backend.reference import evaluate
 from tests.apps.formulas import photograph
 
+SIZES = {"conv_layer": (7, 13), "sgemm": (71, 139), "stencil_chain": (23, 37)}
+"""Rows and columns of photographs that suit schedules with larger tiles, or more work a pixel."""
+
 ULPS = {"unsharp": 8, "toy_trig": 8}
 """Spacings of float32 at the largest value, for pipelines that call exp, sin and cos; the others
 round alike everywhere and are compared bit for bit."""
@@ -17,6 +20,7 @@ round alike everywhere and are compared bit for bit."""
 
 def case(name, height=23, width=37):
     """Pipeline, inputs and output sizes of an app, on random pixels."""
+    height, width = SIZES.get(name, (height, width))
     app = APPS[name]
     pipeline = app.pipeline()
     inputs = app.inputs(pipeline, photograph(height, width))
@@ -47,3 +51,16 @@ def assert_same(name, actual, expected):
             continue
         apart = ULPS[name] * np.spacing(np.nanmax(np.abs(values)))
         np.testing.assert_allclose(actual[output], values, rtol=0, atol=apart)
+
+
+def crop(ranges):
+    """The same without three places at the beginning and two at the end of long dimensions."""
+    return tuple((low + 3, extent - 5) if extent > 8 else (low, extent) for low, extent in ranges)
+
+
+def embedded(array):
+    """The same values with a stride between elements and gaps between rows."""
+    *outer, inner = array.shape
+    room = np.zeros((*outer, 2 * inner + 7), array.dtype)
+    room[..., 3 : 3 + 2 * inner : 2] = array
+    return room[..., 3 : 3 + 2 * inner : 2]

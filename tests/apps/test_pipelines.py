@@ -10,7 +10,7 @@ from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
 
 # Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
-TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6}
+TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6, "conv_layer": 3e-6, "iir_blur": 1e-6}
 
 
 def assert_close(name, actual, expected):
@@ -30,6 +30,15 @@ def test_the_pipeline_computes_its_formula(name):
     (output,) = pipeline.outputs
     actual = evaluate(pipeline, inputs, sizes=sizes)[output]
     assert_close(name, actual, FORMULAS[name](inputs, sizes[output]))
+
+
+@pytest.mark.parametrize(
+    ("name", "funcs"),
+    [("bilateral_grid", 7), ("interpolate", 49), ("local_laplacian", 99), ("stencil_chain", 34)],
+)
+def test_pipelines_have_the_stages_of_the_papers(name, funcs):
+    # [RK13] Table 1; the chain of [A21] has 32 stencils, a boundary condition and an output.
+    assert len(APPS[name].pipeline().functions) == funcs
 
 
 def test_the_sensitivity_of_harris_is_a_parameter():
@@ -64,6 +73,18 @@ def test_a_photograph_of_the_papers_size_makes_inputs_of_the_size_estimated(name
         ("blur", ((1, 1536), (1, 2560)), ((0, 1538), (0, 2562))),
         ("unsharp", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 3))),
         ("harris", ((2, 1536), (2, 2560)), ((0, 1540), (0, 2564), (0, 3))),
+        ("camera_pipe", ((0, 2560), (0, 1920), (0, 3)), ((0, 2592), (0, 1944))),
+        ("bilateral_grid", ((0, 1536), (0, 2560)), ((0, 1536), (0, 2560))),
+        ("hist", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 3))),
+        ("interpolate", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 4))),
+        ("local_laplacian", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 3))),
+        ("stencil_chain", ((0, 1536), (0, 2560)), ((0, 1536), (0, 2560))),
+        (
+            "conv_layer",
+            ((0, 128), (0, 100), (0, 80), (0, 5)),
+            ((0, 128), (0, 102), (0, 82), (0, 5)),
+        ),
+        ("iir_blur", ((0, 1536), (0, 2560), (0, 3)), ((0, 1536), (0, 2560), (0, 3))),
         ("toy_trig", ((0, 2048), (0, 2048)), None),
         ("toy_blur", ((2, 2048), (0, 2048)), ((0, 2052), (0, 2048))),
         ("toy_sum", ((0, 2048), (0, 2048)), None),

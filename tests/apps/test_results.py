@@ -3,6 +3,7 @@
 The sizes divide by no tile, and coordinates of outputs do not begin at 0.
 """
 
+import functools
 import importlib
 
 import numpy as np
@@ -13,11 +14,11 @@ from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
-from tests.apps.cases import assert_same, case, reference, written
+from tests.apps.cases import assert_same, case, crop, embedded, reference, written
 
 HEIGHT, WIDTH = 83, 307
 LONG = {
-    "local_laplacian",
+    *("interpolate", "local_laplacian", "stencil_chain"),
     *("bgu", "depthwise_conv", "learned_demosaic", "lens_blur", "nl_means"),
     *("pyramid_blend", "vdsr"),
 }
@@ -31,11 +32,33 @@ CPU = [
 ]
 
 
+@functools.cache
+def compiled(name, stem):
+    return compile_cpu(*written(name, stem), threads=2)
+
+
 @pytest.mark.parametrize(("name", "stem"), CPU)
 def test_compiled_for_the_cpu(name, stem):
     _, inputs, sizes = case(name, HEIGHT, WIDTH)
-    actual = compile_cpu(*written(name, stem), threads=2).run(inputs, sizes=sizes)
+    actual = compiled(name, stem).run(inputs, sizes=sizes)
     assert_same(name, actual, reference(name, HEIGHT, WIDTH))
+
+
+@pytest.mark.parametrize(("name", "stem"), CPU)
+def test_a_crop_of_the_output_from_arrays_with_gaps(name, stem):
+    pipeline, inputs, sizes = case(name, HEIGHT, WIDTH)
+    (output,) = pipeline.outputs
+    cropped = {output: crop(sizes[output])}
+    strided = {image: embedded(array) for image, array in inputs.items()}
+    actual = compiled(name, stem).run(strided, sizes=cropped)
+    inside = tuple(
+        slice(part - low, part - low + extent)
+        for (part, extent), (low, _) in zip(
+            reversed(cropped[output]), reversed(sizes[output]), strict=True
+        )
+    )
+    whole = reference(name, HEIGHT, WIDTH)[output]
+    assert_same(name, actual, {output: np.ascontiguousarray(whole[inside])})
 
 
 @pytest.mark.parametrize("name", SHORT)
