@@ -235,8 +235,8 @@ class HalidePipeline:
 
     def _define(self, function: Function, index: int, stage: Stage) -> None:
         coordinates = tuple(cast(Int32, a) for a in stage.args)
-        rvars = self._rvars[function.name, index] = self._reduction(stage)
         vars = {name: hl.Var(identifier(name)) for name in function.args}
+        rvars = self._rvars[function.name, index] = self._reduction(stage, vars)
         found = self._expressions((*stage.values, *coordinates), vars | rvars)
         values, indices = found[: len(stage.values)], found[len(stage.values) :]
         # A Var of the left side must be a Var object for Halide to see that it is pure.
@@ -264,7 +264,7 @@ class HalidePipeline:
 
         return peer_expressions(roots, variable, call)
 
-    def _reduction(self, stage: Stage) -> dict[str, Any]:
+    def _reduction(self, stage: Stage, vars: Mapping[str, Any]) -> dict[str, Any]:
         """The RVars of a stage by name, of an RDom of its own.
 
         Halide finds loops by name, so a level over ``r.x`` is one in all stages over such an RDom.
@@ -274,7 +274,10 @@ class HalidePipeline:
         bounds = self._expressions([e for r in stage.rvars for e in (r.min, r.extent)], {})
         name = identifier(stage.rvars[0].name.rsplit(".", 1)[0])
         domain = hl.RDom(list(zip(bounds[::2], bounds[1::2], strict=True)), name)
-        return {r.name: domain[i] for i, r in enumerate(stage.rvars)}
+        rvars = {r.name: domain[i] for i, r in enumerate(stage.rvars)}
+        for predicate in self._expressions(stage.predicates, {**vars, **rvars}):
+            domain.where(predicate)
+        return rvars
 
 
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
 from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
 from spaces.model.derived import OWN, expanded
-from spaces.model.expr import cast
+from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
 from spaces.model.types import Int32
@@ -42,7 +42,7 @@ class _Source:
     calls: tuple[StageCalls, ...]
     _names: dict[tuple[str, str], str] = field(factory=dict)
     _taken: set[str] = field(factory=set)
-    _domains: dict[tuple[ReductionVar, ...], str] = field(factory=dict)
+    _domains: dict[tuple[tuple[ReductionVar, ...], tuple[Expr, ...]], str] = field(factory=dict)
     _rvars: dict[tuple[str, int], dict[str, str]] = field(factory=dict)
     """For each stage, how its RVars are spelled."""
 
@@ -155,17 +155,23 @@ class _Source:
 
     def _reduction(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
         """Declare the RDom of a stage, unless an earlier one shares it."""
-        if stage.rvars and stage.rvars not in self._domains:
+        points = (stage.rvars, stage.predicates)
+        is_new = bool(stage.rvars) and points not in self._domains
+        if is_new:
             domain = self._fresh(stage.rvars[0].name.rsplit(".", 1)[0])
-            self._domains[stage.rvars] = domain
+            self._domains[points] = domain
             printer = self._printer(function, index)
             ranges = ", ".join(
                 f"{{{printer.index(r.min)}, {printer.index(r.extent)}}}" for r in stage.rvars
             )
             yield f'RDom {domain}({{{ranges}}}, "{domain}");'
         self._rvars[function.name, index] = {
-            r.name: f"{self._domains[stage.rvars]}.{r.name.rsplit('.', 1)[1]}" for r in stage.rvars
+            r.name: f"{self._domains[points]}.{r.name.rsplit('.', 1)[1]}" for r in stage.rvars
         }
+        if is_new:
+            printer = self._printer(function, index)
+            for predicate in stage.predicates:
+                yield f"{self._domains[points]}.where({printer.text(predicate)});"
 
     def _schedule(self, stage_calls: StageCalls) -> Iterator[str]:
         """The chain of directives of one stage."""

@@ -75,6 +75,8 @@ def _statement(node: Node) -> Statement:
             return _allocate(node)
         case Compute():
             statement = _assignment(node)
+            for predicate in reversed(node.predicates):
+                statement = If(_by_array(predicate), statement)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement

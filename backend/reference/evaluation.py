@@ -24,7 +24,7 @@ from backend.reference.boxes import (
     union,
 )
 from backend.reference.formula import Formula
-from backend.reference.updates import Domain, OutgrownError, Update
+from backend.reference.updates import Domain, OutgrownError, Update, where
 from spaces.model.expr import Call, Expr, Variable, cast, walk
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.types import Int32
@@ -199,7 +199,7 @@ class _Evaluation:
                 for inner in _calls_in(*(a for call in level for a in call.args)):
                     if inner.target in self._functions:
                         self._values(inner.target, needed[inner.target])
-                for call, found in self._boxes(function.name, domain, level).items():
+                for call, found in self._boxes(function.name, stage, domain, level).items():
                     if call.target != function.name:
                         needed[call.target] = union(needed.get(call.target), found)
         for image in self._images:
@@ -207,12 +207,20 @@ class _Evaluation:
                 self._check_image(function.name, image, needed.pop(image))
         return needed
 
-    def _boxes(self, reader: str, domain: Domain, calls: Sequence[Call]) -> dict[Call, Box]:
-        """The box of coordinates of each of several calls over a whole domain."""
+    def _boxes(
+        self, reader: str, stage: Stage, domain: Domain, calls: Sequence[Call]
+    ) -> dict[Call, Box]:
+        """The box of coordinates of each of several calls over a whole domain, but for the points
+        that predicates leave out, as far as these are known without any value.
+        """
+        plain = [p for p in stage.predicates if not p.loads]
         formula = Formula(tuple(a for call in calls for a in call.args))
         read = partial(self._read, reader, None)
         found: dict[Call, Box] = {}
-        for points in domain.meshes():
+        for whole in domain.meshes():
+            points = where(plain, whole, self._constants, read)
+            if points is None:
+                continue
             values = iter(formula.values({**self._constants, **points}, read))
             for call in calls:
                 box = box_of([next(values) for _ in call.args])
@@ -230,7 +238,7 @@ class _Evaluation:
                 own = [c for c in (left, *stage.calls) if c.target == function.name]
                 plain = [c for c in own if not _reads_func(function.name, *c.args)]
                 domain = self._domain(function, stage, box)
-                for touched in self._boxes(function.name, domain, plain).values():
+                for touched in self._boxes(function.name, stage, domain, plain).values():
                     grown = checked(function.name, union(grown, touched))
             if grown == box:
                 return box
@@ -272,7 +280,7 @@ def _nesting(stage: Stage, own: str) -> list[list[Call]]:
     depths: dict[Call, int] = {}
     bounds = [e for r in stage.rvars for e in (r.min, r.extent)]
     below: dict[Expr, int] = {}
-    for node in walk(*stage.values, *stage.args, *bounds):
+    for node in walk(*stage.values, *stage.args, *bounds, *stage.predicates):
         below[node] = max((below[c] for c in node.children), default=0)
         if isinstance(node, Call):
             depths[node] = below[node]

@@ -73,6 +73,23 @@ class Domain:
             yield mesh((outer, *reversed(inner), *pure))
 
 
+def where(
+    predicates: Sequence[Expr], points: Environment, constants: Environment, read: Read
+) -> Environment | None:
+    """The points at which all predicates hold, as one-dimensional arrays in their order; None where
+    there is none. What reads is asked at points only that the predicates before it leave.
+    """
+    for predicate in predicates:
+        (holds,) = Formula((predicate,)).values({**constants, **points}, read)
+        shape = np.broadcast_shapes(*(p.shape for p in points.values()))
+        kept = np.broadcast_to(holds, shape)
+        if not kept.any():
+            return None
+        if not kept.all():
+            points = {name: np.broadcast_to(p, shape)[kept] for name, p in points.items()}
+    return points
+
+
 @frozen
 class Update:
     """One update stage about to run on the values that its Func has so far."""
@@ -96,10 +113,21 @@ class Update:
         known = [a for a in accumulations if a is not None]
         if many and len(known) == len(accumulations):
             self._accumulate(known)
-        elif not self.stage.rvars or (many and not self._reads_itself(*self._roots)):
+        elif not self.stage.rvars or (many and self._is_plain):
             self._assign()
         else:
             self._in_order()
+
+    def _kept(self, points: Environment) -> Environment | None:
+        """Those of some points at which the predicates hold."""
+        return where(self.stage.predicates, points, self.constants, self.read)
+
+    def _meshes(self) -> Iterator[Environment]:
+        """The points of the domain in order, many at once, where the predicates hold."""
+        for points in self.domain.meshes():
+            kept = self._kept(points)
+            if kept is not None:
+                yield kept
 
     @property
     def _indices(self) -> tuple[Expr, ...]:
@@ -108,6 +136,11 @@ class Update:
     @property
     def _roots(self) -> tuple[Expr, ...]:
         return (*self.stage.values, *self._indices)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether neither values nor coordinates nor predicates read the Func itself."""
+        return not self._reads_itself(*self._roots, *self.stage.predicates)
 
     def _reads_itself(self, *roots: Expr) -> bool:
         return any(isinstance(n, Call) and n.target == self.function.name for n in walk(*roots))
@@ -126,7 +159,7 @@ class Update:
             operand = first
         else:
             return None
-        if self._reads_itself(operand, *self.stage.args):
+        if self._reads_itself(operand, *self.stage.args, *self.stage.predicates):
             return None
         return _ACCUMULATIONS[value.name], operand
 
@@ -141,14 +174,14 @@ class Update:
     def _accumulate(self, accumulations: Sequence[tuple[np.ufunc, Expr]]) -> None:
         operations = [operation for operation, _ in accumulations]
         formula = Formula((*(operand for _, operand in accumulations), *self._indices))
-        for points in self.domain.meshes():
+        for points in self._meshes():
             offsets, values = self._flat(formula, points)
             for operation, array, value in zip(operations, self.values.arrays, values, strict=True):
                 operation.at(array.reshape(-1), offsets, value)
 
     def _assign(self) -> None:
         formula = Formula(self._roots)
-        for points in self.domain.meshes():
+        for points in self._meshes():
             offsets, values = self._flat(formula, points)
             for array, value in zip(self.values.arrays, values, strict=True):
                 array.reshape(-1)[offsets] = value
@@ -168,6 +201,9 @@ class Update:
         return found[:count], found[count:]
 
     def _in_order(self) -> None:
+        if self.stage.predicates:
+            self._point_by_point()
+            return
         env = {**self.constants, **mesh(tuple(reversed(self.domain.pure)))}
         names = [name for name, _, _ in reversed(self.domain.reduction)]
         ranges = [range(low, high + 1) for _, low, high in reversed(self.domain.reduction)]
@@ -186,11 +222,29 @@ class Update:
         for point in itertools.product(*ranges):
             for name, coordinate in zip(names, point, strict=True):
                 env[name] = np.asarray(coordinate, np.int32)
-            values, indices = self._parted(formula.values(env, self.read))
-            self._check(indices)
-            places = [i - low for i, (low, _) in zip(indices, self.values.box, strict=True)]
-            for array, value in zip(self.values.arrays, values, strict=True):
-                array[tuple(reversed(places))] = value
+            self._set(formula.values(env, self.read))
+
+    def _point_by_point(self) -> None:
+        """In order, where predicates may leave points out: nothing is evaluated for many points at
+        once, for it might not have a value at those.
+        """
+        pure = mesh(tuple(reversed(self.domain.pure)))
+        names = [name for name, _, _ in reversed(self.domain.reduction)]
+        ranges = [range(low, high + 1) for _, low, high in reversed(self.domain.reduction)]
+        formula = Formula(self._roots)
+        for point in itertools.product(*ranges):
+            here = {n: np.asarray(i, np.int32) for n, i in zip(names, point, strict=True)}
+            kept = self._kept({**pure, **here})
+            if kept is not None:
+                self._set(formula.values({**self.constants, **kept}, self.read))
+
+    def _set(self, found: Sequence[Array]) -> None:
+        """Store values, one a component, at the coordinates after them."""
+        values, indices = self._parted(found)
+        self._check(indices)
+        places = [i - low for i, (low, _) in zip(indices, self.values.box, strict=True)]
+        for array, value in zip(self.values.arrays, values, strict=True):
+            array[tuple(reversed(places))] = value
 
     def _check(self, indices: Sequence[Array]) -> None:
         box = box_of(indices)

@@ -51,7 +51,7 @@ def is_commutative(function: Function, stage: Stage) -> bool:
     """Whether a stage is ``f(args) = f(args) op e`` with ``e`` and ``args`` not reading ``f``, for
     an ``op`` whose operands may come in any order; of a Tuple, whether each component is.
     """
-    return all(
+    return not _reads(function, *stage.predicates) and all(
         _is_commutative(function, stage, component, value)
         for component, value in zip(function.components, stage.values, strict=True)
     )

@@ -139,11 +139,11 @@ class Work:
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
     reader = _Reader.of(stage)
-    nodes = walk(*stage.values, *stage.args)
+    nodes = walk(*stage.values, *stage.args, *stage.predicates)
     # The components of a Tuple are one element: read once, as many bytes as all of them have.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
-    for node in _computed(stage.values):
+    for node in _computed((*stage.values, *stage.predicates)):
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
@@ -227,7 +227,7 @@ class _Reader:
     def of(stage: Stage) -> _Reader:
         coordinates = frozenset(stage.dimensions)
         moved_by: dict[Expr, frozenset[str]] = {}
-        for node in walk(*stage.values, *stage.args):
+        for node in walk(*stage.values, *stage.args, *stage.predicates):
             if isinstance(node, Call):
                 moved_by[node] = coordinates
             elif isinstance(node, Variable):

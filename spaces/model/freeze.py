@@ -153,7 +153,7 @@ class _Collected:
 def _roots(func: Func) -> list[Expr]:
     roots: list[Expr] = []
     for definition in func.definitions:
-        roots += [*definition.values, *definition.args]
+        roots += [*definition.values, *definition.args, *definition.predicates]
         for rvar in _reduction_vars(definition):
             roots += [rvar.min, rvar.extent]
     return roots
@@ -181,6 +181,7 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
                 ReductionVar(r.name, arithmetic(frozen(r.min)), arithmetic(frozen(r.extent)))
                 for r in _reduction_vars(d)
             ),
+            predicates=tuple(frozen(p) for p in d.predicates),
         )
         for d in func.definitions
     )

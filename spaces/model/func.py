@@ -78,7 +78,7 @@ class RDom(Arithmetic):
     """A reduction domain: one (min, extent) a dimension, innermost first.
 
     ``r.x``, ``r.y``, ``r.z`` and ``r.w`` are its variables; a one-dimensional domain stands for
-    its only variable in expressions.
+    its only variable in expressions. :meth:`where` leaves points out.
     """
 
     def __init__(self, ranges: list[tuple[ExprLike, ExprLike]], name: str = "r") -> None:
@@ -91,6 +91,42 @@ class RDom(Arithmetic):
             ReductionVar(f"{name}.{axis}", cast(Int32, low), cast(Int32, extent))
             for axis, (low, extent) in zip("xyzw", ranges, strict=False)
         )
+        self.predicates: tuple[Expr, ...] = ()
+        self._user = ""
+
+    def where(self, predicate: ExprLike) -> None:
+        """Leave out the points at which ``predicate`` does not hold, and those that earlier ones
+        leave out: updates over the domain do nothing there. A predicate may mention the RVars of
+        the domain, the pure Vars of the update, and what Funcs and images hold (as of the moment
+        when the update comes to the point).
+
+        Raises:
+            DefinitionError: it is no condition, it mentions another RDom, or an update over this
+                one is defined already.
+        """
+        condition = as_expr(predicate)
+        if not condition.type.is_bool:
+            raise DefinitionError(
+                f"RDom {self.name}.where() takes a condition, but `{condition}` is "
+                f"{condition.type}."
+            )
+        if self._user:
+            raise DefinitionError(
+                f"RDom {self.name} was used in an update of Func {self._user} before "
+                f"where({condition}); say where() first."
+            )
+        others = {n.domain.name for n in walk(condition) if isinstance(n, RVar)} - {self.name}
+        if others:
+            raise DefinitionError(
+                f"RDom {self.name}.where({condition}) mentions RDom {', '.join(sorted(others))}; a "
+                "predicate is about the points of its own domain."
+            )
+        self.predicates = (*self.predicates, condition)
+
+    def used_by(self, func: str) -> tuple[Expr, ...]:
+        """The predicates, to which none can be added once an update of ``func`` runs over them."""
+        self._user = func
+        return self.predicates
 
     def as_expr(self) -> Expr:
         if len(self.vars) != 1:
@@ -179,10 +215,13 @@ class ImageParam:
 
 @define(eq=False)
 class Definition:
-    """One definition as written: left-hand coordinates, and a value for each component."""
+    """One definition as written: left-hand coordinates, a value for each component, and where its
+    reduction domain has points.
+    """
 
     args: tuple[Expr, ...]
     values: tuple[Expr, ...]
+    predicates: tuple[Expr, ...] = ()
 
 
 def Tuple(*values: ExprLike) -> tuple[Expr, ...]:
@@ -299,15 +338,18 @@ class Func:
                 )
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
         require_one_domain(f"An update of Func {self.shown}", *values, *args)
-        _check_free(self.shown, list(walk(*values, *args)), allowed, "an update definition")
-        self._check_pure_reads(args, values)
-        self.definitions.append(Definition(args, values))
+        domain = domain_of(*values, *args)
+        predicates = () if domain is None else domain.used_by(self.shown)
+        exprs = (*values, *args, *predicates)
+        _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition")
+        self._check_pure_reads(args, exprs)
+        self.definitions.append(Definition(args, values, predicates))
 
-    def _check_pure_reads(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
+    def _check_pure_reads(self, args: tuple[Expr, ...], exprs: tuple[Expr, ...]) -> None:
         """Along a Var an update is pure: it reads its own Func only where it writes. Otherwise
         its values would depend on how much of the Func is computed.
         """
-        own = [n for n in walk(*values, *args) if isinstance(n, Reference) and n.source is self]
+        own = [n for n in walk(*exprs) if isinstance(n, Reference) and n.source is self]
         for d, (arg, name) in enumerate(zip(args, self.args, strict=True)):
             other = next((r for r in own if r.args[d] is not arg), None)
             if _is_var(arg, name) and other is not None:
@@ -433,6 +475,11 @@ def _values(value: Any) -> tuple[ExprLike, ...]:
 
 def _counted(values: int) -> str:
     return "one value" if values == 1 else f"{values} values"
+
+
+def domain_of(*exprs: Expr) -> RDom | None:
+    """The domain whose RVars occur; None where there are none."""
+    return next((n.domain for n in walk(*exprs) if isinstance(n, RVar)), None)
 
 
 def require_one_domain(who: str, *exprs: Expr) -> None:

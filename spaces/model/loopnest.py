@@ -66,10 +66,12 @@ class Produce:
 
 @frozen
 class Compute:
-    """One element: ``func`` at ``args`` becomes ``values``, one a component, where ``guards`` hold.
+    """One element: ``func`` at ``args`` becomes ``values``, one a component, where ``guards`` and
+    ``predicates`` hold.
 
     ``args`` and ``values`` are over loop variables; calls name computed Funcs and images only. All
-    values are evaluated before any is stored.
+    values are evaluated before any is stored. Guards come from splits, predicates from the
+    algorithm: these are evaluated one after the other, each where all before it hold.
     """
 
     func: str
@@ -77,6 +79,7 @@ class Compute:
     args: tuple[Expr, ...]
     values: tuple[Expr, ...]
     guards: tuple[Guard, ...] = ()
+    predicates: tuple[Expr, ...] = ()
 
 
 @frozen
@@ -207,6 +210,9 @@ class _Assembly:
                 _tidied(substitute(v, traversal.coordinates), simplify) for v in stage.values
             ),
             guards=traversal.guards,
+            predicates=tuple(
+                _tidied(substitute(p, traversal.coordinates), simplify) for p in stage.predicates
+            ),
         )
 
     def _hoisted(self, name: str, body: tuple[Node, ...]) -> HoistedStorage:

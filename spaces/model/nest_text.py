@@ -32,7 +32,9 @@ def _lines(nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
                 yield f"{indent}{_loop(node)}"
                 yield from _lines(node.body, depth + 1)
             case Compute():
-                guards = " and ".join(str(g.condition) for g in node.guards)
+                guards = " and ".join(
+                    map(str, (*(g.condition for g in node.guards), *node.predicates))
+                )
                 stage = f" (update {node.stage - 1})" if node.stage else ""
                 condition = f"if {guards}: " if guards else ""
                 args = ", ".join(str(a) for a in node.args)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from spaces.model.expr import Call, Expr, Variable, component_name, walk
+from spaces.model.expr import Call, Expr, Op, Variable, component_name, walk
 from spaces.model.schedule import Derivation
 from spaces.model.types import Int32, Type
 
@@ -21,18 +21,34 @@ class ReductionVar:
     extent: Expr
 
 
+def _plain_first(predicates: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Conjunctions taken apart; what reads nothing comes first."""
+    parts: list[Expr] = []
+    stack = list(reversed(predicates))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Op) and node.name == "and":
+            stack += reversed(node.args)
+        else:
+            parts.append(node)
+    return tuple(sorted(dict.fromkeys(parts), key=lambda part: part.loads))
+
+
 @frozen(cache_hash=True)
 class Stage:
     """One definition of a Func: at coordinates ``args`` it takes ``values``, one for each component
     of a Tuple. All of them are evaluated before any is stored.
 
     For the pure stage ``args`` are the Func's own Vars. An update stage runs over the pure Vars
-    that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order).
+    that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order). Where
+    one of ``predicates`` does not hold it leaves the Func as it is, and evaluates nothing that
+    comes after it; those that read no Func and no image come first.
     """
 
     args: tuple[Expr, ...]
     values: tuple[Expr, ...]
     rvars: tuple[ReductionVar, ...] = ()
+    predicates: tuple[Expr, ...] = field(default=(), converter=_plain_first)
 
     @property
     def pure_vars(self) -> tuple[str, ...]:
@@ -52,9 +68,12 @@ class Stage:
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
-        """Distinct calls to Funcs and images in value, coordinates and reduction bounds."""
+        """Distinct calls to Funcs and images in values, coordinates, reduction bounds and
+        predicates.
+        """
         bounds = [e for r in self.rvars for e in (r.min, r.extent)]
-        return tuple(n for n in walk(*self.values, *self.args, *bounds) if isinstance(n, Call))
+        nodes = walk(*self.values, *self.args, *bounds, *self.predicates)
+        return tuple(n for n in nodes if isinstance(n, Call))
 
     def mapped(self, change: Callable[[Expr], Expr]) -> Stage:
         """The stage with ``change`` applied to each of its expressions."""
@@ -63,6 +82,7 @@ class Stage:
             args=tuple(change(a) for a in self.args),
             values=tuple(change(v) for v in self.values),
             rvars=tuple(ReductionVar(r.name, change(r.min), change(r.extent)) for r in self.rvars),
+            predicates=tuple(change(p) for p in self.predicates),
         )
 
 

@@ -19,6 +19,7 @@ from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.predicates import narrowed
 from spaces.model.reads import Window, reads
 from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
@@ -317,7 +318,7 @@ class Bounds:
             for name, i in self._stage_box(function, stage, box).items()
             if i.min is not None and i.max is not None
         }
-        analysis = Ranges(self.simplify, ranges)
+        analysis = Ranges(self.simplify, narrowed(ranges, stage.predicates, self.simplify))
         accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
         for access in accesses:
             widened = tuple(analysis.of(arg) for arg in access)
@@ -393,7 +394,7 @@ class Bounds:
             if name in guarded:
                 interval = _clipped(interval, limits[name], analysis)
             result[name] = interval
-        return result
+        return narrowed(result, stage.predicates, self.simplify)
 
     def _traversals(self, function: Function, box: Box) -> tuple[Traversal, ...]:
         return tuple(self._traversal(function, i, box) for i in range(len(function.stages)))

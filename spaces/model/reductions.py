@@ -9,7 +9,14 @@ from collections.abc import Callable
 
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, ExprLike, Variable, as_expr, constant, walk
-from spaces.model.func import DefinitionError, Func, RVar, ScalarVariable, require_one_domain
+from spaces.model.func import (
+    DefinitionError,
+    Func,
+    RVar,
+    ScalarVariable,
+    domain_of,
+    require_one_domain,
+)
 from spaces.model.types import Type
 
 
@@ -23,9 +30,10 @@ def _reduce(
     """A new Func over the free Vars of ``body``, updated over its RDom: what ``step`` makes of the
     values so far.
     """
-    nodes = list(walk(body))
-    if not any(isinstance(n, RVar) for n in nodes):
+    domain = domain_of(body)
+    if domain is None:
         raise DefinitionError(f"`{kind}({body})` mentions no RDom to reduce over.")
+    nodes = list(walk(body, *domain.predicates))
     require_one_domain(f"`{kind}({body})`", body)
     free = dict.fromkeys(
         n
@@ -57,7 +65,7 @@ def _best(
     kind: str, body: Expr, name: str | None, worst: Expr, better: Callable[[Expr, Expr], Expr]
 ) -> tuple[Expr, ...]:
     """Where ``body`` is the first that is better than all others, and how good it is there."""
-    domain = next((n.domain for n in walk(body) if isinstance(n, RVar)), None)
+    domain = domain_of(body)
     here = (*(domain[d] for d in range(len(domain.vars))), body) if domain else (body,)
     start = (*(constant(0, v.type) for v in here[:-1]), worst)
 

@@ -250,8 +250,8 @@ class Shadow:
             case Loop():
                 self._loop(node, indent, loops)
             case Compute():
-                for guard in node.guards:
-                    condition = self._value(guard.condition, pad)
+                for test in (*(g.condition for g in node.guards), *node.predicates):
+                    condition = self._value(test, pad)
                     self._lines.append(f"{pad}if {condition}:")
                     pad += "    "
                 at = self._tuple([self._value(a, pad) for a in node.args])

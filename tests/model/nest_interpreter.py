@@ -132,7 +132,8 @@ class _Machine:
                     self.env[node.var.var.name] = i
                     self.run(node.body)
             case Compute():
-                if all(value_of(g.condition, self.env, self.read) for g in node.guards):
+                conditions = (*(g.condition for g in node.guards), *node.predicates)
+                if all(value_of(c, self.env, self.read) for c in conditions):
                     at = tuple(value_of(a, self.env, self.read) for a in node.args)
                     self.computed += 1
                     (value,) = node.values

@@ -43,7 +43,7 @@ def test_a_reduction_is_a_func_over_the_free_vars() -> None:
         ("f", ("x", "y")),
     ]
     pure, update = built.function("sum").stages
-    assert pure.value is cast(UInt8, 0)
+    assert pure.values[0] is cast(UInt8, 0)
     assert update.dimensions == ("r.x", "x")
     assert built.function("f").stages[0].values[0] is (
         Call(UInt8, "sum", (X,)) + Call(UInt8, "rows", (X, Y))

@@ -139,7 +139,7 @@ def test_a_document_is_plain() -> None:
             {"type": "int32", "const": 3},
             {"type": "int32", "op": "add", "args": [0, 1]},
         ],
-        "value": {"args": [0], "values": [2], "rvars": []},
+        "value": {"args": [0], "values": [2], "rvars": [], "predicates": []},
     }
 
 

@@ -30,7 +30,11 @@ def _as_defined(subject: Subject, site: Site) -> Obligation:
     at = coordinates(subject, site)
     conditions = [
         condition
-        for value, defined in zip(compute.values, stage.values, strict=True)
+        for value, defined in zip(
+            (*compute.values, *compute.predicates),
+            (*stage.values, *stage.predicates),
+            strict=True,
+        )
         for condition in _same(subject, value, substitute(defined, at))
     ]
     for written, defined in zip(compute.args, stage.args, strict=True):

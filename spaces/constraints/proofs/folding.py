@@ -68,7 +68,7 @@ def _within_iteration(subject: Subject, func: str, site: Site, allocation: Alloc
             *subject.ranges(outer),
             *in_box(subject, tuple(point.values()), placement.required),
             *map(written, subject.ranges(site.loops[len(outer) :])),
-            *map(written, site.guards),
+            *map(written, site.conditions),
         ),
         "in the iteration that requires them",
         allocation,
@@ -109,7 +109,7 @@ def _across_iterations(
                     for there, step in deeper
                 ),
                 *map(moving, subject.ranges(site.loops[len(around) :])),
-                *map(moving, site.guards),
+                *map(moving, site.conditions),
                 precedes(earlier, then),
                 precedes(then, now, or_equal=True),
             ),

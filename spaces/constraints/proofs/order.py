@@ -48,7 +48,7 @@ def _two(subject: Subject, site: Site) -> tuple[Second, tuple[Expr, ...], tuple[
     both = (
         *subject.runs(site),
         *map(second, subject.ranges(own)),
-        *map(second, site.guards),
+        *map(second, site.conditions),
     )
     return second, both, tuple(loop.var for loop in own)
 

@@ -93,9 +93,9 @@ def _apart(subject: Subject, path: Path, write: Access, access: Access) -> Oblig
         (
             *subject.known.common,
             *subject.ranges(write.site.loops),
-            *write.site.guards,
+            *write.site.conditions,
             *map(second, subject.ranges(access.site.loops[depth:])),
-            *map(second, access.site.guards),
+            *map(second, access.site.conditions),
             _order(loop.var, depth, write, access, second),
         ),
         goal,

@@ -73,6 +73,19 @@ class Site:
         return tuple(self.opaque.formula(g.condition) for g in self.compute.guards)
 
     @cached_property
+    def predicates(self) -> tuple[Expr, ...]:
+        """The conditions of the algorithm under which it does something."""
+        return tuple(map(self.opaque.formula, self.compute.predicates))
+
+    @cached_property
+    def conditions(self) -> tuple[Expr, ...]:
+        """What holds wherever it reads or writes: the guards, and the predicates that read nothing,
+        which are asked before all others.
+        """
+        plain = (p for p in self.compute.predicates if not p.loads)
+        return (*self.guards, *map(self.opaque.formula, plain))
+
+    @cached_property
     def write(self) -> Access:
         """What it writes."""
         args = tuple(self.opaque.formula(a) for a in self.compute.args)
@@ -80,14 +93,14 @@ class Site:
 
     @cached_property
     def reads(self) -> tuple[Access, ...]:
-        """What it reads, each place once: in its values, its coordinates and its loops' bounds.
-        The components of a Tuple lie in one place.
+        """What it reads, each place once: in its values, coordinates and predicates, and in its
+        loops' bounds. The components of a Tuple lie in one place.
         """
         compute = self.compute
         own = [p.node for p in self.path if isinstance(p.node, Loop)]
         bounds = [e for n in own if n.var.func == compute.func for e in (n.var.min, n.var.extent)]
         guards = [g.condition for g in compute.guards]
-        nodes = walk(*compute.values, *compute.args, *bounds, *guards)
+        nodes = walk(*compute.values, *compute.args, *bounds, *guards, *compute.predicates)
         places = {(n.target, n.args): n for n in nodes if isinstance(n, Call)}
         return tuple(
             Access(self, c.target, tuple(self.opaque.formula(a) for a in c.args), False, str(c))
@@ -189,7 +202,7 @@ class Subject:
 
     def runs(self, site: Site, buffer: str = "") -> tuple[Expr, ...]:
         """What holds when a computation runs and accesses ``buffer``."""
-        return (*self.known.about(buffer), *self.ranges(site.loops), *site.guards)
+        return (*self.known.about(buffer), *self.ranges(site.loops), *site.conditions)
 
     def limits(self, *names: str) -> tuple[Expr, ...]:
         """What is known of those variables that are opaque, or copies of such."""

@@ -138,6 +138,10 @@ class _Run:
         site, write, reads = self._sites[id(node)]
         if not all(self._number(g)(self.env) for g in site.guards):
             return
+        if node.stage > 0:
+            self._visited.setdefault((node.func, node.stage), set()).add(self._point(site))
+        if not all(self._number(p)(self.env) for p in site.predicates):
+            return
         self.steps += 1 + len(reads)
         if self.steps > MAX_STEPS:
             raise NotFollowedError(
@@ -152,8 +156,6 @@ class _Run:
                 self._fault(buffer, at)
         at = write(self.env)
         self._places.setdefault(node.func, {})[self._slot(node.func, at)] = at
-        if node.stage > 0:
-            self._visited.setdefault((node.func, node.stage), set()).add(self._point(site))
 
     def finish(self) -> None:
         """Outputs must have been computed everywhere."""

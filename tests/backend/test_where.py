@@ -1,0 +1,225 @@
+"""Reduction domains with predicates: updates do nothing at the points that these leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.halide.source import halide_source
+from backend.reference import evaluate
+from backend.replay import replay
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model import functions as fn
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import DefinitionError, Func, ImageParam, RDom, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.reductions import argmin, sum
+from spaces.model.schedule import Schedule
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32, UInt8
+
+X, Y = Var("x"), Var("y")
+
+SQUARE = np.random.default_rng(5).integers(-40, 40, (12, 12)).astype(np.int32)
+
+Arrays = Mapping[str, NDArray[np.int32]]
+
+
+def triangle() -> Pipeline:
+    """Sums over a triangle that grows with ``y``, of columns up to the row, in a square image."""
+    source, total, out = ImageParam(Int32, 2, "input"), Func("total"), Func("out")
+    r = RDom([(0, 12), (0, 12)], "r")
+    r.where(r.x < r.y)
+    r.where(r.y <= Y)
+    total[X, Y] = X
+    total[X, Y] += source[r.x, r.y] * (X + 1)
+    out[X, Y] = total[X, Y] + total[X, Y + 1]
+    return pipeline(out, estimates={out: [8, 8]})
+
+
+def triangles(width: int, height: int) -> NDArray[np.int64]:
+    below = np.array([np.tril(SQUARE[: y + 1], -1).sum() for y in range(height + 1)])
+    across = np.arange(width)
+    total = across + below[:, None] * (across + 1)
+    return total[:-1] + total[1:]
+
+
+def picky() -> Pipeline:
+    """A predicate that reads the image, a Func, and the Func that is updated."""
+    source, mark, total = ImageParam(Int32, 2, "input"), Func("mark"), Func("total")
+    r = RDom([(1, 9), (0, 3)], "r")
+    mark[X] = X * X % 5
+    total[X] = X * 10
+    r.where((source[r.x, r.y] > 0) & (r.x + r.y < 9))
+    r.where(mark[r.x] != 1)
+    r.where(total[X] < 90)
+    total[X] = total[X] + source[r.x - 1, r.y] + r.x
+    return pipeline(total, estimates={total: [8]})
+
+
+def picked(width: int) -> NDArray[np.int64]:
+    total = np.arange(width) * 10
+    for y in range(3):
+        for x in range(1, 10):
+            if SQUARE[y, x] > 0 and x + y < 9 and x * x % 5 != 1:
+                total = np.where(total < 90, total + SQUARE[y, x - 1] + x, total)
+    return total
+
+
+def checked(algorithm: Pipeline, text: str, name: str = "cpu") -> CheckedSchedule:
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device(name))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    return verdict
+
+
+TRIANGLE_ON_CPU = [
+    "total.compute_root()",
+    "out.vectorize(x, 4).parallel(y); total.compute_at(out, y);"
+    "total.update(0).reorder(x, r.x, r.y, y).vectorize(x, 8)",
+    "out.split(y, y, yi, 3); total.store_at(out, y).compute_at(out, yi);"
+    "total.update(0).vectorize(r.x, 4)",
+]
+
+PICKY_ON_CPU = [
+    "mark.compute_root()",
+    "mark.compute_root(); total.update(0).reorder(x, r.x, r.y).vectorize(x, 4)",
+    "mark.compute_root(); total.update(0).parallel(x).unroll(r.x, 3)",
+]
+
+
+@pytest.mark.parametrize("text", TRIANGLE_ON_CPU)
+def test_a_triangle(text: str) -> None:
+    algorithm = triangle()
+    if "vectorize(r.x" in text:
+        text = text.replace(".vectorize(r.x, 4)", ".unroll(r.x, 4)")
+    _agrees(algorithm, checked(algorithm, text), {"out": [7, 10]}, triangles(7, 10))
+
+
+@pytest.mark.parametrize("text", PICKY_ON_CPU)
+def test_predicates_that_read(text: str) -> None:
+    algorithm = picky()
+    _agrees(algorithm, checked(algorithm, text), {"total": [12]}, picked(12))
+
+
+def _agrees(
+    algorithm: Pipeline,
+    verdict: CheckedSchedule,
+    sizes: Mapping[str, list[int]],
+    wanted: NDArray[np.int64],
+) -> None:
+    (name,) = sizes
+    inputs = {"input": SQUARE}
+    found = compile_cpu(algorithm, verdict).run(inputs, sizes=sizes)[name]
+    np.testing.assert_array_equal(evaluate(algorithm, inputs, sizes=sizes)[name], wanted)
+    np.testing.assert_array_equal(found, wanted)
+    report = prove(verdict)
+    assert len(report.proven) == len(report.proofs), report
+    given = {f"{name}.extent.{d}": extent for d, extent in enumerate(sizes[name])}
+    assert not replay(verdict.nest, given).wrong
+
+
+def test_a_triangle_on_a_gpu() -> None:
+    algorithm = triangle()
+    text = (
+        "out.gpu_tile(x, y, xi, yi, 4, 4); total.compute_at(out, x).gpu_threads(x, y);"
+        "total.update(0).gpu_threads(x, y)"
+    )
+    compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
+    found = compiled.run({"input": SQUARE}, sizes={"out": [7, 10]})["out"]
+    np.testing.assert_array_equal(found, triangles(7, 10))
+
+
+def test_what_predicates_leave_out_is_not_needed() -> None:
+    """``input`` is read in columns 0 to 10 and rows 1 to 11 only: ``r.x < r.y``."""
+    nest = loop_nest(triangle(), Schedule.default(triangle()))
+    box = nest.inputs["input"]
+    assert (str(box[0].min), str(box[0].max)) == ("0", "10")
+    assert (str(box[1].min)) == "1"
+    small = SQUARE[:, :11]
+    found = evaluate(triangle(), {"input": small}, sizes={"out": [7, 10]})["out"]
+    np.testing.assert_array_equal(found, triangles(7, 10))
+    compiled = compile_cpu(triangle(), checked(triangle(), "total.compute_root()"))
+    found = compiled.run({"input": small}, sizes={"out": [7, 10]})["out"]
+    np.testing.assert_array_equal(found, triangles(7, 10))
+
+
+def test_an_order_that_predicates_need() -> None:
+    """A sum may run in any order, but not if it asks how far it has come."""
+    source, total = ImageParam(Int32, 1, "input"), Func("total")
+    r = RDom([(0, 9)], "r")
+    total[X] = X
+    r.where(total[X] < 100)
+    total[X] += source[r]
+    algorithm = pipeline(total)
+    text = "total.update(0).split(r.x, o, i, 3).reorder(o, i, x)"
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert {v.rule for v in verdict.violations} == {"order.reduction"}
+
+
+def test_inline_reductions_leave_points_out() -> None:
+    source, out = ImageParam(UInt8, 2, "input"), Func("out")
+    r = RDom([(-2, 5), (-2, 5)], "disk")
+    r.where(r.x * r.x + r.y * r.y <= 4)
+    r.where(r.x != X)
+    value = cast(Int32, source[X + r.x + 2, Y + r.y + 2])
+    low = argmin(value)
+    out[X, Y] = sum(value) + 100 * low[0] + 10 * low[1]
+    algorithm = pipeline(out)
+    pixels = np.random.default_rng(1).integers(0, 256, (9, 10), np.uint8)
+    text = "sum.compute_at(out, y).vectorize(x, 4); argmin.compute_at(out, x)"
+    found = compile_cpu(algorithm, checked(algorithm, text)).run(
+        {"input": pixels}, sizes={"out": [6, 5]}
+    )["out"]
+    for y, x in np.ndindex(5, 6):
+        disk = [
+            (int(pixels[y + j + 2, x + i + 2]), i, j)
+            for j in range(-2, 3)
+            for i in range(-2, 3)
+            if i * i + j * j <= 4 and i != x
+        ]
+        _, i, j = min(disk, key=lambda point: point[0])
+        total = np.sum([value for value, _, _ in disk])
+        assert found[y, x] == total + 100 * i + 10 * j
+
+
+def test_predicates_are_written_and_read() -> None:
+    algorithm = picky()
+    assert from_json(to_json(algorithm), Pipeline) == algorithm
+    stage = algorithm.function("total").stages[1]
+    assert [str(p) for p in stage.predicates] == [
+        "r.x + r.y < 9",
+        "input(r.x, r.y) > 0",
+        "mark(r.x) != 1",
+        "total(x) < 90",
+    ]
+    text = halide_source(algorithm)
+    assert "r.where(r.x + r.y < 9);" in text
+    assert text.index("r.where(total(x) < 90);") < text.index("total(x) = total(x)")
+
+
+def test_mistakes_with_predicates_are_sentences() -> None:
+    r, s, f = RDom([(0, 3)], "r"), RDom([(0, 3)], "s"), Func("f")
+    f[X, Y] = X
+    with pytest.raises(DefinitionError, match=r"takes a condition, but `r\.x` is int32"):
+        r.where(r.x)
+    with pytest.raises(DefinitionError, match="mentions RDom s; a predicate is about"):
+        r.where(r.x < s.x)
+    r.where(f[X, r.x] > Y)
+    with pytest.raises(DefinitionError, match="Var y is used in an update definition of Func f"):
+        f[X, 0] += r.x
+    g = Func("g")
+    g[X] = X
+    g[X] = fn.max(g[X], s.x)
+    with pytest.raises(DefinitionError, match=r"used in an update of Func g before where"):
+        s.where(s.x < 2)
