@@ -24,7 +24,8 @@ from spaces import (
     boundary,
     cast,
     clamp,
-    select,
+    lerp,
+    mux,
 )
 from spaces.model.expr import ExprLike
 
@@ -57,7 +58,7 @@ def pipeline() -> Pipeline:
         bounded[x * CELL + r.x - CELL // 2, y * CELL + r.y - CELL // 2].as_expr(), 0.0, 1.0
     )
     cell = clamp(cast(Int32, counted * float(STEPS) + 0.5), 0, STEPS)
-    grid[x, y, cell, c] += select(c == 0, counted, 1.0)
+    grid[x, y, cell, c] += mux(c, [counted, 1.0])
 
     blur_z, blur_x, blur_y = Func("blur_z"), Func("blur_x"), Func("blur_y")
     blur_z[x, y, z, c] = _weighted([grid[x, y, z + d, c] for d in range(-2, 3)])
@@ -70,13 +71,13 @@ def pipeline() -> Pipeline:
 
     def across(dy: int, dz: int) -> Expr:
         left, right = (blur_y[x / CELL + dx, y / CELL + dy, floor + dz, c] for dx in (0, 1))
-        return _between(left, right, part_x)
+        return lerp(left, right, part_x)
 
     def along(dz: int) -> Expr:
-        return _between(across(0, dz), across(1, dz), part_y)
+        return lerp(across(0, dz), across(1, dz), part_y)
 
     sampled = Func("sampled")
-    sampled[x, y, c] = _between(along(0), along(1), height - cast(Float32, floor))
+    sampled[x, y, c] = lerp(along(0), along(1), height - cast(Float32, floor))
     output = Func("output")
     output[x, y] = sampled[x, y, 0] / sampled[x, y, 1]
     size = [WIDTH, HEIGHT]
@@ -88,11 +89,6 @@ def _weighted(values: Sequence[ExprLike]) -> Expr:
     for value, weight in zip(values[1:], WEIGHTS[1:], strict=True):
         total = total + value * weight
     return total
-
-
-def _between(a: ExprLike, b: ExprLike, part: Expr) -> Expr:
-    """Linear interpolation: ``a`` at 0, ``b`` at 1."""
-    return a * (1.0 - part) + b * part
 
 
 APP = App(

@@ -19,7 +19,7 @@ from spaces import (
     Var,
     cast,
     clamp,
-    select,
+    mux,
 )
 from spaces.model.expr import Expr
 
@@ -69,11 +69,8 @@ def pipeline() -> Pipeline:
 
     output = Func("output")
     even, r, b = equalized[x, y], red_difference[x, y], blue_difference[x, y]
-    output[x, y, c] = select(
-        c == 0,
-        _byte(even + r * 1.4),
-        select(c == 1, _byte(even - 0.343 * b - 0.711 * r), _byte(even + 1.765 * b)),
-    )
+    rgb = even + r * 1.4, even - 0.343 * b - 0.711 * r, even + 1.765 * b
+    output[x, y, c] = mux(c, [_byte(value) for value in rgb])
     size = [WIDTH, HEIGHT, CHANNELS]
     return spaces.pipeline(output, name="hist", estimates={image: size, output: size})
 

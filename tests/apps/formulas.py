@@ -209,7 +209,7 @@ def iir_blur(inputs, ranges, alpha=0.1):
 FORMULAS = {
     f.__name__: f
     for f in (
-        *(blur, unsharp, harris, bilateral_grid, hist, interpolate, stencil_chain),
+        *(blur, unsharp, harris, bilateral_grid, hist, interpolate, max_filter, stencil_chain),
         *(conv_layer, sgemm, iir_blur, toy_trig, toy_blur, toy_sum),
     )
 }
