@@ -18,6 +18,7 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.model.text import parse_schedule
+from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 
 @define(slots=False)
@@ -63,6 +64,8 @@ class SmallRun:
         assert checked.legal, str(checked)
         compiled = compile_cpu(self.pipeline, checked, threads=2)
         self.assert_same(compiled.run(self.inputs, sizes=self.sizes))
+        under_guard = compile_guarded(self.pipeline, checked, threads=2)
+        self.assert_same(run_poisoned(under_guard, self.inputs, sizes=self.sizes))
 
     def in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")

@@ -15,6 +15,7 @@ from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
 from tests.apps.cases import assert_same, case, crop, embedded, reference, written
+from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 HEIGHT, WIDTH = 83, 307
 LONG = {
@@ -59,6 +60,14 @@ def test_a_crop_of_the_output_from_arrays_with_gaps(name, stem):
     )
     whole = reference(name, HEIGHT, WIDTH)[output]
     assert_same(name, actual, {output: np.ascontiguousarray(whole[inside])})
+
+
+@pytest.mark.parametrize(("name", "stem"), CPU)
+def test_no_scratch_memory_is_touched_beyond_what_was_written(name, stem):
+    _, inputs, sizes = case(name, HEIGHT, WIDTH)
+    under_guard = compile_guarded(*written(name, stem), threads=2)
+    actual = run_poisoned(under_guard, inputs, sizes=sizes)
+    assert_same(name, actual, reference(name, HEIGHT, WIDTH))
 
 
 @pytest.mark.parametrize("name", SHORT)

@@ -27,6 +27,7 @@ from spaces.model.algebra import evaluate as number
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule
+from tests.backend.guarded_scratch import Rubbish, compile_guarded, run_poisoned
 from tests.gate.claims import CLAIMS, Claim
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.gpu_schedules import gpu_schedule
@@ -184,8 +185,7 @@ class Gate:
             self.timed("lower", lower, verdict.nest)
             return Counter(lowered=1)
         if case.target == "cpu":
-            compiled = self.timed("compile", compile_cpu, oracle.subject.pipeline, verdict)
-            runs = self.timed("run", _run, oracle, verdict, compiled.run)
+            runs = self._compiled(case, oracle, verdict)
             return Counter(compiled=runs["ran"], refused=runs["refused"])
         made = self.timed("print", compile_gpu, oracle.subject.pipeline, verdict, case.target)
         runs = self.timed("interpret", _interpret, oracle, verdict, made)
@@ -194,6 +194,15 @@ class Gate:
             emulated = self.timed("emulate", _run, oracle, verdict, emulator)
             runs["emulated"] = emulated["ran"]
         return runs
+
+    def _compiled(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
+        """Machine code as users run it, or, every other time, with its scratch under guard."""
+        pipeline = oracle.subject.pipeline
+        if case.number % 2:
+            compiled = self.timed("compile", compile_guarded, pipeline, verdict)
+            return self.timed("run", _run, oracle, verdict, partial(run_poisoned, compiled))
+        compiled = self.timed("compile", compile_cpu, pipeline, verdict)
+        return self.timed("run", _run, oracle, verdict, compiled.run)
 
     def timed(self, what: str, function: Callable[..., T], *args: Any) -> T:
         """Call ``function``, adding its processor time to ``what``."""
@@ -246,6 +255,8 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
                 raise Mismatch(f"size {size} is refused, but legal: {error}") from error
             runs["refused"] += 1
             continue
+        except Rubbish as rubbish:
+            raise Mismatch(f"size {size}: {rubbish}") from rubbish
         for name, wanted in oracle.expected(size).items():
             if not np.array_equal(outputs[name], wanted):
                 raise Mismatch(_difference(name, size, outputs[name], wanted))
