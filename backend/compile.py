@@ -15,11 +15,12 @@ from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
-from backend.lowering.passes import lower
+from backend.lowering.passes import lower, lower_cases
 from backend.preconditions import SizeError, check_sizes, preconditions_of
 from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
 from spaces.constraints.preconditions import Precondition
+from spaces.model.cases import cases, is_specialized
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
@@ -193,8 +194,12 @@ def compile_cpu(
         float_mode: how far float results may be from those of the expressions as written.
     """
     plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
-    nest = loop_nest(pipeline, schedule) if isinstance(schedule, Schedule) else schedule.nest
-    stages = lower(nest)
+    if is_specialized(plain):
+        stages = lower_cases(pipeline, tuple(cases(plain)))
+    elif isinstance(schedule, Schedule):
+        stages = lower(loop_nest(pipeline, schedule))
+    else:
+        stages = lower(schedule.nest)
     program = list(stages.values())[-1]
     module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
@@ -205,5 +210,5 @@ def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
     """What to raise where a requirement does not hold, with the sizes that it names."""
     values = {**arguments.sizes(), **arguments.scalars}
     names = variables(requirement.condition)
-    shown = ", ".join(f"{name} is {values[name]}" for name in names)
+    shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
     return SizeError(f"{requirement.message} Needed is {requirement.condition}, but {shown}.")

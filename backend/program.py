@@ -266,8 +266,8 @@ class Requirement:
 class LoopProgram:
     """A whole program.
 
-    Its free variables are ``B.min.D``, ``B.extent.D``, ``B.stride.D`` of its buffers and the names
-    of its scalars.
+    It runs only in calls for which the ``assumptions`` hold. Its free variables are ``B.min.D``,
+    ``B.extent.D``, ``B.stride.D`` of its buffers and the names of its scalars.
     """
 
     name: str
@@ -275,3 +275,4 @@ class LoopProgram:
     scalars: tuple[ScalarParameter, ...]
     requirements: tuple[Requirement, ...]
     body: Statement
+    assumptions: tuple[Expr, ...] = ()

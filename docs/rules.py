@@ -27,6 +27,7 @@ SUBJECTS = {
     "order": "Domain order",
     "race": "Races",
     "call": "Call schedule",
+    "specialize": "Specializations",
     "kind": "Vectors and unrolled loops",
     "storage": "Storage",
     "bounds": "Bounds",

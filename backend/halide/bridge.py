@@ -195,12 +195,21 @@ class HalidePipeline:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, hl.RVar(identifier(new)))
             loops = self._vars.get(name, {}) | rvars
-            args = [_argument(a, loops) for a in call.args]
+            args = [self._argument(a, loops) for a in call.args]
+            if call.name == "specialize_fail":
+                args = list(call.args)
             if call.name in LEVEL_DIRECTIVES:
                 args = self._level(call.args)
             shown = f"{call.name}({', '.join(map(str, call.args))})"
             with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
-                getattr(stage, call.name)(*args)
+                made = getattr(stage, call.name)(*args)
+            if call.name == "specialize":
+                stage = made  # what follows is about the specialization
+
+    def _argument(self, value: Argument, rvars: Mapping[str, Any]) -> Any:
+        if isinstance(value, Expr):
+            return self._expressions([value], {})[0]
+        return _argument(value, rvars)
 
     def _add(self, source: str, name: str, call: DirectiveCall) -> None:
         """Let Halide add the Func ``name`` between ``source`` and some that read it."""

@@ -16,6 +16,7 @@ from attrs import evolve
 from backend.halide.errors import DirectiveError
 from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func, directive_calls
 from spaces.model.derive import derived
+from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, Tail
 
@@ -30,13 +31,14 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
     """
-    result, written = [], {}
+    result: list[StageCalls] = []
+    written: dict[tuple[str, int], list[StageCalls]] = {}
     for stage_calls in directive_calls(pipeline, schedule):
         added = added_func(stage_calls)
         if added is not None:
             result.append(evolve(stage_calls, calls=stage_calls.calls[:1]))
             stage_calls = StageCalls(added, 0, stage_calls.calls[1:])
-        written[stage_calls.func, stage_calls.stage] = stage_calls
+        written.setdefault((stage_calls.func, stage_calls.stage), []).append(stage_calls)
     known = derived(pipeline, schedule)
     for function in reversed(known.functions):
         levels = {
@@ -46,15 +48,24 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
             if level.func == function.name
         }
         for stage in range(len(function.stages)):
-            given = written.get((function.name, stage), StageCalls(function.name, stage, ()))
-            mentioned = levels | _loops_split(given.calls)
-            calls = [c for call in given.calls for c in _expanded(function.name, call, mentioned)]
-            needs_root = not function.is_pure and function.name not in known.outputs
-            if stage == 0 and needs_root and not _names(calls, "compute_"):
-                calls.insert(0, DirectiveCall("compute_root"))
-            if calls:
-                result.append(evolve(given, calls=tuple(calls)))
+            lines = written.get((function.name, stage), [])
+            if not lines or _is_special(lines[-1]):
+                lines = [*lines, StageCalls(function.name, stage, ())]
+            for given in lines:
+                mentioned = levels | _loops_split(given.calls)
+                calls = [c for one in given.calls for c in _expanded(function.name, one, mentioned)]
+                needs_root = not function.is_pure and function.name not in known.outputs
+                is_first = stage == 0 and not _is_special(given)
+                if is_first and needs_root and not _names(calls, "compute_"):
+                    calls.insert(0, DirectiveCall("compute_root"))
+                if calls:
+                    result.append(evolve(given, calls=tuple(calls)))
     return tuple(result)
+
+
+def _is_special(line: StageCalls) -> bool:
+    """Whether a line is about a specialization."""
+    return _names(line.calls[:1], "specialize")
 
 
 def loops_made(call: DirectiveCall, loops: Container[str]) -> Iterator[str]:
@@ -80,7 +91,7 @@ def _loops_split(calls: Sequence[DirectiveCall]) -> set[str]:
         str(a)
         for call in calls
         for a in (call.args[:1] if call.name in _SUFFIXES else call.args)
-        if not isinstance(a, int | Tail)
+        if not isinstance(a, int | Tail | Expr)
     }
 
 

@@ -19,6 +19,7 @@ from spaces.model.derived import OWN, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.syntax import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, TAILS
 
@@ -207,6 +208,8 @@ class _Source:
     def _arguments(self, call: DirectiveCall, rvars: dict[str, str]) -> str:
         if call.name in LEVEL_DIRECTIVES:
             return self._level(str(call.args[0]), str(call.args[1]))
+        if call.name == "specialize_fail":
+            return quote(str(call.args[0]))
         return ", ".join(self._argument(a, rvars) for a in call.args)
 
     def _level(self, func: str, loop: str) -> str:
@@ -223,8 +226,18 @@ class _Source:
             return f"MemoryType::{MEMORIES[value]}"
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
+        if isinstance(value, Expr):
+            return self._condition(value)
         name = str(value)
         return rvars[name] if name in rvars else self._name("Var", name)
+
+    def _condition(self, condition: Expr) -> str:
+        printer = Printer(
+            variable=self._scalar_or_size,
+            target=lambda name: self._name("buffer", name),
+            fresh=lambda: self._fresh("part"),
+        )
+        return printer.text(condition)
 
 
 def _wrapped(line: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from backend.program import LoopProgram
+from spaces.model.conditions import believe
 from spaces.model.expr import Expr, Op, Variable
 from spaces.model.simplify import Simplifier
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:
-    """A simplifier that believes the requirements of the form ``size >= number``."""
+    """A simplifier that believes the requirements of the form ``size >= number``, and what is
+    assumed.
+    """
     simplify = Simplifier()
     for requirement in program.requirements:
         match requirement.condition:
@@ -16,6 +19,8 @@ def known_sizes(program: LoopProgram) -> Simplifier:
                 known, _ = simplify.known(name)
                 low = least if known is None else Op(least.type, "max", (known, least))
                 simplify.assume(name, simplify(low), None)
+    for condition in program.assumptions:
+        believe(simplify, condition)
     return simplify
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from backend.lowering.cases import refused, together
 from backend.lowering.flatten import flatten
 from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
@@ -15,7 +16,10 @@ from backend.lowering.start import start
 from backend.lowering.unroll import unroll
 from backend.lowering.vectorize import vectorize
 from backend.program import LoopProgram
-from spaces.model.loopnest import LoopNest
+from spaces.model.cases import Case
+from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
 
 CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
     {
@@ -42,3 +46,21 @@ def lower(nest: LoopNest) -> dict[str, LoopProgram]:
     for name, lowering in CPU_PASSES.items():
         program = stages[name] = lowering(program)
     return stages
+
+
+def lower_cases(pipeline: Pipeline, cases: Sequence[Case]) -> dict[str, LoopProgram]:
+    """The program after each pass of a pipeline that has a schedule for each of several cases."""
+    lowered = [
+        lower(loop_nest(pipeline, case.schedule, case.assumptions))
+        for case in cases
+        if not case.failure
+    ]
+    none = lowered[0] if lowered else lower(loop_nest(pipeline, Schedule.default(pipeline)))
+    chosen = iter(lowered)
+    programs = [
+        {n: refused(p, case.assumptions, case.failure) for n, p in none.items()}
+        if case.failure
+        else next(chosen)
+        for case in cases
+    ]
+    return {name: together([p[name] for p in programs]) for name in none}

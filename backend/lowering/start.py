@@ -51,6 +51,7 @@ def start(nest: LoopNest) -> LoopProgram:
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
         requirements=(*_requirements(nest), *_alike(pipeline)),
         body=_statements(nest.body),
+        assumptions=nest.assumptions,
     )
     return program if not sizes else _renamed(program, sizes)
 

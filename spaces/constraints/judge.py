@@ -8,11 +8,13 @@ from attrs import frozen
 
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked, Violation, fails, violation
+from spaces.constraints.rules import specializations
 from spaces.constraints.rules.bounds import unbounded, unbounded_check
 from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RULES, OWN_RULES
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import Requirement
+from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
 from spaces.model.regions import UnboundedError
@@ -34,6 +36,14 @@ def ask_records(records: Records) -> Iterator[Asked]:
         yield from ask_calls(records, function.name)
 
 
+def ask_specializations(records: Records) -> Iterator[Asked]:
+    """The checks about specializations, which are those of the whole schedule."""
+    for function in records.pipeline.functions:
+        for rule in specializations.RULES:
+            for check in rule.check(records, function.name):
+                yield Asked(rule, check)
+
+
 def ask_own(records: Records, func: str) -> Iterator[Asked]:
     """The checks that depend on the entry of one Func only."""
     for rule in OWN_RULES:
@@ -48,12 +58,14 @@ def ask_calls(records: Records, func: str) -> Iterator[Asked]:
             yield Asked(rule, check)
 
 
-def bounds_of(pipeline: Pipeline, schedule: Schedule) -> Bounds | Asked:
+def bounds_of(
+    pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+) -> Bounds | Asked:
     """The bounds of a schedule that satisfies the rules about records, or the check that fails
     where it has none.
     """
     try:
-        bounds = Bounds(pipeline, schedule)
+        bounds = Bounds(pipeline, schedule, assumptions)
         bounds.inputs  # noqa: B018  the reads of images must have limits, too
         return bounds
     except UnboundedError as error:

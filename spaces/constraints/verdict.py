@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,6 +13,7 @@ from spaces.constraints.devices import Device
 from spaces.constraints.findings import Advice, Violation, told_at
 from spaces.constraints.kernels import Kernel, kernels
 from spaces.constraints.rules.rule import Check
+from spaces.model.algebra import evaluate
 from spaces.model.expr import Expr
 from spaces.model.loopnest import LoopNest, assemble
 from spaces.model.pipeline import Pipeline
@@ -52,6 +54,8 @@ class CheckedSchedule:
     Attributes:
         bounds: where each Func is computed and stored, and the regions of both.
         requirements: what must hold of the sizes of a call.
+        cases: of a schedule with specializations, each of its cases; ``bounds`` are those of the
+            last, in which no condition holds.
     """
 
     pipeline: Pipeline
@@ -59,6 +63,7 @@ class CheckedSchedule:
     device: Device
     bounds: Bounds = field(repr=False, eq=False)
     requirements: tuple[Requirement, ...] = field(default=(), repr=False)
+    cases: tuple[CheckedSchedule, ...] = field(default=(), repr=False)
 
     @property
     def legal(self) -> bool:
@@ -69,6 +74,13 @@ class CheckedSchedule:
     def violations(self) -> tuple[Violation, ...]:
         """None."""
         return ()
+
+    def at(self, values: Mapping[str, int]) -> CheckedSchedule:
+        """The case whose assumptions hold where sizes and parameters have these values."""
+        for case in self.cases:
+            if all(evaluate(condition, values) for condition in case.bounds.assumptions):
+                return case
+        return self
 
     @cached_property
     def nest(self) -> LoopNest:

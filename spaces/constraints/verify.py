@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import attrs
+
 from spaces.constraints.devices import Device
-from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of, judge
+from spaces.constraints.findings import Violation
+from spaces.constraints.judge import (
+    ask_matching,
+    ask_nest,
+    ask_records,
+    ask_specializations,
+    bounds_of,
+    judge,
+)
 from spaces.constraints.partial import ask_other_nest, ask_other_records
 from spaces.constraints.rules.records import Records
-from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
+from spaces.model.algebra import evaluate
+from spaces.model.cases import Case, cases, is_specialized
+from spaces.model.conditions import believe, format_condition, implied
 from spaces.model.derive import derived
+from spaces.model.expr import Const, Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
+from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
+from spaces.model.simplify import Simplifier
 
 
 def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
@@ -22,6 +38,71 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
     have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
     """
+    if not is_specialized(schedule):
+        return _verify(pipeline, schedule, device, ())
+    found = judge(ask_matching(pipeline, schedule), {})
+    pipeline = derived(pipeline, schedule)
+    if not found.violations:
+        records = Records(pipeline, schedule, device)
+        found = judge(ask_specializations(records), pipeline.sizes())
+    if found.violations:
+        return Illegal(found.violations)
+    verdicts = [_case(pipeline, c, device) for c in cases(schedule) if not c.failure]
+    return _together(schedule, found.requirements, verdicts)
+
+
+def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
+    """One case of a specialized schedule, judged at the estimates only if they belong to it."""
+    sizes = pipeline.sizes()
+    told = [c for c in case.assumptions if all(name in sizes for name in variables(c))]
+    elsewhere = not all(evaluate(condition, sizes) for condition in told)
+    judged = attrs.evolve(pipeline, estimates=()) if elsewhere else pipeline
+    verdict = _verify(judged, case.schedule, device, case.assumptions)
+    if isinstance(verdict, CheckedSchedule):
+        return attrs.evolve(verdict, pipeline=pipeline)
+    where = " and ".join(map(format_condition, case.assumptions))
+    return Illegal(
+        tuple(attrs.evolve(v, message=f"{v.message} (Where {where}.)") for v in verdict.violations)
+    )
+
+
+def _together(
+    schedule: Schedule, requirements: tuple[Requirement, ...], verdicts: list[Verdict]
+) -> Verdict:
+    """The verdict on a schedule, given those on its cases: the last stands for all, with what the
+    others require where they are the case.
+    """
+    checked = tuple(v for v in verdicts if isinstance(v, CheckedSchedule))
+    if len(checked) < len(verdicts):
+        return Illegal(_told_once([v for verdict in verdicts for v in verdict.violations]))
+    required = list(requirements)
+    for case in checked:
+        knowing = Simplifier()
+        for assumption in case.bounds.assumptions:
+            believe(knowing, assumption)
+        for one in case.requirements:
+            if all(one in other.requirements for other in checked):
+                required.append(one)
+                continue
+            known = knowing(one.condition)
+            if not (isinstance(known, Const) and known.value):
+                holds = implied(case.bounds.assumptions, one.condition)
+                required.append(Requirement(one.rule, attrs.evolve(one.check, holds=holds)))
+    once = tuple(r for i, r in enumerate(required) if r not in required[:i])
+    return attrs.evolve(checked[-1], schedule=schedule, requirements=once, cases=checked)
+
+
+def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
+    """What is wrong in several cases is told in the first."""
+    first: dict[tuple[str, str, int, str], Violation] = {}
+    for one in violations:
+        first.setdefault((one.rule, one.func, one.stage, one.loop), one)
+    return tuple(first.values())
+
+
+def _verify(
+    pipeline: Pipeline, schedule: Schedule, device: Device, assumptions: tuple[Expr, ...]
+) -> Verdict:
     sizes = pipeline.sizes()
     found = judge(ask_matching(pipeline, schedule), {}).violations
     broken = {violation.func for violation in found}
@@ -35,7 +116,7 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
         broken |= {violation.func for violation in found}
         rest = ask_other_nest(pipeline, schedule, device, broken)
         return Illegal(found + judge(rest, sizes).violations)
-    bounds = bounds_of(pipeline, schedule)
+    bounds = bounds_of(pipeline, schedule, assumptions)
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from attrs import define, evolve, field, frozen
 
 from spaces.model.directives import Directives
+from spaces.model.expr import Const, Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     Alignment,
@@ -30,7 +31,7 @@ from spaces.model.schedule import (
     Wrap,
 )
 
-Argument: TypeAlias = Factor | Tail | Memory | Loop
+Argument: TypeAlias = Factor | Tail | Memory | Loop | Expr
 """A truth value counts among the numbers."""
 
 
@@ -76,18 +77,21 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
             f"The schedule is not one of pipeline {pipeline.name}: it has (Func, stages) "
             f"{given}, and the pipeline has {expected}."
         )
-    calls = {
-        (target.name, stage): _stage_calls(start, target, stage)
+    lines = {
+        (target.name, stage): _stage_lines(start, target, stage)
         for start, target in reversed(list(zip(default.funcs, schedule.funcs, strict=True)))
         for stage in range(len(target.stages))
     }
     sources = {step.func for step in steps}
-    result = []
+    result: list[StageCalls] = []
     for step in steps:
         # A Func from which others are derived is scheduled when they are there.
-        on_new = () if step.name in sources else calls.pop((step.name, 0), ())
-        result.append(StageCalls(step.func, 0, (_derivation_call(step), *on_new)))
-    result += [StageCalls(func, stage, found) for (func, stage), found in calls.items() if found]
+        on_new = () if step.name in sources else lines.pop((step.name, 0), ())
+        first = _derivation_call(step)
+        result += [StageCalls(step.func, 0, (first, *line.calls)) for line in on_new]
+        result += [] if on_new else [StageCalls(step.func, 0, (first,))]
+    for found in lines.values():
+        result += found
     return tuple(result)
 
 
@@ -118,11 +122,22 @@ def added_func(calls: StageCalls) -> str | None:
     return None
 
 
-def _stage_calls(
-    start: FuncSchedule, target: FuncSchedule, stage: int
-) -> tuple[DirectiveCall, ...]:
+def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
+    """The directives on one stage, first those on its specializations. Each of these begins with
+    the stage as it is then, so that they are written before what is done to the stage itself.
+    """
+    lines = []
+    for one in target.specializations:
+        if one.stage == stage:
+            always = isinstance(one.condition, Const) and bool(one.condition.value)
+            calls = [DirectiveCall("specialize_fail", (one.failure,))] if one.failure else []
+            if not (one.failure and always):
+                calls.insert(0, DirectiveCall("specialize", (one.condition,)))
+            calls += order_calls(start.stages[stage], one.order)
+            lines.append(StageCalls(target.name, stage, tuple(calls)))
     placement = _placement_calls(start, target) if stage == 0 else ()
-    return (*placement, *order_calls(start.stages[stage], target.stages[stage]))
+    own = (*placement, *order_calls(start.stages[stage], target.stages[stage]))
+    return (*lines, StageCalls(target.name, stage, own)) if own else tuple(lines)
 
 
 def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[DirectiveCall, ...]:

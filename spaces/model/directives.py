@@ -18,8 +18,9 @@ from typing import Self
 import attrs
 from attrs import frozen
 
+from spaces.model.conditions import plain_condition
 from spaces.model.derive import derived
-from spaces.model.expr import Variable
+from spaces.model.expr import Expr, ExprLike, Op, Variable, constant
 from spaces.model.func import Func, ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
@@ -40,11 +41,13 @@ from spaces.model.schedule import (
     Memory,
     Pad,
     Schedule,
+    Specialization,
     Split,
     StorageBound,
     Tail,
     Wrap,
 )
+from spaces.model.types import Bool
 
 Name = str | Variable
 """A loop: its name, or the Var it is named after."""
@@ -83,7 +86,8 @@ def _whole(value: int) -> int:
 
 @frozen
 class Directives:
-    """A schedule of a pipeline with one stage of one Func selected, on which directives act.
+    """A schedule of a pipeline with one stage of one Func selected, on which directives act; or a
+    specialization of that stage, by its number ``within`` those of the Func.
 
     ``placed`` names the Funcs whose storage a directive has put somewhere, so that it no longer
     follows the compute level.
@@ -94,6 +98,7 @@ class Directives:
     selected: str
     stage: int = 0
     placed: frozenset[str] = frozenset()
+    within: int | None = None
 
     def func(self, func: str | Func | ImageParam) -> Self:
         """Select the pure stage of another Func, or an input image to put a Func around.
@@ -104,7 +109,7 @@ class Directives:
         name = _name(func)
         if all(image.name != name for image in self.pipeline.images):
             name = self.schedule.of(name).name
-        return attrs.evolve(self, selected=name, stage=0)
+        return attrs.evolve(self, selected=name, stage=0, within=None)
 
     def update(self, index: int = 0) -> Self:
         """Select an update stage of the same Func, counted from 0.
@@ -117,7 +122,7 @@ class Directives:
             raise IndexError(
                 f"Func {self.selected} has {updates} update stages; there is no update({index})."
             )
-        return attrs.evolve(self, stage=index + 1)
+        return attrs.evolve(self, stage=index + 1, within=None)
 
     @property
     def _func(self) -> FuncSchedule:
@@ -125,13 +130,25 @@ class Directives:
 
     @property
     def _order(self) -> DomainOrder:
+        if self.within is not None:
+            return self._func.specializations[self.within].order
         return self._func.stages[self.stage]
 
     def _with_order(self, order: DomainOrder) -> Self:
+        if self.within is not None:
+            known = list(self._func.specializations)
+            known[self.within] = attrs.evolve(known[self.within], order=order)
+            return self._with_specializations(known, self.within)
         changed = self.schedule.with_stage(self.selected, self.stage, order)
         return attrs.evolve(self, schedule=changed)
 
     def _with_func(self, func: FuncSchedule) -> Self:
+        if self.within is not None:
+            raise TypeError(
+                f"After specialize only the loops of {self.selected} can be scheduled: where and "
+                "how its values are stored is the same for all of its specializations. Begin a "
+                "new line."
+            )
         return attrs.evolve(self, schedule=self.schedule.replace(func))
 
     def in_(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
@@ -152,7 +169,42 @@ class Directives:
         schedule = self.schedule
         if step not in schedule.derivations:
             schedule = _with_derivation(self.pipeline, schedule, step)
-        return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0)
+        return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0, within=None)
+
+    def specialize(self, condition: ExprLike) -> Self:
+        """Schedule the selected stage anew where ``condition`` holds, beginning with its schedule
+        as it is; a specialization of a specialization is one where both conditions hold. The
+        directives that follow, until a stage is selected again, are about that only.
+
+        Where several conditions hold, the one that was written first counts. They are over scalar
+        parameters and the sizes and strides of images and outputs.
+        """
+        return self._specialized(plain_condition(condition), "")
+
+    def specialize_fail(self, message: str) -> Self:
+        """Stop the pipeline with a message where no condition of the stage's specializations
+        holds.
+        """
+        return self._specialized(constant(True, Bool), message)
+
+    def _specialized(self, condition: Expr, failure: str) -> Self:
+        known, place = list(self._func.specializations), len(self._func.specializations)
+        if self.within is not None and failure:
+            known[self.within] = attrs.evolve(known[self.within], failure=failure)
+            return self._with_specializations(known, self.within)
+        if self.within is not None:
+            place = self.within
+            condition = Op(Bool, "and", (known[place].condition, condition))
+        for number, one in enumerate(known):
+            if (one.stage, one.condition) == (self.stage, condition):
+                return attrs.evolve(self, within=number)
+        known.insert(place, Specialization(self.stage, condition, self._order, failure))
+        return self._with_specializations(known, place)
+
+    def _with_specializations(self, changed: list[Specialization], place: int) -> Self:
+        func = attrs.evolve(self._func, specializations=tuple(changed))
+        within = func.specializations.index(changed[place])
+        return attrs.evolve(self, schedule=self.schedule.replace(func), within=within)
 
     def split(
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO

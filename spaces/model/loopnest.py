@@ -105,6 +105,11 @@ class LoopNest:
         return self.bounds.schedule
 
     @property
+    def assumptions(self) -> tuple[Expr, ...]:
+        """What holds of the sizes of all calls in which this is done."""
+        return self.bounds.assumptions
+
+    @property
     def inputs(self) -> dict[str, Box]:
         """The box of each image that is read."""
         return self.bounds.inputs
@@ -125,9 +130,13 @@ class LoopNest:
         return self.bounds.simplify
 
 
-def loop_nest(pipeline: Pipeline, schedule: Schedule) -> LoopNest:
-    """The loop nest of a well-formed schedule; raises what :class:`Bounds` does."""
-    return assemble(Bounds(pipeline, schedule))
+def loop_nest(
+    pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+) -> LoopNest:
+    """The loop nest of a well-formed schedule where ``assumptions`` hold of the sizes of a call;
+    raises what :class:`Bounds` does.
+    """
+    return assemble(Bounds(pipeline, schedule, assumptions))
 
 
 def assemble(bounds: Bounds) -> LoopNest:

@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.conditions import believe
 from spaces.model.derive import derived
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
@@ -129,7 +130,8 @@ def memory_order(args: tuple[str, ...], orders: tuple[tuple[str, ...], ...]) -> 
 @define
 class Bounds:
     """All placements of a well-formed (pipeline, schedule), and the regions that follow from them;
-    ``pipeline`` becomes what derivations of the schedule make of it.
+    ``pipeline`` becomes what derivations of the schedule make of it. Where the schedule is followed
+    only in some calls, ``assumptions`` hold of their sizes.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -140,6 +142,7 @@ class Bounds:
 
     pipeline: Pipeline
     schedule: Schedule
+    assumptions: tuple[Expr, ...] = ()
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
@@ -154,6 +157,8 @@ class Bounds:
         self.levels = Levels(self.pipeline, self.schedule)
         self._assume_factors()
         self._assume_output_sizes()
+        for condition in self.assumptions:
+            believe(self.simplify, condition)
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 import attrs
 from attrs import field, frozen
 
+from spaces.model.expr import Expr
+
 if TYPE_CHECKING:
     from spaces.model.pipeline import Function, Pipeline
 
@@ -214,6 +216,26 @@ def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ..
 
 
 @frozen
+class Specialization:
+    """Where ``condition`` holds, and none of an earlier one, stage ``stage`` follows ``order``
+    instead; with a ``failure`` the pipeline stops there and says that.
+    """
+
+    stage: int
+    condition: Expr
+    order: DomainOrder
+    failure: str = ""
+
+
+def _first_of_each_case(records: Iterable[Specialization]) -> tuple[Specialization, ...]:
+    """By stage, in the order in which they are asked; the same condition is asked once."""
+    first: dict[tuple[int, Expr], Specialization] = {}
+    for record in records:
+        first.setdefault((record.stage, record.condition), record)
+    return tuple(sorted(first.values(), key=lambda record: record.stage)) if first else ()
+
+
+@frozen
 class FuncSchedule:
     """Everything scheduled about one Func.
 
@@ -230,6 +252,8 @@ class FuncSchedule:
         storage_bounds: one entry a dimension whose storage is bounded, by name.
         bounds: bounds and their alignment, as written; as in Halide the last is applied first.
         hoist: where the memory for its storage is obtained; inline for where it is stored.
+        specializations: other domain orders of stages, with when they are followed; those of one
+            stage in the order in which they are asked.
     """
 
     name: str
@@ -243,6 +267,7 @@ class FuncSchedule:
     storage_bounds: tuple[StorageBound, ...] = field(default=(), converter=_last_storage_bounds)
     bounds: tuple[Bound | Alignment, ...] = ()
     hoist: LoopLevel = INLINE
+    specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
 
     @property
     def is_hoisted(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 
 from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Call, Cast, Const, Expr, Op, cast, constant, walk
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
 from spaces.model.limits import Limits
 from spaces.model.polynomial import Polynomial, multiples
 from spaces.model.types import Bool, Int32
@@ -37,12 +37,19 @@ class Simplifier(Limits):
     Ranges are given by :meth:`assume` before the variables are used.
     """
 
+    _settled: dict[str, Const] = field(factory=dict)
     _done: dict[Expr, Expr] = field(init=False, factory=dict)
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
 
     def copy(self) -> Simplifier:
         """A simplifier with the same limits, free to assume others for variables it reuses."""
-        return Simplifier(dict(self._ranges))
+        return Simplifier(dict(self._ranges), settled=dict(self._settled))
+
+    def settle(self, name: str, value: Const) -> None:
+        """An int32 variable has this one value, and stands for it from now on."""
+        self._settled[name] = value
+        self._done.clear()
+        self._polynomials.clear()
 
     def __call__(self, expr: Expr) -> Expr:
         """An equal expression, in normal form where it is integer arithmetic."""
@@ -50,7 +57,7 @@ class Simplifier(Limits):
         if known is not None:
             return known
         if not expr.children:
-            return expr
+            return self._leaf(expr)
         for node in walk(expr, known=self._done):
             self._done[node] = self._node(node)
         return self._done[expr]
@@ -59,7 +66,7 @@ class Simplifier(Limits):
         if node.type == Int32 and isinstance(node, Op):
             return self.normal(self.polynomial(node))
         if not node.children:
-            return node
+            return self._leaf(node)
         children = tuple(self._done.get(c, c) for c in node.children)
         if isinstance(node, Op) and node.type.is_bool:
             return self._condition(node, children)
@@ -73,6 +80,9 @@ class Simplifier(Limits):
             if fold is not None and len(children) == 2:
                 return constant(fold(*values), node.type)
         return node.with_children(children)
+
+    def _leaf(self, node: Expr) -> Expr:
+        return self._settled.get(node.name, node) if isinstance(node, Variable) else node
 
     def normal(self, form: Polynomial) -> Expr:
         """A normal form as an expression, which then need not be taken apart again."""
@@ -96,7 +106,7 @@ class Simplifier(Limits):
 
     def _polynomial(self, expr: Expr) -> Polynomial:
         if not isinstance(expr, Op):
-            return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else expr)
+            return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
         if expr.name == "select":
             return self._select(expr)
         parts = [self.polynomial(a) for a in expr.args]

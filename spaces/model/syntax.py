@@ -103,7 +103,16 @@ class Applied:
     end: int
 
 
-Item: TypeAlias = Word | Whole | Braces | Applied
+@frozen
+class Code:
+    """The argument of a directive that takes an expression, as written."""
+
+    text: str
+    start: int
+    end: int
+
+
+Item: TypeAlias = Word | Whole | Braces | Applied | Code
 
 
 @frozen
@@ -128,6 +137,9 @@ class Declaration:
 
 
 Statement: TypeAlias = Chain | Declaration
+
+CONDITIONAL = ("specialize",)
+"""Directives that take an expression."""
 
 DECLARING = ("Var", "RVar", "Func")
 IGNORED = ("using", "auto")
@@ -202,7 +214,7 @@ def is_plain(name: str) -> bool:
 
 def parse_statements(text: str) -> tuple[tuple[Statement, ...], tuple[Mistake, ...]]:
     """The statements of a schedule text, and the mistakes in the statements left out."""
-    parser = _Parser(_tokens(text))
+    parser = _Parser(_tokens(text), text)
     statements: list[Statement] = []
     while parser.here.kind != "end":
         if parser.here.kind == "newline" or parser.here.text in (";", "{", "}"):
@@ -236,6 +248,7 @@ class _Parser:
     """Recursive descent over tokens."""
 
     tokens: list[_Token]
+    source: str
     index: int = 0
     mistakes: list[Mistake] = field(factory=list)
 
@@ -359,9 +372,22 @@ class _Parser:
 
     def applied(self, name: Word) -> Applied:
         self.expect("(", f"directive {name.text}")
+        if name.text in CONDITIONAL and not name.quoted:
+            code = self.code()
+            return Applied(name, (code,), name.start, self.expect(")", "the condition").end)
         args = () if self.here.text == ")" else self.separated(self.item)
         end = self.expect(")", f"the arguments of {name.text}").end
         return Applied(name, args, name.start, end)
+
+    def code(self) -> Code:
+        """All up to the parenthesis that closes the one before."""
+        start, end, depth = self.here.start, self.here.start, 0
+        while self.here.kind not in ("newline", "end"):
+            depth += (self.here.text in _OPEN) - (self.here.text in _CLOSE)
+            if depth < 0:
+                break
+            end = self.advance().end
+        return Code(self.source[start:end], start, end)
 
     def item(self) -> Item:
         token = self.here

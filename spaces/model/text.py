@@ -15,15 +15,18 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from spaces.model.chain import KIND_DIRECTIVES, Argument, DirectiveCall, directive_calls
+from spaces.model.conditions import ConditionError, format_condition, read_condition
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.directives import schedule as directives_on
+from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Factor, Loop, Memory, Schedule, Tail
 from spaces.model.syntax import (
     Applied,
     Braces,
     Chain,
+    Code,
     Declaration,
     Item,
     Mistake,
@@ -134,9 +137,13 @@ class _Speller:
             return f".{DERIVING[call.name]}({args})"
         if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
             return f".{call.name}(LoopLevel::inlined())"
+        if call.name == "specialize_fail":
+            return f".{call.name}({quote(str(call.args[0]))})"
         return f".{call.name}({', '.join(map(self.argument, call.args))})"
 
     def argument(self, value: Argument) -> str:
+        if isinstance(value, Expr):
+            return format_condition(value)
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
         if isinstance(value, Loop):
@@ -349,6 +356,8 @@ class _Reader:
             Kind.FACTOR: self.factor,
             Kind.WHOLE: self.whole,
             Kind.TRUTH: self.truth,
+            Kind.CONDITION: self.condition,
+            Kind.TEXT: self.message,
             Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
             Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
             Kind.LOOP_OF_KIND: self.loop_of_kind,
@@ -391,6 +400,18 @@ class _Reader:
         if isinstance(item, Word) and plainly(item.text) in ("true", "false"):
             return plainly(item.text) == "true"
         raise Mistake("Expected true or false here.", item.start, item.end)
+
+    def condition(self, item: Item) -> Expr:
+        assert isinstance(item, Code)
+        try:
+            return read_condition(item.text, self.pipeline)
+        except ConditionError as error:
+            raise Mistake(str(error), item.start, item.end) from None
+
+    def message(self, item: Item) -> str:
+        if isinstance(item, Word) and item.quoted:
+            return item.text
+        raise Mistake("Expected a message in quotes here.", item.start, item.end)
 
     def loop_of_kind(self, item: Item) -> Loop | str:
         if not isinstance(item, Applied):

@@ -44,6 +44,8 @@ class Kind(Enum):
     MEMORY = "memory"
     LOOP_OF_KIND = "kind(loop)"
     TRUTH = "true or false"
+    CONDITION = "condition"
+    TEXT = "message"
 
 
 @frozen
@@ -85,6 +87,8 @@ SIGNATURES: dict[str, Signature] = {
     ),
     "hoist_storage_root": _signature("hoist_storage_root()"),
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
+    "specialize": _signature("specialize(condition)", Kind.CONDITION),
+    "specialize_fail": _signature('specialize_fail("message")', Kind.TEXT),
     "align_storage": _signature("align_storage(dimension, multiple)", Kind.LOOP, Kind.WHOLE),
     "bound": _signature("bound(dimension, min, extent)", Kind.LOOP, Kind.WHOLE, Kind.WHOLE),
     "bound_extent": _signature("bound_extent(dimension, extent)", Kind.LOOP, Kind.WHOLE),
@@ -120,7 +124,7 @@ UNSUPPORTED: dict[str, str] = {
         for name in (
             *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
             *("memoize", "never_partition", "partition"),
-            *("prefetch", "ring_buffer", "specialize", "specialize_fail", "always_partition"),
+            *("prefetch", "ring_buffer", "always_partition"),
             *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
         )
     },

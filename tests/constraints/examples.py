@@ -6,8 +6,10 @@ from attrs import evolve, frozen
 
 from spaces.constraints.devices import Device, device
 from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Variable
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Clone, FuncSchedule, Schedule
+from spaces.model.types import Int32
 from tests.constraints import algorithms
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
@@ -48,6 +50,15 @@ def gpu(pipeline: Pipeline, directives: Directives, on: Device = SM80) -> Subjec
     return Subject(pipeline, directives.schedule, on)
 
 
+def _cases(count: int) -> Subject:
+    """Specializations for so many widths."""
+    directives = D
+    for width in range(1, count + 1):
+        directives = directives.specialize(WIDTH == width).func("by")
+    return cpu(BLUR, directives)
+
+
+WIDTH = Variable(Int32, "by.extent.0")
 BLUR = algorithms.blur()
 SIZED = algorithms.blur(1536, 2560)
 TOTAL = algorithms.total()
@@ -119,6 +130,7 @@ def _tall(height: int) -> Subject:
 
 
 _whole = D.schedule
+SPECIAL = D.specialize(WIDTH > 3)
 _bx = D.func("bx")
 
 EXAMPLES = (
@@ -270,6 +282,28 @@ EXAMPLES = (
         cpu(BLUR, _bx.compute_root().reorder_storage("y", "y")),
         cpu(BLUR, _bx.compute_root().reorder_storage("y", "x")),
         "a dimension twice",
+    ),
+    Example(
+        "specialize.condition",
+        cpu(BLUR, D.specialize(Variable(Int32, "by.extent.2") > 3).parallel("y")),
+        cpu(BLUR, D.specialize(WIDTH > 3).parallel("y")),
+    ),
+    Example(
+        "specialize.inlined",
+        cpu(BLUR, _bx.specialize(WIDTH > 3).parallel("y")),
+        cpu(BLUR, _bx.compute_root().specialize(WIDTH > 3).parallel("y")),
+    ),
+    Example(
+        "specialize.after-failure",
+        cpu(BLUR, SPECIAL.func("by").specialize_fail("no").func("by").specialize(WIDTH < 9)),
+        cpu(BLUR, SPECIAL.func("by").specialize(WIDTH < 9).func("by").specialize_fail("no")),
+    ),
+    Example("specialize.cases", _cases(16), _cases(15)),
+    Example("specialize.gpu", gpu(BLUR, GPU.specialize(WIDTH > 3)), gpu(BLUR, GPU)),
+    Example(
+        "specialize.failure",
+        cpu(SIZED, schedule(SIZED).specialize(WIDTH < 1536).func("by").specialize_fail("small")),
+        cpu(SIZED, schedule(SIZED).specialize(WIDTH < 1537).func("by").specialize_fail("small")),
     ),
     Example(
         "storage.layout-output",

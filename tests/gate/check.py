@@ -220,7 +220,8 @@ def _run_shadow(oracle: Oracle, verdict: CheckedSchedule) -> None:
     if size is None:
         return
     try:
-        oracle.run_shadow(Shadow(verdict.nest), size)
+        values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+        oracle.run_shadow(Shadow(verdict.at(values).nest), size)
     except Trouble as trouble:
         raise Mismatch(f"legal, but at size {size}: {trouble}") from trouble
     except TooLong:

@@ -33,6 +33,8 @@ _DEVICE = (
     "storage.private-size",
     "gpu.hoisted-storage",
     "storage.stack-bytes",
+    "specialize.cases",
+    "specialize.gpu",
 )
 
 _FORM = (
@@ -54,6 +56,10 @@ _FORM = (
     "storage.fold-direction",
     "bounds.explicit-dimension",
     "kind.inside-vectorized",
+    "specialize.condition",
+    "specialize.inlined",
+    "specialize.after-failure",
+    "specialize.failure",
 )
 
 _WRONG = (

@@ -10,12 +10,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
 from spaces.model.directives import Directives, schedule
 from spaces.model.levels import Levels, Path
-from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -44,7 +44,26 @@ def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
         for index in range(len(function.stages)):
             stage = directives if index == 0 else directives.update(index - 1)
             directives = _Order(rng, stage, function, index, pipeline, around).draw()
+            if rng.random() < 0.06:
+                special = _specialized(rng, directives, pipeline)
+                directives = _Order(rng, special, function, index, pipeline, around).draw()
     return directives.schedule
+
+
+def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
+    """A specialization of the selected stage, which begins anew."""
+    output = rng.choice(pipeline.outputs)
+    if not pipeline.function(output).args:
+        return directives
+    size = size_variable(output, rng.choice(("min", "extent", "extent")), 0)
+    name, stage = directives.selected, directives.stage
+    limit = rng.choice((0, 1, 4, 8, 9, 12, 16, 20))
+    condition = rng.choice((size >= limit, size == limit, size < limit, size % 4 == 0))
+    before = directives.schedule.of(name).stages[stage]
+    plain = Schedule.default(pipeline).of(name).stages[stage]
+    anew = evolve(directives, schedule=directives.schedule.with_stage(name, stage, plain))
+    special = anew.specialize(condition)
+    return evolve(special, schedule=special.schedule.with_stage(name, stage, before))
 
 
 def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tuple[Levels, Path]:

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spaces.model.directives import Directives, schedule
-from spaces.model.pipeline import Pipeline
+from spaces.model.expr import constant
+from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.schedule import (
     Alignment,
     Bound,
@@ -21,10 +22,12 @@ from spaces.model.schedule import (
     Memory,
     Pad,
     Schedule,
+    Specialization,
     Split,
     StorageBound,
     Tail,
 )
+from spaces.model.types import Bool
 
 SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t"]
 ODD = ["r", "RoundUp", "TailStrategy.Auto", "a b", 'q"\\n', "8", "", "__root", "é", "\n", "auto"]
@@ -133,6 +136,15 @@ _bounds = st.one_of(
 )
 
 
+def _specializations(pipeline: Pipeline, func: Function) -> st.SearchStrategy[Specialization]:
+    """Specializations of stages of a Func by the size of an output."""
+    width = size_variable(pipeline.outputs[0], "extent", 0)
+    conditions = st.builds(lambda n: width * 3 - n > 7, st.integers(-3, 3))
+    stages = st.integers(0, len(func.stages) - 1)
+    failing = st.builds(Specialization, stages, st.just(constant(True, Bool)), domain_orders, names)
+    return st.one_of(failing, st.builds(Specialization, stages, conditions, domain_orders))
+
+
 @st.composite
 def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     """Any record with the Funcs and stages of ``pipeline``, however senseless."""
@@ -152,6 +164,7 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 tuple(draw(st.lists(st.builds(StorageBound, names, wholes), max_size=2))),
                 tuple(draw(st.lists(_bounds, max_size=2))),
                 draw(levels),
+                tuple(draw(st.lists(_specializations(pipeline, function), max_size=2))),
             )
             for function in pipeline.functions
         )

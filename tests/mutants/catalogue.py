@@ -11,6 +11,7 @@ from tests.mutants import (
     regions,
     replaying,
     rules,
+    specializing,
     windows,
 )
 from tests.mutants.mutant import Mutant
@@ -21,6 +22,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "folding": windows.FOLDING,
     "layout": layout.LAYOUT,
     "explicit bounds": layout.BOUNDS,
+    "specializing": specializing.SPECIALIZING,
     "lowering": lowering.MUTANTS,
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,

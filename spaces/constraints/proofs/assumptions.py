@@ -50,7 +50,7 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     of them or read.
     """
     required = _needed(nest) if checked is None else (r.condition for r in checked.requirements)
-    common = list(_positive(nest))
+    common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
     for condition in required:
         if isinstance(condition, Const):
@@ -61,6 +61,12 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
         for name in about:
             images[name].append(condition)
     return Assumptions(tuple(common), {n: tuple(c) for n, c in images.items()})
+
+
+def _is_of_sizes(condition: Expr) -> bool:
+    """Whether a condition is one on where outputs and images begin and how large they are."""
+    parts = (name.rsplit(".", 2)[1:2] for name in variables(condition))
+    return all(part in (["min"], ["extent"]) for part in parts)
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:

@@ -69,6 +69,12 @@ def prove(
         seconds: how long all may take; what is left then is ``unknown``.
     """
     start = time.perf_counter()
+    if isinstance(proposed, CheckedSchedule) and proposed.cases:
+        found: list[Proof] = []
+        for case in proposed.cases:
+            left = max(seconds - (time.perf_counter() - start), 0.0)
+            found += prove(case, timeout_ms=timeout_ms, seconds=left).proofs
+        return ProofReport(tuple(found), time.perf_counter() - start)
     subject = _subject(proposed)
     decider = Decider(timeout_ms)
     if decider.excludes_everything(subject.known.all):

@@ -15,6 +15,7 @@ from spaces.constraints.rules import (
     loop_kinds,
     matching,
     repeated_updates,
+    specializations,
     storage,
 )
 from spaces.constraints.rules.rule import (
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     *matching.RULES,
     *domain_order.RULES,
     repeated_updates.repeated_update,
+    *specializations.RULES,
     *call_schedule.RULES,
     *loop_kinds.RULES,
     *storage.RULES,

@@ -1,0 +1,179 @@
+"""Rules about the specializations of stages: their conditions, and where there can be any."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.model.cases import MOST_CASES, cases
+from spaces.model.chain import DirectiveCall
+from spaces.model.conditions import negation
+from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Specialization
+from spaces.model.text import format_call
+from spaces.model.types import Bool
+
+_PARTS = ("min", "extent", "stride")
+
+
+def _directive(func: str, one: Specialization) -> str:
+    call = DirectiveCall("specialize", (one.condition,))
+    if one.failure:
+        call = DirectiveCall("specialize_fail", (one.failure,))
+    return f"{stage_name(func, one.stage)}.{format_call(call)}"
+
+
+def _known(pipeline: Pipeline) -> set[str]:
+    """The names that conditions may mention."""
+    dimensions = {i.name: i.dimensions for i in pipeline.images}
+    dimensions |= {n: len(pipeline.function(n).args) for n in pipeline.outputs}
+    sizes = {
+        f"{b}.{p}.{d}" for b, count in dimensions.items() for d in range(count) for p in _PARTS
+    }
+    return sizes | {s.name for s in pipeline.scalars}
+
+
+@own_rule(
+    "specialize.condition",
+    "The condition of a specialization is one on scalar parameters, and on sizes and strides of "
+    "images and outputs.",
+    "It is decided before anything is computed; Halide refuses conditions that read Funcs or Vars.",
+)
+def condition(records: Records, func: str) -> Iterator[Check]:
+    """One check for each condition that something else decides."""
+    known = _known(records.pipeline)
+    for one in records.entry(func).specializations:
+        nodes = list(walk(one.condition))
+        other = [str(n) for n in nodes if n.loads and not n.children]
+        other += [str(n) for n in nodes if n.loads and n.children]
+        other += [n.name for n in nodes if isinstance(n, Variable) and n.name not in known]
+        if one.stage >= len(records.entry(func).stages):
+            other = [f"stage {one.stage}, which {func} has not"]
+        if not one.condition.type.is_bool:
+            other = [f"a value of type {one.condition.type}"]
+        if other:
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} asks for {other}, which is no condition on sizes and parameters.",
+                "Ask for parameters ({scalars}), or for sizes and strides of images and outputs.",
+                stage=one.stage,
+                values={
+                    "directive": _directive(func, one),
+                    "other": listed(dict.fromkeys(other)),
+                    "scalars": listed(s.name for s in records.pipeline.scalars),
+                },
+            )
+
+
+@own_rule(
+    "specialize.inlined",
+    "Only Funcs that are computed have specializations.",
+    "An inlined Func has no loops of its own; Halide refuses to specialize it.",
+)
+def inlined(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    entry = records.entry(func)
+    if entry.specializations and records.is_inlined(func):
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} specializes {func}, which is inlined and has no loops of its own.",
+            "Specialize the Funcs that read it, or compute it somewhere.",
+            stage=entry.specializations[0].stage,
+            values={"directive": _directive(func, entry.specializations[0]), "func": func},
+        )
+
+
+@own_rule(
+    "specialize.after-failure",
+    "Nothing is said of a stage after specialize_fail.",
+    "It covers all that is left; Halide refuses further specializations.",
+)
+def after_failure(records: Records, func: str) -> Iterator[Check]:
+    """One check for each specialization that comes too late."""
+    failed: set[int] = set()
+    for one in records.entry(func).specializations:
+        if one.stage in failed:
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} stands after a specialize_fail, which leaves no case for it.",
+                "Put specialize_fail last.",
+                stage=one.stage,
+                values={"directive": _directive(func, one)},
+            )
+        if isinstance(one.condition, Const) and one.condition.value:
+            failed.add(one.stage)
+
+
+@own_rule(
+    "specialize.cases",
+    "A pipeline is specialized for few cases.",
+    f"Each case is a program of its own, of which there are at most {MOST_CASES}.",
+    most="cases",
+)
+def few_cases(records: Records, func: str) -> Iterator[Check]:
+    """At most one check, about the last Func that is specialized."""
+    last = [f.name for f in records.schedule.funcs if f.specializations][-1:]
+    if last == [func]:
+        count = len(list(itertools.islice(cases(records.schedule), MOST_CASES + 1)))
+        if count > MOST_CASES:
+            yield Check(
+                func,
+                VIOLATED,
+                "The specializations of the pipeline make more than {most} cases.",
+                "Specialize fewer stages, or several for the same conditions.",
+                values={"most": MOST_CASES},
+            )
+
+
+@own_rule(
+    "specialize.gpu",
+    "Pipelines for a GPU are not specialized.",
+    "Kernels are made for one schedule; which of several runs is not decided on the host yet.",
+)
+def on_gpu(records: Records, func: str) -> Iterator[Check]:
+    """At most one check a Func."""
+    entry = records.entry(func)
+    if records.gpu is not None and entry.specializations:
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} gives the pipeline several schedules, and kernels are made for one.",
+            "Compile a schedule for each case, and choose between them by its condition.",
+            stage=entry.specializations[0].stage,
+            values={"directive": _directive(func, entry.specializations[0])},
+        )
+
+
+@own_rule(
+    "specialize.failure",
+    "A call is one of the cases that specialize_fail leaves.",
+    "Halide's pipelines stop there.",
+)
+def failure(records: Records, func: str) -> Iterator[Check]:
+    """One check for each specialize_fail: one of the conditions before it holds."""
+    asked: dict[int, Expr] = {}
+    for one in records.entry(func).specializations:
+        before = asked.get(one.stage, constant(False, Bool))
+        always = isinstance(one.condition, Const) and bool(one.condition.value)
+        reached = one.condition if not always else constant(True, Bool)
+        if one.failure:
+            spared = before if always else Op(Bool, "or", (before, negation(reached)))
+            yield Check(
+                func,
+                spared,
+                "{directive} refuses the call: {failure}.",
+                "Ask for sizes and parameters that a specialization before it is for.",
+                stage=one.stage,
+                values={"failure": one.failure.rstrip("."), "directive": _directive(func, one)},
+            )
+        asked[one.stage] = reached if one.stage not in asked else Op(Bool, "or", (before, reached))
+
+
+RULES = (condition, inlined, after_failure, few_cases, on_gpu, failure)

@@ -1,0 +1,217 @@
+"""Specialized schedules: our code, the reference and Halide give the same bits in every case."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.arguments import ArgumentError
+from backend.compile import compile_cpu
+from backend.halide.source import halide_source
+from backend.lowering.passes import lower_cases
+from backend.lowering.statements import walk_statements
+from backend.program import For, If, LoopProgram
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import Proven
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate as number
+from spaces.model.cases import cases
+from spaces.model.conditions import believe, format_condition, negation, read_condition
+from spaces.model.directives import schedule
+from spaces.model.expr import Const, Expr, Variable
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.serialize import from_json, to_json
+from spaces.model.simplify import Simplifier
+from spaces.model.text import ScheduleSyntaxError, format_schedule, parse_schedule
+from spaces.model.types import Int32
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+X, Y = Var("x"), Var("y")
+GAIN = Param(Int32, "gain", 3)
+IMAGE = ImageParam(Int32, 2, "image")
+
+
+def blurred() -> Pipeline:
+    across, out = Func("across"), Func("out")
+    across[X, Y] = IMAGE[X, Y] + IMAGE[X + 1, Y] * GAIN
+    out[X, Y] = across[X, Y] + across[X, Y + 1]
+    return pipeline(out)
+
+
+BLUR = blurred()
+TEXT = """\
+out.specialize(out.width() == 64 && gain == 3).vectorize(x, 16).parallel(y)
+out.specialize(out.width() >= 32).specialize(out.height() > 4).tile(x, y, xi, yi, 16, 4)
+out.specialize(out.width() >= 32).vectorize(x, 32)
+out.specialize(out.dim(0).extent() < 3).specialize_fail("at least 3 columns, please")
+out.unroll(x, 2, TailStrategy::GuardWithIf)
+across.compute_at(out, y).specialize(out.width() >= 32).vectorize(x, 8)
+"""
+
+
+def call(width: int, height: int, gain: int) -> dict[str, dict]:
+    data = np.arange((height + 1) * (width + 1), dtype=np.int32).reshape(height + 1, -1) ** 2
+    return {"inputs": {"image": data}, "params": {"gain": gain}, "sizes": {"out": (width, height)}}
+
+
+def checked(text: str) -> CheckedSchedule:
+    verdict = verify(BLUR, parse_schedule(text, BLUR), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    return verdict
+
+
+def test_text_and_json_give_the_same_schedule_back() -> None:
+    chosen = parse_schedule(TEXT, BLUR)
+    assert parse_schedule(format_schedule(chosen, BLUR), BLUR) == chosen
+    assert from_json(to_json(chosen), Schedule) == chosen
+    by_hand = schedule(BLUR).specialize((Variable(Int32, "out.extent.0") == 64) & (GAIN == 3))
+    by_hand = by_hand.vectorize("x", 16).parallel("y")
+    first = by_hand.schedule.of("out").specializations[0]
+    assert first == chosen.of("out").specializations[0]
+    assert format_condition(first.condition) == "(out.dim(0).extent() == 64) && (gain == 3)"
+
+
+def test_a_specialization_begins_where_its_stage_was() -> None:
+    text = "out.parallel(y)\nout.specialize(gain > 3).vectorize(x, 8)\nout.unroll(x, 2)"
+    entry = parse_schedule(text, BLUR).of("out")
+    plain = schedule(BLUR).parallel("y")
+    assert entry.stages[0] == plain.unroll("x", 2).schedule.of("out").stages[0]
+    (one,) = entry.specializations
+    assert one.order == plain.vectorize("x", 8).schedule.of("out").stages[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "problem"),
+    [
+        ("out.width()", "is a number"),
+        ("across.width() > 3", "nothing that a condition"),
+        ("gain > ", "is no condition"),
+        ("x > 3", "nothing that a condition"),
+        ("1 < gain < 3", "nothing that a condition"),
+    ],
+)
+def test_what_is_no_condition_is_refused_in_words(condition: str, problem: str) -> None:
+    with pytest.raises(ScheduleSyntaxError, match=problem):
+        parse_schedule(f"out.specialize({condition}).parallel(y)", BLUR)
+
+
+def test_only_loops_are_specialized() -> None:
+    with pytest.raises(ScheduleSyntaxError, match="only the loops of across"):
+        parse_schedule("across.specialize(gain > 3).compute_root()", BLUR)
+
+
+SIZES = [(64, 6, 3), (64, 6, 2), (40, 6, 3), (40, 3, 3), (31, 5, 3), (3, 1, 3)]
+
+
+@pytest.mark.parametrize(("width", "height", "gain"), SIZES)
+def test_every_case_gives_what_the_reference_and_halide_give(
+    width: int, height: int, gain: int
+) -> None:
+    arguments = call(width, height, gain)
+    wanted = evaluate(BLUR, **arguments)["out"]
+    legal = checked(TEXT)
+    np.testing.assert_array_equal(compile_cpu(BLUR, legal).run(**arguments)["out"], wanted)
+    theirs = bridge.build(BLUR, legal.schedule).realize(**arguments)["out"]
+    np.testing.assert_array_equal(theirs, wanted)
+
+
+def test_a_case_that_fails_says_so() -> None:
+    legal = checked(TEXT)
+    with pytest.raises(ArgumentError, match="at least 3 columns, please"):
+        compile_cpu(BLUR, legal).run(**call(2, 5, 3))
+    with pytest.raises(ArgumentError, match="at least 3 columns, please"):
+        compile_cpu(BLUR, legal.schedule).run(**call(2, 5, 3))
+
+
+def branches(text: str) -> list[LoopProgram]:
+    """The programs after simplification, of each case."""
+    found = list(cases(parse_schedule(text, BLUR)))
+    return [lower_cases(BLUR, [case])["partition"] for case in found]
+
+
+def test_a_known_size_leaves_no_tail() -> None:
+    special, other = branches("out.specialize(out.width() == 64).vectorize(x, 16)")
+    loops = [s for s in walk_statements(special.body) if isinstance(s, For)]
+    assert [s.extent.value for s in loops if isinstance(s.extent, Const)] == [4, 16]
+    guarded = branches("out.specialize(out.width() == 64).vectorize(x, 16, GuardWithIf)")[0]
+    assert not [s for s in walk_statements(guarded.body) if isinstance(s, If)]
+    assert not [s for s in walk_statements(other.body) if isinstance(s, If)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("across.specialize(gain > 3).parallel(y)", "specialize.inlined"),
+        ('out.specialize_fail("no")\nout.specialize(gain > 3)', "specialize.after-failure"),
+        ("out.specialize(gain > 3).vectorize(x)", "kind.vector-extent"),
+        ("across.compute_at(out, xi)\nout.specialize(gain > 3).split(x, x, xi, 4)",
+         "call.compute-level"),
+    ],
+)  # fmt: skip
+def test_illegal_specializations_are_named(text: str, rule: str) -> None:
+    verdict = verify(BLUR, parse_schedule(text, BLUR), device("cpu"))
+    assert rule in [v.rule for v in verdict.violations]
+
+
+def test_reading_values_is_no_condition() -> None:
+    made = schedule(BLUR).specialize(IMAGE[0, 0] > 3).parallel("y").schedule
+    verdict = verify(BLUR, made, device("cpu"))
+    assert [v.rule for v in verdict.violations] == ["specialize.condition"]
+    gpu = verify(BLUR, schedule(BLUR).specialize(GAIN > 3).schedule, device("sm_80"))
+    assert "specialize.gpu" in [v.rule for v in gpu.violations]
+
+
+def test_all_cases_are_proven() -> None:
+    text = "out.specialize(out.width() >= 32).vectorize(x, 32)\nacross.compute_at(out, y)"
+    report = prove(checked(text))
+    assert len(report.proofs) > 10
+    assert all(isinstance(proof.outcome, Proven) for proof in report.proofs)
+
+
+def test_the_printed_source_specializes() -> None:
+    source = halide_source(BLUR, parse_schedule("out.specialize(gain > 3).parallel(y)", BLUR))
+    assert ".specialize(gain > 3)\n        .parallel(y);" in source
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> Expr:
+    """A comparison of a size with a number, or two that are joined."""
+    name, factor = draw(st.sampled_from(["out.extent.0", "gain"])), draw(st.integers(1, 3))
+    other = draw(st.integers(-9, 9))
+    sides = (f"{name} * {factor}", str(other))
+    left, right = sides if draw(st.booleans()) else sides[::-1]
+    sign = draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
+    one = read_condition(f"{left} {sign} {right}", BLUR)
+    joint = draw(st.sampled_from([None, "&", "|"]))
+    if joint is None:
+        return one
+    another = draw(conditions())
+    return one & another if joint == "&" else one | another
+
+
+@given(conditions(), st.integers(1, 12), st.integers(-12, 12))
+def test_what_is_believed_follows(condition: Expr, width: int, gain: int) -> None:
+    values = {"out.extent.0": width, "gain": gain}
+    holds = bool(number(condition, values))
+    assert bool(number(negation(condition), values)) is not holds
+    assert read_condition(format_condition(condition), BLUR) is condition
+    knowing = Simplifier()
+    believe(knowing, condition if holds else negation(condition))
+    for name, value in values.items():
+        low, high = knowing.known(name)
+        assert low is None or number(low, values) <= value
+        assert high is None or value <= number(high, values)
+        simple = knowing(Variable(Int32, name) * 2)
+        assert number(simple, values) == 2 * value
