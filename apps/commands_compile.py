@@ -12,25 +12,45 @@ from apps.catalog import find
 from apps.checking import checked
 from apps.commands import command
 from apps.console import line
-from apps.errors import Stop
+from apps.errors import Stop, WrongUsage
 from apps.files import write_bytes, write_text
 from apps.options import AppName, DeviceName, ScheduleFile, find_device, read_schedule
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable
+from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
+from backend.llvm.runtime import runtime_object
+from backend.lowering.passes import CPU_PASSES, START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.nest_text import format_nest
 from spaces.model.text import format_schedule
 
 Folder = Annotated[str, typer.Option("-o", "--output", help="The folder to write into.")]
+After = Annotated[
+    str,
+    typer.Option(
+        "--after",
+        metavar="PASS",
+        help=f"The program is written as it is after this pass: start, {', '.join(CPU_PASSES)}.",
+    ),
+]
 
 
 @command("compile")
 def compile_app(
-    app: AppName, schedule: ScheduleFile, output: Folder, device: DeviceName = "cpu"
+    app: AppName,
+    schedule: ScheduleFile,
+    output: Folder,
+    device: DeviceName = "cpu",
+    after: After = START,
 ) -> None:
-    """Write the code for a schedule: LLVM IR, assembly and object code, or CUDA C."""
+    """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
+    or CUDA C.
+    """
+    if after not in (START, *CPU_PASSES):
+        passes = ", ".join((START, *CPU_PASSES))
+        raise WrongUsage(f"There is no pass {after!r}; there are {passes}.")
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
@@ -46,16 +66,19 @@ def compile_app(
     if isinstance(target, GpuDevice):
         _write_gpu(legal, folder, stem, target)
     else:
-        _write_cpu(legal, folder, stem)
+        _write_cpu(legal, folder, stem, after)
 
 
-def _write_cpu(legal: CheckedSchedule, folder: Path, stem: str) -> None:
+def _write_cpu(legal: CheckedSchedule, folder: Path, stem: str, after: str) -> None:
     compiled = compile_cpu(legal.pipeline, legal)
-    write_text(folder / f"{stem}.program", compiled.program_text() + "\n")
+    write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
     write_text(folder / f"{stem}.ll", compiled.llvm_ir())
     write_text(folder / f"{stem}.s", compiled.assembly())
+    write_text(folder / f"{stem}.h", compiled.c_header())
     write_bytes(folder / f"{stem}.o", compiled.object_bytes())
-    line(f"{folder}: {stem}.sched .nest .program .ll .s .o")
+    write_text(folder / f"{RUNTIME}.h", RUNTIME_HEADER)
+    write_bytes(folder / f"{RUNTIME}.o", runtime_object())
+    line(f"{folder}: {stem}.sched .nest .program .ll .s .h .o, {RUNTIME}.h .o")
 
 
 def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevice) -> None:

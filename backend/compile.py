@@ -10,7 +10,8 @@ from attrs import define, field, frozen
 
 from backend.arguments import Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
-from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
+from backend.llvm.c_header import pipeline_header
+from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
@@ -63,7 +64,7 @@ class CompiledPipeline:
     _call: ctypes._CFunctionType = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._call = _Entry(self._module.address(ENTRY))
+        self._call = _Entry(self._module.address(entry_name(self.pipeline.name)))
 
     def run(
         self,
@@ -131,8 +132,15 @@ class CompiledPipeline:
         return self._module.asm()
 
     def object_bytes(self) -> bytes:
-        """The machine code as a relocatable object file."""
+        """The machine code as a relocatable object file, for C programs too.
+
+        What it needs besides the C library is in :func:`backend.llvm.runtime.runtime_object`.
+        """
         return self._module.object_bytes()
+
+    def c_header(self) -> str:
+        """The C header of the object file."""
+        return pipeline_header(self._stages["start"])
 
     def program_text(self, after: str = "start") -> str:
         """The loop program as it is after the lowering pass of that name.

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from backend.buffers import scalar_word
 from backend.gpu_program import HostPart
-from backend.llvm.codegen import ENTRY, OUT_OF_MEMORY, llvm_module
+from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool
+from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
 from backend.lowering.statements import (
     buffers_read,
@@ -66,7 +67,7 @@ class HostFunction:
         words = [arrays[name].ctypes.data for name in self.buffers]
         words += [scalar_word(v.type, values[v.name]) for v in self.variables]
         packed = (ctypes.c_int64 * len(words))(*words)
-        entry = _Entry(self._module.address(ENTRY))
+        entry = _Entry(self._module.address(entry_name(self.name)))
         if entry(self._pool.address, ctypes.addressof(packed)) == OUT_OF_MEMORY:
             raise MemoryError(
                 f"There is no memory for the intermediate values of {self.name}; compute them in "
@@ -87,7 +88,7 @@ def compile_host_part(part: HostPart, types: Mapping[str, Type], pool: ThreadPoo
         requirements=(),
         body=part.body,
     )
-    for lowering in (unroll, vectorize, parallel):
+    for lowering in (unroll, vectorize, interleave, parallel):
         lowered = lowering(lowered)
     read = {name for s in inside for name in buffers_read(s)}
     written = {name for s in inside for name in buffers_written(s)}

@@ -1,13 +1,14 @@
 """A lowered program as LLVM IR text.
 
-The module defines ``i32 NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of each
-buffer its address and then min, extent and stride of each dimension, then each scalar (floats by
-their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold; or
+The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of
+each buffer its address and then min, extent and stride of each dimension, then each scalar (floats
+by their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold; or
 :data:`OUT_OF_MEMORY`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,8 +41,16 @@ from spaces.model.types import Int32, Type
 
 OUT_OF_MEMORY = -1
 
-ENTRY = "run"
-"""Name of the function that a module exports."""
+
+def identifier(name: str) -> str:
+    """A name of a pipeline, buffer or scalar as C can write it."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def entry_name(pipeline: str) -> str:
+    """Name of the function that the module of a pipeline exports."""
+    return f"run_{identifier(pipeline)}"
+
 
 _SMALL_BYTES = 16 << 10
 """Scratch of constant size up to this many bytes lies on the stack without being asked to,"""
@@ -103,7 +112,7 @@ class _Module:
 
     def entry(self) -> None:
         """The function that callers call."""
-        function = self.define(ENTRY, POINTER, POINTER)
+        function = self.define(entry_name(self.program.name), POINTER, POINTER)
         frame = _Frame.begin(self, function, function.args[0])
         words = Words(frame.entry.builder, function.args[1])
         buffers: dict[str, Value] = {}

@@ -302,3 +302,18 @@ def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> Co
             object_code = machine.emit_object(module)
     jit, library = _link(object_code, exports, given)
     return CompiledModule(object_code, bitcode, jit, library)
+
+
+def object_of(*ir_texts: str) -> bytes:
+    """One relocatable object file of several modules, optimised together for the host.
+
+    Raises:
+        CompilerBug: a text does not parse or is malformed.
+    """
+    _machine()
+    with llvm.create_context() as context, _parse(ir_texts[0], context) as module:
+        for text in ir_texts[1:]:
+            module.link_in(_parse(text, context))
+        _optimise(module)
+        object_code: bytes = _machine().emit_object(module)
+    return object_code

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 
-from backend.llvm.engine import CompiledModule, compile_module, host_target
+from backend.llvm.engine import CompiledModule, compile_module, host_target, object_of
 from backend.llvm.scratch_ir import scratch_module
 from backend.llvm.threads_ir import pool_module
 
@@ -26,9 +26,13 @@ _first_use = threading.Lock()
 """Held while compiling: two threads must not get two copies, of which one is soon unloaded."""
 
 
+def _architecture() -> str:
+    return host_target().triple.partition("-")[0]
+
+
 @cache
 def _compile_pool() -> CompiledModule:
-    return compile_module(pool_module(host_target().triple.partition("-")[0]))
+    return compile_module(pool_module(_architecture()))
 
 
 @cache
@@ -72,3 +76,8 @@ def scratch_bytes() -> int:
 def release_scratch() -> None:
     """Give the kept scratch memory back to the C library; running pipelines are not disturbed."""
     ctypes.CFUNCTYPE(None)(scratch_code().address("spaces_scratch_release"))()
+
+
+def runtime_object() -> bytes:
+    """The helpers as a relocatable object file, to be linked with those of pipelines."""
+    return object_of(pool_module(_architecture()), scratch_module())

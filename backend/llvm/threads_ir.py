@@ -4,7 +4,8 @@
   ``i32 fn(closure, i32 index)`` once for each index in [min, min + extent), in no order and on
   several threads, the calling one among them. It returns 0 when all calls did, else the status of
   the first that did not; claims already made are worked through up to a failure of their own, new
-  ones are not made. It may be called inside ``fn``, and from several threads at once.
+  ones are not made. With a null ``pool`` the caller makes all. It may be called inside ``fn``, and
+  from several threads at once.
 - ``ptr spaces_worker(pool)`` works for the pool until it stops, then returns null.
 - ``void spaces_pool_init(pool, i32 threads, i64 key)`` prepares POOL_BYTES zero bytes, aligned to
   LINE_BYTES; ``threads`` counts one caller and the workers, ``key`` is a pthread key whose values
@@ -102,9 +103,11 @@ def _emit_par_for(
     build = body.builder
     job = body.local(JOB.type, align=LINE_BYTES)
     extent = build.sext(count, I64)
-    alone = body.equal(body.get(pool, POOL, "threads"), i32(1))
-    short = build.icmp_signed("<=", extent, i64(1))
-    with build.if_then(build.or_(alone, short)):
+    serial = body.function.append_basic_block("serial")
+    body.go_if(body.equal(pool, NULL), serial)
+    body.go_if(body.equal(body.get(pool, POOL, "threads"), i32(1)), serial)
+    body.go_if(build.icmp_signed("<=", extent, i64(1)), serial)
+    with build.goto_block(serial):
         build.ret(build.call(run, [fn, closure, low, i64(0), extent]))
     _fill_job(body, library, job, extent)
     build.call(enlist, [pool, job])

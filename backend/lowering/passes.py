@@ -21,6 +21,9 @@ from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 
+START = "start"
+"""The name of the first step, which makes a program of a loop nest."""
+
 CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
     {
         "simplify": simplify,
@@ -42,7 +45,7 @@ def lower(nest: LoopNest) -> dict[str, LoopProgram]:
     needed = 1000 + 30 * len(nest.pipeline.functions)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
     program = start(nest)
-    stages = {"start": program}
+    stages = {START: program}
     for name, lowering in CPU_PASSES.items():
         program = stages[name] = lowering(program)
     return stages

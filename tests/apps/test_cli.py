@@ -239,11 +239,26 @@ def test_a_cost_model_of_the_users_that_fails_is_said_in_a_sentence(tmp_path, bo
 def test_compile_writes_everything_for_a_cpu(tmp_path):
     folder = tmp_path / "made"
     spaces("compile", "blur", "--schedule", "cpu", "-o", folder)
-    assert files(folder) == [f"blur.{e}" for e in ("ll", "nest", "o", "program", "s", "sched")]
+    own = [f"blur.{e}" for e in ("h", "ll", "nest", "o", "program", "s", "sched")]
+    assert files(folder) == [*own, "spaces_runtime.h", "spaces_runtime.o"]
     assert "define" in (folder / "blur.ll").read_text()
     assert (folder / "blur.o").read_bytes()[:4] == b"\x7fELF"
     again = folder / "blur.sched"
     spaces("verify", "blur", "--schedule", again)
+
+
+def test_compile_writes_the_program_after_any_pass(tmp_path):
+    written = {}
+    for name in ("start", "vectorize", "parallel"):
+        spaces("compile", "blur", "--schedule", "cpu", "--after", name, "-o", tmp_path)
+        written[name] = (tmp_path / "blur.program").read_text()
+    assert "vectorized blur_y.s0.x_v" in written["start"]
+    assert "ramp(" in written["vectorize"]
+    assert "task " in written["parallel"]
+    _, err = spaces(
+        "compile", "blur", "--schedule", "cpu", "--after", "x", "-o", tmp_path, status=2
+    )
+    assert "There is no pass 'x'; there are start, simplify" in err
 
 
 def test_compile_writes_cuda_text_for_a_gpu(tmp_path):

@@ -1,0 +1,171 @@
+"""C headers for object files: how a C program calls a pipeline, and threads for its parallel loops.
+
+The words that a pipeline's function takes (see ``codegen``) are the members of a plain struct: each
+is 8 bytes, or aligned like that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier
+from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
+from backend.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.model.types import Int32, Type
+
+RUNTIME = "spaces_runtime"
+"""Name, without its ending, of the files that all pipelines share."""
+
+
+def pipeline_header(program: LoopProgram) -> str:
+    """The header of one pipeline's object file.
+
+    Args:
+        program: the pipeline, after any lowering pass.
+    """
+    name = entry_name(program.name)
+    guard = f"{name.upper()}_H"
+    members = [m for b in program.buffers for m in _buffer(b)]
+    members += [_scalar(s) for s in program.scalars]
+    body = "\n".join(f"    {line}" for line in members) or "    int64_t none;"
+    return f"""\
+/* Pipeline {_comment(program.name)}. Link with {RUNTIME}.o, the threads library and the mathematics
+ * library: cc main.c {program.name}.o {RUNTIME}.o -lpthread -lm */
+#ifndef {guard}
+#define {guard}
+
+#include "{RUNTIME}.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Of each image and output the element at the least coordinates, then its dimensions, innermost
+ * first; the innermost has stride 1. Outputs overlap nothing. */
+struct {name}_arguments {{
+{body}
+}};
+
+/* Computes the outputs over the ranges that their dimensions say. The pool's threads execute
+ * parallel loops; with a null pool the caller does alone. Safe to call from several threads at
+ * once. Returns 0; or {OUT_OF_MEMORY} where there is no memory for intermediate values; or the
+ * number of the first of these that does not hold, and then nothing is computed:
+{_requirements(program)} */
+int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _buffer(buffer: BufferParameter) -> Iterator[str]:
+    name, const = identifier(buffer.name), "" if buffer.is_output else "const "
+    yield f"{const}{_c_type(buffer.type)} *{name};"
+    if buffer.dimensions:
+        yield f"spaces_dimension {name}_dimensions[{buffer.dimensions}];"
+
+
+def _scalar(scalar: ScalarParameter) -> str:
+    if scalar.type == Int32:
+        return f"int64_t {identifier(scalar.name)}; /* an int32_t */"
+    return f"SPACES_WORD {_c_type(scalar.type)} {identifier(scalar.name)};"
+
+
+def _c_type(type: Type) -> str:
+    if type.is_float:
+        return "float" if type.bits == 32 else "double"
+    if type.is_bool:
+        return "uint8_t"
+    return f"{'int' if type.is_int else 'uint'}{type.bits}_t"
+
+
+def _requirements(program: LoopProgram) -> str:
+    lines = (f"{n}: {r.condition}" for n, r in enumerate(program.requirements, start=1))
+    return _indented(lines) or " *   (it asks for nothing)"
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f" *   {_comment(line)}" for line in lines)
+
+
+def _comment(text: str) -> str:
+    """Text that does not end a comment."""
+    return re.sub(r"\*/", "* /", text)
+
+
+RUNTIME_HEADER = f"""\
+/* What all pipelines need; implemented in {RUNTIME}.o. */
+#ifndef SPACES_RUNTIME_H
+#define SPACES_RUNTIME_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+#define SPACES_WORD alignas(8)
+extern "C" {{
+#else
+#define SPACES_WORD _Alignas(8)
+#endif
+
+/* One dimension of a buffer: its least coordinate, how many there are, and how many elements of
+ * memory lie between neighbors. */
+typedef struct {{
+    int64_t min, extent, stride;
+}} spaces_dimension;
+
+void spaces_pool_init(void *shared, int32_t threads, int64_t key);
+void spaces_pool_stop(void *shared);
+void *spaces_worker(void *shared);
+
+/* Gives kept scratch memory back to the C library. */
+void spaces_scratch_release(void);
+
+/* Threads that share the iterations of parallel loops. */
+typedef struct {{
+    char shared[{POOL_BYTES}]; /* first, aligned to {LINE_BYTES} bytes */
+    pthread_key_t key;
+    int32_t workers;
+    pthread_t worker[];
+}} spaces_pool;
+
+/* Makes a pool of so many threads, the caller among them; null where the system has none. */
+static inline spaces_pool *spaces_pool_create(int32_t threads) {{
+    if (threads < 1) return NULL;
+    size_t size = sizeof(spaces_pool) + (size_t)threads * sizeof(pthread_t);
+    size += -size % {LINE_BYTES};
+    spaces_pool *pool = (spaces_pool *)aligned_alloc({LINE_BYTES}, size);
+    if (!pool) return NULL;
+    memset(pool, 0, size);
+    if (pthread_key_create(&pool->key, NULL)) {{
+        free(pool);
+        return NULL;
+    }}
+    spaces_pool_init(pool->shared, threads, (int64_t)pool->key);
+    while (pool->workers < threads - 1 &&
+           !pthread_create(&pool->worker[pool->workers], NULL, spaces_worker, pool->shared))
+        pool->workers++;
+    return pool;
+}}
+
+/* Sends the threads home; no pipeline may run on them any more. Null is fine. */
+static inline void spaces_pool_destroy(spaces_pool *pool) {{
+    if (!pool) return;
+    spaces_pool_stop(pool->shared);
+    while (pool->workers) pthread_join(pool->worker[--pool->workers], NULL);
+    pthread_key_delete(pool->key);
+    free(pool);
+}}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
