@@ -38,6 +38,9 @@ _DEVICE = (
 )
 
 _FORM = (
+    "derive.unknown-func",
+    "derive.not-read",
+    "derive.name-taken",
     "schedule.unknown-func",
     "schedule.missing-func",
     "schedule.stages",

@@ -6,10 +6,12 @@ import random
 from collections.abc import Sequence
 
 from spaces.constraints.hazards import racing_dimensions
-from spaces.model.directives import Directives, schedule
+from spaces.model.derive import derived
+from spaces.model.directives import Directives
 from spaces.model.levels import Path
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
+from tests.gate.derivations import with_funcs_added
 from tests.gate.schedules import levels_around
 
 _TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE, Tail.ROUND_UP)
@@ -22,7 +24,8 @@ def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
     """Outputs on grids; the others inline, on grids of their own, on the CPU, or inside kernels:
     at a block, at a serial loop in it, or in a thread.
     """
-    directives = schedule(pipeline)
+    directives = with_funcs_added(rng, pipeline)
+    pipeline = derived(pipeline, directives.schedule)
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         if function.name in pipeline.outputs:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from attrs import evolve
 
+from spaces.model.derive import derived
+from spaces.model.directives import Directives
 from spaces.model.levels import Levels
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
@@ -14,6 +16,7 @@ from spaces.model.schedule import (
     ROOT,
     Alignment,
     Bound,
+    Clone,
     DomainOrder,
     Fold,
     FuncSchedule,
@@ -27,6 +30,7 @@ from spaces.model.schedule import (
     Split,
     StorageBound,
     Tail,
+    Wrap,
 )
 
 Edit = Callable[[random.Random, Pipeline, Schedule], Schedule]
@@ -34,6 +38,7 @@ Edit = Callable[[random.Random, Pipeline, Schedule], Schedule]
 
 def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """``schedule`` after one edit, seldom two."""
+    pipeline = derived(pipeline, schedule)
     for _ in range(1 if rng.random() < 0.85 else 2):
         before = schedule
         for _ in range(8):  # an edit may find nothing to change
@@ -41,6 +46,7 @@ def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sched
             schedule = rng.choice(edits)(rng, pipeline, before)
             if schedule != before:
                 break
+        pipeline = derived(pipeline, schedule)
         if not _has_all_stages(pipeline, schedule):
             break  # other edits ask where Funcs are, which then has no answer
     return schedule
@@ -265,14 +271,21 @@ def _entries(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sche
     func = _some_func(rng, schedule)
     form = rng.randrange(4)
     if form == 0:
-        return Schedule(
-            tuple(f for f in schedule.funcs if f is not func or len(schedule.funcs) < 2)
-        )
+        kept = (f for f in schedule.funcs if f is not func or len(schedule.funcs) < 2)
+        return schedule.with_funcs(kept)
     if form == 1:
-        return Schedule((*schedule.funcs, evolve(func, name="nobody")))
+        return schedule.with_funcs((*schedule.funcs, evolve(func, name="nobody")))
     if form == 2:
         return schedule.replace(evolve(func, stages=(*func.stages, func.stages[0])))
     return schedule.replace(evolve(func, stages=func.stages[:-1]))
+
+
+def _derivation(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """One more Func, for one that may not read what it stands for."""
+    names = [*pipeline.is_image, "nobody"]
+    source, reader = rng.choice(names), rng.choice(names)
+    step = rng.choice((Wrap(source, (reader,)), Wrap(source), Clone(source, (reader,))))
+    return Directives(pipeline, schedule, reader).derive(step).schedule
 
 
 def _split_more(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
@@ -308,5 +321,6 @@ EDITS: tuple[Edit, ...] = (
     _fold,
     _layout,
     _entries,
+    _derivation,
     _split_more,
 )

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
-from spaces.model.directives import Directives, schedule
+from spaces.model.derive import derived
+from spaces.model.directives import Directives
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
+from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
@@ -33,7 +35,8 @@ _MOST_LANES, _MOST_COPIES = 8, 4
 
 def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
     """A schedule for a CPU."""
-    directives = schedule(pipeline)
+    directives = with_funcs_added(rng, pipeline)
+    pipeline = derived(pipeline, directives.schedule)
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         around: tuple[LoopKind, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from spaces.model.derive import derived
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     DomainOrder,
@@ -48,7 +49,10 @@ def _manner(gate: Gate, case: Case, oracle: Oracle) -> str:
 
 
 def _simpler(pipeline: Pipeline, schedule: Schedule) -> Iterator[Schedule]:
-    default = Schedule.default(pipeline)
+    for step in schedule.derivations[-1:]:
+        kept = tuple(f for f in schedule.funcs if f.name != step.name)
+        yield Schedule(kept, schedule.derivations[:-1])
+    default = Schedule.default(derived(pipeline, schedule))
     for func in schedule.funcs:
         plain = next((f for f in default.funcs if f.name == func.name), func)
         yield schedule.replace(plain)
