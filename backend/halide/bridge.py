@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,11 @@ from backend.halide.errors import DirectiveError, LoweringError, RealizationErro
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
+from spaces.model.chain import Argument, StageCalls
+from spaces.model.derive import derived
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail, Wrap
 from spaces.model.types import Int32
 from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
 
@@ -64,11 +65,14 @@ class HalidePipeline:
     """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
     _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
     """The Vars of each Func that a directive has added."""
+    _known: Pipeline = field(init=False)
+    """The pipeline with the Funcs that directives so far have added."""
     _built: Any = field(init=False)
     _held: dict[str, Array] = field(init=False, factory=dict)
     """The images it reads, of which Halide keeps the address only."""
 
     def __attrs_post_init__(self) -> None:
+        self._known = self.pipeline
         self.funcs = {f.name: hl.Func(identifier(f.name)) for f in self.pipeline.functions}
         self.images = {
             i.name: hl.ImageParam(peer_type(i.type), i.dimensions, identifier(i.name))
@@ -184,13 +188,9 @@ class HalidePipeline:
             DirectiveError: Halide refuses one.
         """
         name, index = stage_calls.func, stage_calls.stage
-        added = added_func(stage_calls)
-        if added is not None:
-            self._add(name, added, stage_calls.calls[0])
-            return
-        func = self.funcs[name]
+        func = self.images.get(name) or self.funcs[name]
         stage = func.update(index - 1) if index else func
-        rvars = self._rvars[name, index]
+        rvars = self._rvars.get((name, index), {})
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, hl.RVar(identifier(new)))
@@ -202,7 +202,10 @@ class HalidePipeline:
                 args = self._level(call.args)
             shown = f"{call.name}({', '.join(map(str, call.args))})"
             with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
-                made = getattr(stage, call.name)(*args)
+                if stage_calls.adds is not None and call is stage_calls.calls[-1]:
+                    self._add(stage, stage_calls.adds, args)
+                else:
+                    made = getattr(stage, call.name)(*args)
             if call.name == "specialize":
                 stage = made  # what follows is about the specialization
 
@@ -211,25 +214,30 @@ class HalidePipeline:
             return self._expressions([value], {})[0]
         return _argument(value, rvars)
 
-    def _add(self, source: str, name: str, call: DirectiveCall) -> None:
-        """Let Halide add the Func ``name`` between ``source`` and some that read it."""
-        owner = self.images.get(source) or self.funcs[source]
-        consumers = [self.funcs[str(consumer)] for consumer in call.args]
-        shown = f"{call.name}({', '.join(map(str, call.args))})"
-        with failing_as(DirectiveError, f"Halide refuses {source}.{shown}"):
-            added = getattr(owner, call.name)(*([consumers] if consumers else []))
-        self.funcs[name] = added
-        if source in self.images:
-            own_vars: Iterable[str] = (f"_{d}" for d in range(owner.dimensions()))
-        elif source in self._vars:
-            own_vars = self._vars[source]
+    def _add(self, owner: Any, step: Derivation, loops: Sequence[Any]) -> None:
+        """Let Halide add a Func, by a directive on ``owner``."""
+        given = Schedule((), (*self._known.derivations, step))
+        self._known = derived(self._known, given)
+        source, name = self.funcs.get(step.func), step.name
+        if isinstance(step, RFactor):
+            added = owner.rfactor(list(zip(loops[::2], loops[1::2], strict=True)))
+            self._adopt_rvars(step.func, source, step.update)
         else:
-            own_vars = self.pipeline.function(source).args
-        self._vars[name] = dict(zip(own_vars, added.args(), strict=True))
+            consumers = [self.funcs[consumer] for consumer in step.consumers]
+            add = owner.in_ if isinstance(step, Wrap) else owner.clone_in
+            added = add(consumers) if consumers else add()
+        self.funcs[name] = added
+        function = self._known.function(name)
+        self._vars[name] = dict(zip(function.args, added.args(), strict=True))
         self._rvars[name, 0] = {}
-        if call.name == "clone_in":
-            own = {i: r for (func, i), r in self._rvars.items() if func == source}
-            self._rvars |= {(name, i): dict(rvars) for i, rvars in own.items()}
+        for update in range(len(function.stages) - 1):
+            self._adopt_rvars(name, added, update)
+
+    def _adopt_rvars(self, name: str, func: Any, update: int) -> None:
+        """Take the RVars of an update as Halide has made them."""
+        own = self._known.function(name).stages[update + 1].rvars
+        made = dict(zip((r.name for r in own), func.rvars(update), strict=True))
+        self._rvars[name, update + 1] = made
 
     def _level(self, args: tuple[Argument, ...]) -> list[Any]:
         func, loop = str(args[0]), str(args[1])

@@ -14,8 +14,8 @@ from collections.abc import Container, Iterator, Sequence
 from attrs import evolve
 
 from backend.halide.errors import DirectiveError
-from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func, directive_calls
-from spaces.model.derive import derived
+from spaces.model.chain import Argument, DirectiveCall, StageCalls, directive_calls
+from spaces.model.derive import derivation, derived
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, Tail
@@ -31,13 +31,14 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
     """
+    for refusal in derivation(pipeline, schedule).refusals:
+        raise DirectiveError(f"{refusal.message} {refusal.advice}")
     result: list[StageCalls] = []
     written: dict[tuple[str, int], list[StageCalls]] = {}
     for stage_calls in directive_calls(pipeline, schedule):
-        added = added_func(stage_calls)
-        if added is not None:
-            result.append(evolve(stage_calls, calls=stage_calls.calls[:1]))
-            stage_calls = StageCalls(added, 0, stage_calls.calls[1:])
+        if stage_calls.adds is not None:
+            adding, stage_calls = stage_calls.parted()
+            result.append(adding)
         written.setdefault((stage_calls.func, stage_calls.stage), []).append(stage_calls)
     known = derived(pipeline, schedule)
     for function in reversed(known.functions):

@@ -14,11 +14,12 @@ from attrs import define, field
 from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
-from spaces.model.chain import Argument, DirectiveCall, StageCalls, added_func
+from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.derive import derived
 from spaces.model.derived import OWN, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
-from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, TAILS
@@ -46,8 +47,11 @@ class _Source:
     _domains: dict[tuple[tuple[ReductionVar, ...], tuple[Expr, ...]], str] = field(factory=dict)
     _rvars: dict[tuple[str, int], dict[str, str]] = field(factory=dict)
     """For each stage, how its RVars are spelled."""
+    _known: Pipeline = field(init=False)
+    """The pipeline with the Funcs that directives so far have added."""
 
     def __attrs_post_init__(self) -> None:
+        self._known = self.pipeline
         for image in self.pipeline.images:
             self._name("buffer", image.name)
         for scalar in self.pipeline.scalars:
@@ -176,40 +180,47 @@ class _Source:
 
     def _schedule(self, stage_calls: StageCalls) -> Iterator[str]:
         """The chain of directives of one stage."""
-        added = added_func(stage_calls)
-        if added is not None:
-            yield self._added(stage_calls.func, added, stage_calls.calls[0])
-            return
-        rvars = self._rvars[stage_calls.func, stage_calls.stage]
+        rvars = self._rvars.get((stage_calls.func, stage_calls.stage), {})
         chain = []
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, self._name("RVar", new))
-            chain.append(f"    .{call.name}({self._arguments(call, rvars)})")
+            directive = DERIVING.get(call.name, call.name)
+            chain.append(f"    .{directive}({self._arguments(call, rvars)})")
         stage = f".update({stage_calls.stage - 1})" if stage_calls.stage else ""
-        yield f"{self._name('buffer', stage_calls.func)}{stage}"
+        declared = ""
+        if stage_calls.adds is not None:
+            declared = f"Func {self._name('buffer', stage_calls.adds.name)} = "
+            self._add(stage_calls.adds)
+        yield f"{declared}{self._name('buffer', stage_calls.func)}{stage}"
         yield from chain[:-1]
         yield f"{chain[-1]};"
 
-    def _added(self, source: str, name: str, call: DirectiveCall) -> str:
-        """The declaration of a Func that a directive adds."""
-        own = {i: r for (func, i), r in self._rvars.items() if func == source}
-        self._rvars |= {(name, i): dict(rvars) for i, rvars in own.items()}
-        self._rvars.setdefault((name, 0), {})
-        if self.pipeline.is_image.get(source):
-            for d in range(self.pipeline.image(source).dimensions):
+    def _add(self, step: Derivation) -> None:
+        """Know the RVars of a Func that a directive adds, and of what it reduces."""
+        self._known = derived(self._known, Schedule((), (*self._known.derivations, step)))
+        if self.pipeline.is_image.get(step.func):
+            for d in range(self.pipeline.image(step.func).dimensions):
                 self._names["Var", f"_{d}"] = f"_{d}"  # as Halide calls the coordinates of images
-        consumers = ", ".join(self._name("buffer", str(consumer)) for consumer in call.args)
-        braced = f"{{{consumers}}}" if len(call.args) > 1 else consumers
-        directive = DERIVING[call.name]
-        declared, owner = self._name("buffer", name), self._name("buffer", source)
-        return f"Func {declared} = {owner}.{directive}({braced});"
+        reduced = [(step.func, step.update + 1)] if isinstance(step, RFactor) else []
+        stages = range(len(self._known.function(step.name).stages))
+        for func, stage in (*((step.name, index) for index in stages), *reduced):
+            owner = f"{self._name('buffer', func)}.rvars({stage - 1})"
+            rvars = self._known.function(func).stages[stage].rvars
+            self._rvars[func, stage] = {r.name: f"{owner}[{i}]" for i, r in enumerate(rvars)}
 
     def _arguments(self, call: DirectiveCall, rvars: dict[str, str]) -> str:
         if call.name in LEVEL_DIRECTIVES:
             return self._level(str(call.args[0]), str(call.args[1]))
         if call.name == "specialize_fail":
             return quote(str(call.args[0]))
+        if call.name == "rfactor":
+            names = [self._argument(a, rvars) for a in call.args]
+            pairs = zip(names[::2], names[1::2], strict=True)
+            return f"{{{', '.join(f'{{{loop}, {var}}}' for loop, var in pairs)}}}"
+        if call.name in DERIVING:
+            names = [self._name("buffer", str(consumer)) for consumer in call.args]
+            return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
         return ", ".join(self._argument(a, rvars) for a in call.args)
 
     def _level(self, func: str, loop: str) -> str:

@@ -25,6 +25,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    RFactor,
     Schedule,
     Split,
     Tail,
@@ -51,13 +52,22 @@ class DirectiveCall:
 
 @frozen
 class StageCalls:
-    """The directives on one stage of a Func; those of its call schedule stand at stage 0. What
-    follows a directive that adds a Func is on that Func.
+    """The directives on one stage of a Func; those of its call schedule stand at stage 0.
+
+    Where one of them adds a Func, by the derivation ``adds``, those after it are on that.
     """
 
     func: str
     stage: int
     calls: tuple[DirectiveCall, ...]
+    adds: Derivation | None = None
+
+    def parted(self) -> tuple[StageCalls, StageCalls]:
+        """The directives up to that which adds a Func, and those on the new Func."""
+        assert self.adds is not None
+        end = len(_derivation_calls(self.adds))
+        on_new = StageCalls(self.adds.name, 0, self.calls[end:])
+        return evolve(self, calls=self.calls[:end]), on_new
 
 
 def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ...]:
@@ -86,10 +96,12 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
     result: list[StageCalls] = []
     for step in steps:
         # A Func from which others are derived is scheduled when they are there.
-        on_new = () if step.name in sources else lines.pop((step.name, 0), ())
-        first = _derivation_call(step)
-        result += [StageCalls(step.func, 0, (first, *line.calls)) for line in on_new]
-        result += [] if on_new else [StageCalls(step.func, 0, (first,))]
+        on_new = lines.get((step.name, 0), ()) if step.name not in sources else ()
+        if len(on_new) == 1:
+            del lines[step.name, 0]
+        calls = on_new[0].calls if len(on_new) == 1 else ()
+        stage = step.update + 1 if isinstance(step, RFactor) else 0
+        result.append(StageCalls(step.func, stage, (*_derivation_calls(step), *calls), step))
     for found in lines.values():
         result += found
     return tuple(result)
@@ -104,22 +116,16 @@ def _derived(pipeline: Pipeline, schedule: Schedule) -> tuple[Schedule, tuple[De
     return directives.schedule, steps
 
 
-def _derivation_call(step: Derivation) -> DirectiveCall:
+def _derivation_calls(step: Derivation) -> tuple[DirectiveCall, ...]:
+    """The directive that adds a Func; before it the splits that it takes."""
     match step:
         case Wrap():
-            return DirectiveCall("in_", step.consumers)
+            return (DirectiveCall("in_", step.consumers),)
         case Clone():
-            return DirectiveCall("clone_in", step.consumers)
-
-
-def added_func(calls: StageCalls) -> str | None:
-    """The Func that the first of ``calls`` adds, which the others are on; None if it adds none."""
-    match calls.calls[0]:
-        case DirectiveCall("in_", consumers):
-            return Wrap(calls.func, tuple(map(str, consumers))).name
-        case DirectiveCall("clone_in", consumers):
-            return Clone(calls.func, tuple(map(str, consumers))).name
-    return None
+            return (DirectiveCall("clone_in", step.consumers),)
+        case RFactor():
+            pairs = tuple(name for pair in step.preserved for name in pair)
+            return (*map(_record_call, step.splits), DirectiveCall("rfactor", pairs))
 
 
 def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
@@ -202,6 +208,9 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     They are found by rules of taste and then applied: where they do not give ``target`` exactly
     (an order with lost or doubled loops), its loops are set outright.
     """
+    done = len(start.splits)
+    if done and target.splits[:done] == start.splits:
+        start, target = evolve(start, splits=()), evolve(target, splits=target.splits[done:])
     chain = _Chain(start, target)
     for step in _steps(target):
         chain.add(*step)

@@ -12,26 +12,11 @@ from attrs import evolve, field, frozen
 
 from spaces.model.expr import Call, Expr, Variable
 from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.refusal import Refusal
 from spaces.model.rewrite import rewrite
-from spaces.model.schedule import Clone, Derivation, Schedule, Wrap
+from spaces.model.rfactor import factored
+from spaces.model.schedule import Clone, Derivation, RFactor, Schedule, Wrap
 from spaces.model.types import Int32, Type
-
-
-@frozen
-class Refusal(Exception):
-    """Why a derivation cannot be applied.
-
-    Attributes:
-        rule: the id of the rule that it breaks.
-        step: the derivation.
-        message: what is wrong.
-        advice: what to do instead.
-    """
-
-    rule: str
-    step: Derivation
-    message: str
-    advice: str
 
 
 @frozen
@@ -80,6 +65,8 @@ def _derive(pipeline: Pipeline, step: Derivation) -> Pipeline:
             return _wrapped(pipeline, step)
         case Clone():
             return _cloned(pipeline, step)
+        case RFactor():
+            return factored(pipeline, step)
 
 
 def _require_free_name(pipeline: Pipeline, step: Derivation) -> None:

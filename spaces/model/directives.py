@@ -12,7 +12,7 @@ Directives record what was written, unknown names included; ``verify`` says what
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 import attrs
@@ -22,7 +22,8 @@ from spaces.model.conditions import plain_condition
 from spaces.model.derive import derived
 from spaces.model.expr import Expr, ExprLike, Op, Variable, constant
 from spaces.model.func import Func, ImageParam
-from spaces.model.pipeline import Pipeline
+from spaces.model.pipeline import Function, Pipeline
+from spaces.model.rfactor import factored_orders, parted_splits
 from spaces.model.schedule import (
     INLINE,
     ROOT,
@@ -40,6 +41,7 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    RFactor,
     Schedule,
     Specialization,
     Split,
@@ -164,11 +166,30 @@ class Directives:
         """
         return self.derive(Clone(self.selected, _names(consumers)))
 
+    def rfactor(self, *pairs: Name | Sequence[tuple[Name, Name]]) -> Self:
+        """Reduce in two steps: ``rfactor(r.y, u)``, or ``rfactor([(r.y, u), (r.z, v)])``, makes a
+        Func ``f_intm`` of partial results, with a Var for each of these loops over RVars of the
+        selected update, which then reduces along them only. Both keep the other loops. The new
+        Func is selected; its reduction is its ``update(0)``.
+        """
+        names = tuple(_loops_and_vars(pairs))
+        if self.stage == 0 or len(names) % 2 or not names:
+            raise TypeError(
+                f"rfactor takes loops over RVars of an update, each with a new Var, as in "
+                f"{self.selected}.update(0).rfactor(r.x, u); it was given ({', '.join(names)})"
+                f"{' and no update' if self.stage == 0 else ''}."
+            )
+        stage = self._definition.stages[self.stage]
+        _, splits = parted_splits(stage, self._order)
+        preserved = tuple(zip(names[::2], names[1::2], strict=True))
+        return self.derive(RFactor(self.selected, self.stage - 1, splits, preserved))
+
     def derive(self, step: Derivation) -> Self:
         """Rewrite the pipeline by ``step``, and select the Func that it adds."""
         schedule = self.schedule
         if step not in schedule.derivations:
-            schedule = _with_derivation(self.pipeline, schedule, step)
+            start = self._with_splits_of(step) if isinstance(step, RFactor) else self
+            schedule = _with_derivation(self.pipeline, start.schedule, step)
         return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0, within=None)
 
     def specialize(self, condition: ExprLike) -> Self:
@@ -205,6 +226,26 @@ class Directives:
         func = attrs.evolve(self._func, specializations=tuple(changed))
         within = func.specializations.index(changed[place])
         return attrs.evolve(self, schedule=self.schedule.replace(func), within=within)
+
+    def _with_splits_of(self, step: RFactor) -> Self:
+        """The splits that a factorization takes made, where they are not yet."""
+        known = [f.name for f in derived(self.pipeline, self.schedule).functions]
+        result = attrs.evolve(self, selected=step.func, stage=step.update + 1)
+        if step.func not in known or not 0 < result.stage < len(result._func.stages):
+            return self
+        _, made = parted_splits(result._definition.stages[result.stage], result._order)
+        for record in step.splits if made != step.splits else ():
+            if isinstance(record, Split):
+                result = result.split(
+                    record.old, record.outer, record.inner, record.factor, record.tail
+                )
+            else:
+                result = result.fuse(record.inner, record.outer, record.fused)
+        return result
+
+    @property
+    def _definition(self) -> Function:
+        return derived(self.pipeline, self.schedule).function(self.selected)
 
     def split(
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
@@ -449,18 +490,43 @@ def _with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -
     loops where it cannot be applied.
     """
     given = attrs.evolve(schedule, derivations=(*schedule.derivations, step))
-    functions = derived(pipeline, given).functions
+    before, after = derived(pipeline, schedule), derived(pipeline, given)
     entries = {entry.name: entry for entry in schedule.funcs}
     if step.name not in entries:
         entries[step.name] = FuncSchedule(step.name, (DomainOrder(),))
-        for function in functions:
-            if function.name == step.name:
-                entries[step.name] = FuncSchedule.default(function, not function.is_pure)
-        if isinstance(step, Clone) and step.func in entries:
-            entries[step.name] = attrs.evolve(entries[step.func], name=step.name)
-    known = [f.name for f in functions if f.name in entries]
+    if len(after.functions) > len(before.functions):
+        entries |= _new_entries(before, after, entries, step)
+    known = [f.name for f in after.functions if f.name in entries]
     rest = [name for name in entries if name not in known]
     return given.with_funcs(entries[name] for name in (*known, *rest))
+
+
+def _new_entries(
+    before: Pipeline, after: Pipeline, entries: Mapping[str, FuncSchedule], step: Derivation
+) -> dict[str, FuncSchedule]:
+    """The entry of the Func that ``step`` adds, and what becomes of that of its source."""
+    added = after.function(step.name)
+    entry = FuncSchedule.default(added, not added.is_pure)
+    match step:
+        case Clone() if step.func in entries:
+            return {step.name: attrs.evolve(entries[step.func], name=step.name)}
+        case RFactor() if step.func in entries:
+            source, index = entries[step.func], step.update + 1
+            orders = factored_orders(before.function(step.func), step, source.stages[index])
+            stages = (*source.stages[:index], orders.merging, *source.stages[index + 1 :])
+            return {
+                step.name: attrs.evolve(entry, stages=(entry.stages[0], orders.partial)),
+                step.func: attrs.evolve(source, stages=stages),
+            }
+    return {step.name: entry}
+
+
+def _loops_and_vars(pairs: Sequence[Name | Sequence[tuple[Name, Name]]]) -> Iterator[str]:
+    for pair in pairs:
+        if isinstance(pair, str | Variable):
+            yield _name(pair)
+        else:
+            yield from (_name(one) for loop_and_var in pair for one in loop_and_var)
 
 
 def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -321,7 +321,30 @@ class Clone:
         return f"{self.func}.clone_in({', '.join(self.consumers)})"
 
 
-Derivation: TypeAlias = Wrap | Clone
+@frozen
+class RFactor:
+    """The update ``update`` of ``func`` reduces what a new Func holds, which has for each loop over
+    RVars that is ``preserved`` a Var of the name given, and reduces along the others (Halide's
+    ``rfactor``). ``splits`` are those of the RVars of the update, made before.
+    """
+
+    func: str
+    update: int
+    splits: tuple[Split | Fuse, ...]
+    preserved: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the new Func."""
+        return f"{self.func}_intm" + (f"_{self.update}" if self.update else "")
+
+    def __str__(self) -> str:
+        pairs = [f"{loop}, {var}" for loop, var in self.preserved]
+        listed = pairs[0] if len(pairs) == 1 else f"{{{', '.join(f'{{{p}}}' for p in pairs)}}}"
+        return f"{self.func}.update({self.update}).rfactor({listed})"
+
+
+Derivation: TypeAlias = Wrap | Clone | RFactor
 """A directive that rewrites the graph of Funcs without changing any result."""
 
 

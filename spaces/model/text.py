@@ -132,14 +132,21 @@ class _Speller:
 
     def call(self, call: DirectiveCall) -> str:
         if call.name in DERIVING:
-            listed = ", ".join(map(self.argument, call.args))
-            args = f"{{{listed}}}" if len(call.args) > 1 else listed
-            return f".{DERIVING[call.name]}({args})"
+            return f".{DERIVING[call.name]}({self.added(call)})"
         if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
             return f".{call.name}(LoopLevel::inlined())"
         if call.name == "specialize_fail":
             return f".{call.name}({quote(str(call.args[0]))})"
         return f".{call.name}({', '.join(map(self.argument, call.args))})"
+
+    def added(self, call: DirectiveCall) -> str:
+        """The arguments of a directive that adds a Func: several Funcs or pairs in braces."""
+        names = [self.argument(arg) for arg in call.args]
+        if call.name != "rfactor":
+            return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
+        pairs = [f"{loop}, {var}" for loop, var in zip(names[::2], names[1::2], strict=True)]
+        braced = ", ".join(f"{{{pair}}}" for pair in pairs)
+        return pairs[0] if len(pairs) == 1 else f"{{{braced}}}"
 
     def argument(self, value: Argument) -> str:
         if isinstance(value, Expr):
@@ -296,7 +303,13 @@ class _Reader:
             raise Mistake(str(error), call.start, call.end) from None
 
     def deriving(self, call: Applied) -> Directives:
-        """A directive that adds a Func; its arguments are Funcs."""
+        """A directive that adds a Func."""
+        if call.name.text == "rfactor":
+            names = tuple(self.loop(item) for item in _flat(call.args))
+            try:
+                return DirectiveCall("rfactor", names).on(self.directives)
+            except TypeError as error:
+                raise Mistake(str(error), call.start, call.end) from None
         words = [self.word(item, "a Func") for item in _flat(call.args)]
         name = "in_" if call.name.text == "in" else call.name.text
         if name == "clone_in" and not words:

@@ -114,8 +114,8 @@ VARIADIC: dict[str, tuple[Kind, ...]] = {
 LEVEL_DIRECTIVES = ("compute_at", "store_at", "hoist_storage")
 """Directives that take a loop level."""
 
-DERIVING = {"in_": "in", "clone_in": "clone_in"}
-"""Directives that add a Func, with their names in C++; they take Funcs."""
+DERIVING = {"in_": "in", "clone_in": "clone_in", "rfactor": "rfactor"}
+"""Directives that add a Func, with their names in C++."""
 
 _LATER = "is not supported; remove it."
 UNSUPPORTED: dict[str, str] = {
@@ -128,7 +128,6 @@ UNSUPPORTED: dict[str, str] = {
             *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
         )
     },
-    "rfactor": "rfactor makes a new Func, which changes the algorithm; define it as a Func.",
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
     "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",

@@ -8,7 +8,7 @@ from spaces.constraints.devices import Device, device
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Variable
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Clone, FuncSchedule, Schedule
+from spaces.model.schedule import Clone, FuncSchedule, RFactor, Schedule
 from spaces.model.types import Int32
 from tests.constraints import algorithms
 
@@ -160,6 +160,37 @@ EXAMPLES = (
         "derive.name-taken",
         cpu(TAKEN, schedule(TAKEN).func("p").in_()),
         cpu(TAKEN, schedule(TAKEN).func("p").in_("q")),
+    ),
+    Example(
+        "derive.update",
+        cpu(TOTAL, SUM.derive(RFactor("s", 1, (), (("r.x", "u"),)))),
+        cpu(TOTAL, SUM.derive(RFactor("s", 0, (), (("r.x", "u"),)))),
+    ),
+    Example(
+        "derive.operator",
+        cpu(HORNER, POWERS.rfactor("r.y", "u")),
+        cpu(TOTAL, SUM.rfactor("r.y", "u")),
+    ),
+    Example(
+        "derive.factored-loop",
+        cpu(TOTAL, SUM.rfactor("y", "u")),
+        cpu(TOTAL, SUM.rfactor("r.y", "u")),
+    ),
+    Example(
+        "derive.factored-loop",
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 2).rfactor("r.x", "u")),
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 2).rfactor("ro", "u")),
+        case="a loop that is split",
+    ),
+    Example(
+        "derive.uneven-split",
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 3).rfactor("ri", "u")),
+        cpu(TOTAL, SUM.split("r.y", "ro", "ri", 3).rfactor("ri", "u")),
+    ),
+    Example(
+        "derive.new-var",
+        cpu(TOTAL, SUM.rfactor("r.y", "x")),
+        cpu(TOTAL, SUM.rfactor("r.y", "z")),
     ),
     Example(
         "schedule.unknown-func",

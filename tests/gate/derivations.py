@@ -4,18 +4,51 @@ from __future__ import annotations
 
 import random
 
+from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
+from spaces.model.expr import Const
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Clone, Wrap
 
-_SHARE = 0.25
-"""Of schedules that add Funcs."""
+_SHARE, _FACTORED = 0.25, 0.4
+"""Of schedules that add Funcs, and of reductions that are factored."""
+
+
+def _factored(rng: random.Random, directives: Directives) -> Directives:
+    """An update that accumulates along RVars, factored along some of them, or along parts."""
+    found = [
+        (function, index)
+        for function in directives.pipeline.functions
+        for index, stage in enumerate(function.stages)
+        if stage.rvars and accumulation(function, index)
+    ]
+    if not found:
+        return directives
+    function, index = rng.choice(found)
+    stage = directives.func(function.name).update(index - 1)
+    loops = {r.name: r.extent for r in function.stages[index].rvars}
+    name = rng.choice(list(loops))
+    extent = loops[name]
+    if rng.random() < 0.5:
+        factor = rng.choice((1, 2, 3, 4))
+        uneven = isinstance(extent, Const) and int(extent.value) % factor
+        if not uneven or rng.random() < 0.1:
+            stage = stage.split(name, "ro", "ri", factor)
+            name = rng.choice(("ro", "ri"))
+    others = stage.schedule.of(function.name).stages[index].names
+    more = [loop for loop in loops if loop in others and loop != name and rng.random() < 0.3]
+    pairs = [(loop, var) for loop, var in zip((name, *more), ("u", "v", "w"), strict=False)]
+    return stage.rfactor(pairs)
 
 
 def with_funcs_added(rng: random.Random, pipeline: Pipeline) -> Directives:
-    """The default schedule, in a part of cases with wrappers and clones of what is read."""
+    """The default schedule, in a part of cases with wrappers and clones of what is read, and with
+    reductions in two steps.
+    """
     directives = schedule(pipeline)
+    if rng.random() < _FACTORED:
+        directives = _factored(rng, directives)
     if rng.random() >= _SHARE:
         return directives
     for _ in range(rng.choice((1, 1, 2))):

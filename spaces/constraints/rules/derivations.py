@@ -10,6 +10,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 
 _HALIDE = "Halide, Func::in and Func::clone_in."
+_RFACTOR = "Halide, Stage::rfactor."
 
 
 def _rule(id: str, statement: str, source: str) -> MatchRule:
@@ -45,4 +46,40 @@ name_taken = _rule(
     "A Func, image or parameter is known by its name.",
 )
 
-RULES = (unknown_func, not_read, name_taken)
+update = _rule("derive.update", "An update that is factored is one of its Func.", _RFACTOR)
+
+operator = _rule(
+    "derive.operator",
+    "An update that is factored accumulates by an associative operator: it is f(...) = f(...) op "
+    "e, with the same coordinates on both sides, and e not reading f.",
+    "Partial results are reduced in another order than the values were (Halide, Stage::rfactor).",
+)
+
+factored_loop = _rule(
+    "derive.factored-loop",
+    "Loops that become Vars of partial results walk RVars of the update, and no Vars.",
+    _RFACTOR,
+)
+
+uneven_split = _rule(
+    "derive.uneven-split",
+    "A split of an RVar that is factored divides its iterations.",
+    "The new Funcs reduce over whole RDoms, which have no iterations to leave out.",
+)
+
+new_var = _rule(
+    "derive.new-var",
+    "The Vars of partial results have names that no other Var or loop of them has.",
+    _RFACTOR,
+)
+
+RULES = (
+    unknown_func,
+    not_read,
+    name_taken,
+    update,
+    operator,
+    factored_loop,
+    uneven_split,
+    new_var,
+)

@@ -6,7 +6,9 @@ import pytest
 from backend.compile import compile_cpu
 from backend.halide.source import halide_source
 from spaces import device, format_schedule, parse_schedule, verify
+from spaces.model.types import Int32
 from tests.model.test_derive import TEXTS, diamond
+from tests.model.test_rfactor import reduced
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",
@@ -44,9 +46,48 @@ def test_cpp_declares_what_is_added() -> None:
     text = "input.in(f).compute_at(f, y).vectorize(_0, 8)\nf.in({g, h}).compute_root()"
     written = parse_schedule(text, P)
     source = halide_source(P, written)
-    assert "Func input_in_f = input.in(f);\n    Func f_in_g_h = f.in({g, h});\n" in source
+    assert "    Func input_in_f = input\n        .in(f);\n    Func f_in_g_h = f\n" in source
+    assert ".in({g, h});" in source
     # What is printed can be pasted back.
     chains = source[source.index("    Func input_in_f") : source.index("    return")]
     assert format_schedule(parse_schedule(chains, P), P) == format_schedule(
         parse_schedule(f"{text}\ng.compute_root()", P), P
     )
+
+
+FACTORED = [
+    "f.update(0).rfactor(r.y, u).update(0).parallel(u)",
+    "f.update(0).split(r.x, xo, xi, 4).rfactor({{xi, u}, {r.y, v}}).vectorize(u)\n"
+    "f_intm.update(0).vectorize(u).reorder(x, xo)",
+    "h.update(0).rfactor(q.y, u).compute_root().update(0).parallel(u)\nh.update(0).vectorize(x)",
+    "f.update(0).fuse(r.x, r.y, t).split(t, to, ti, 32).rfactor(to, u).compute_at(f, x)\n"
+    "f.compute_at(out, x)",
+    "f.update(0).split(r.x, xo, xi, 4).rfactor(xo, y).update(0).rfactor(xi, z)\n"
+    "f_intm_intm.update(0).unroll(z)",
+]
+
+
+@pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
+@pytest.mark.parametrize("text", FACTORED)
+def test_factored_reductions_give_halides_bits(text: str, operator: str) -> None:
+    pipeline = reduced(operator, Int32)
+    written = parse_schedule(text, pipeline)
+    checked = verify(pipeline, written, device("cpu"))
+    assert checked, str(checked)
+    image = np.random.default_rng(5).integers(-(2**31), 2**31, (9, 16, 30), np.int32)
+    sizes = {"out": [(1, 7)]}
+    theirs = bridge.build(pipeline, written).realize({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(pipeline, checked).run({"input": image}, sizes=sizes)["out"]
+    assert np.array_equal(ours, theirs)
+
+
+def test_halide_factors_into_the_same_loops() -> None:
+    pipeline = reduced("add", Int32)
+    written = parse_schedule(FACTORED[1], pipeline)
+    lines = [line.strip() for line in bridge.build(pipeline, written).loop_nest().splitlines()]
+    start = lines.index("produce f:")
+    loops = [line for line in lines[start:] if line.startswith(("for", "vectorized"))]
+    names = [line.split()[1].rstrip(":") for line in loops]
+    assert names[:7] == ["v", "u", "x", "xo", "v", "x", "u"]
+    partial = written.of("f_intm")
+    assert [*partial.stages[0].names, *partial.stages[1].names] == names[:7]

@@ -1,0 +1,256 @@
+"""Reductions in two steps: partial results along some RVars, which an intermediate Func has Vars
+for, and the reduction of those (Halide's ``rfactor``).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from attrs import define, evolve, field, frozen
+
+from spaces.model.accumulation import ASSOCIATIVE, accumulation
+from spaces.model.expr import Call, Expr, Op, Variable, constant
+from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.refusal import Refusal
+from spaces.model.rewrite import rewrite, substitute
+from spaces.model.schedule import DomainOrder, Fuse, Loop, RFactor, Split
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+
+def factored(pipeline: Pipeline, step: RFactor) -> Pipeline:
+    """``pipeline`` with the intermediate Func, and the update reading it.
+
+    Raises:
+        Refusal: the update cannot be factored so.
+    """
+    function, stage = _subject(pipeline, step)
+    found = accumulation(function, step.update + 1)
+    if found is None:
+        raise Refusal(
+            "derive.operator",
+            step,
+            f"{step} reduces partial results, but {function.name}.update({step.update}) is not "
+            f"{function.name}(...) = {function.name}(...) op ... with the same coordinates on both "
+            f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}).",
+            "Write the update so, or compute the partial results as a Func.",
+        )
+    walks = _Walks(step, function)
+    _check_preserved(step, function, walks)
+    vars = {loop: Variable(Int32, var) for loop, var in step.preserved}
+    kept = tuple(walks.leaves[loop] for loop in walks.leaves if loop in vars)
+    rest = tuple(walks.leaves[loop] for loop in walks.leaves if loop not in vars)
+    values = {name: substitute(value, vars) for name, value in walks.values.items()}
+    own = tuple(Variable(Int32, name) for name in function.args)
+    new = tuple(vars[loop.name] for loop in kept)
+
+    def inner(node: Expr) -> Expr:
+        if isinstance(node, Variable):
+            return values.get(node.name, node)
+        if isinstance(node, Call) and node.target == function.name:
+            return Call(node.type, step.name, (*node.args, *new))
+        return node
+
+    written = tuple(_as_place(rewrite(arg, inner), vars) for arg in stage.args)
+    intermediate = Function(
+        step.name,
+        (*function.args, *(var.name for var in new)),
+        function.type,
+        (
+            Stage((*own, *new), found.identity),
+            Stage((*written, *new), rewrite(stage.value, inner), rest),
+        ),
+    )
+    partial = Call(function.type, step.name, (*own, *(Variable(Int32, r.name) for r in kept)))
+    whole = Call(function.type, function.name, own)
+    merged = Stage(own, Op(function.type, found.operator, (whole, partial)), kept)
+    stages = (
+        *function.stages[: step.update + 1],
+        merged,
+        *function.stages[step.update + 2 :],
+    )
+    functions = list(pipeline.functions)
+    place = functions.index(function)
+    functions[place : place + 1] = [intermediate, evolve(function, stages=stages)]
+    return evolve(pipeline, functions=tuple(functions))
+
+
+@frozen
+class FactoredOrders:
+    """The domain orders of a factored update: of the intermediate Func's, and of what merges."""
+
+    partial: DomainOrder
+    merging: DomainOrder
+
+
+def factored_orders(function: Function, step: RFactor, order: DomainOrder) -> FactoredOrders:
+    """``order``, that of the update of ``function`` before, for the two updates that it becomes.
+
+    Loops over Vars stay as they are in both. Vars that the update did not walk are outermost where
+    partial results are merged.
+    """
+    stage = function.stages[step.update + 1]
+    vars = dict(step.preserved)
+    reduced = _Walks(step, function).leaves.keys() - vars
+    others, _ = parted_splits(stage, order)
+    partial = tuple(Loop(vars[loop.name]) if loop.name in vars else loop for loop in order.loops)
+    missing = [name for name in function.args if name not in stage.pure_vars]
+    kept = (loop for loop in order.loops if loop.name not in reduced)
+    merging = (*(Loop(name) for name in reversed(missing)), *kept)
+    return FactoredOrders(DomainOrder(others, partial), DomainOrder(others, merging))
+
+
+Records: TypeAlias = tuple[Split | Fuse, ...]
+
+
+def parted_splits(stage: Stage, order: DomainOrder) -> tuple[Records, Records]:
+    """The splits and fuses of a stage: those of Vars, and those that have to do with RVars."""
+    reduced = {rvar.name for rvar in stage.rvars}
+    of_vars: list[Split | Fuse] = []
+    of_rvars: list[Split | Fuse] = []
+    for record in order.splits:
+        if isinstance(record, Split):
+            taken, made = {record.old}, {record.outer, record.inner}
+        else:
+            taken, made = {record.inner, record.outer}, {record.fused}
+        if taken & reduced:
+            reduced = reduced - taken | made
+            of_rvars.append(record)
+        else:
+            of_vars.append(record)
+    return tuple(of_vars), tuple(of_rvars)
+
+
+def _subject(pipeline: Pipeline, step: RFactor) -> tuple[Function, Stage]:
+    known = {f.name: f for f in pipeline.functions}
+    if step.func not in known:
+        message = f"{step} names {step.func!r}, but there is no such Func to derive from."
+        raise Refusal("derive.unknown-func", step, message, f"There are {', '.join(known)}.")
+    function = known[step.func]
+    updates = len(function.stages) - 1
+    if not 0 <= step.update < updates:
+        raise Refusal(
+            "derive.update",
+            step,
+            f"{step} factors an update that {step.func} has not: it has {updates} update stages.",
+            "Name one that there is.",
+        )
+    return function, function.stages[step.update + 1]
+
+
+@define
+class _Walks:
+    """The RVars of a stage as its splits and fuses walk them.
+
+    Attributes:
+        leaves: the loops that are left, by name, innermost first.
+        values: each RVar in terms of them.
+    """
+
+    step: RFactor
+    function: Function
+    leaves: dict[str, ReductionVar] = field(init=False)
+    values: dict[str, Expr] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        rvars = self.function.stages[self.step.update + 1].rvars
+        self.leaves = {rvar.name: rvar for rvar in rvars}
+        self.values = {rvar.name: Variable(Int32, rvar.name) for rvar in rvars}
+        for record in self.step.splits:
+            if isinstance(record, Split):
+                self._split(record)
+            else:
+                self._fuse(record)
+
+    def _split(self, record: Split) -> None:
+        old = self._leaf(record.old)
+        factor, zero = constant(self._factor(record, old), Int32), constant(0, Int32)
+        outer = ReductionVar(record.outer, zero, Simplifier()(old.extent / factor))
+        inner = ReductionVar(record.inner, zero, factor)
+        walked = Variable(Int32, record.outer) * factor + Variable(Int32, record.inner)
+        self._replace({record.old: (inner, outer)}, {record.old: walked + old.min})
+
+    def _factor(self, record: Split, old: ReductionVar) -> int:
+        simplify = Simplifier()
+        if isinstance(record.factor, int) and record.factor > 0:
+            rest = simplify(old.extent % record.factor)
+            if rest is constant(0, Int32):
+                return record.factor
+        raise Refusal(
+            "derive.uneven-split",
+            self.step,
+            f"{self.step} takes a split of {record.old} by {record.factor}, which is not known to "
+            f"divide its {simplify(old.extent)} iterations.",
+            "Split by a number that divides them.",
+        )
+
+    def _fuse(self, record: Fuse) -> None:
+        inner, outer = self._leaf(record.inner), self._leaf(record.outer)
+        simplify = Simplifier()
+        extent = simplify(inner.extent * outer.extent)
+        fused = Variable(Int32, record.fused)
+        self._replace(
+            {
+                record.inner: (ReductionVar(record.fused, constant(0, Int32), extent),),
+                record.outer: (),
+            },
+            {
+                record.inner: fused % inner.extent + inner.min,
+                record.outer: fused / inner.extent + outer.min,
+            },
+        )
+
+    def _leaf(self, name: str) -> ReductionVar:
+        if name in self.leaves:
+            return self.leaves[name]
+        raise _not_factored(self.step, name, self.leaves)
+
+    def _replace(self, loops: dict[str, tuple[ReductionVar, ...]], values: dict[str, Expr]) -> None:
+        found = [new for name, leaf in self.leaves.items() for new in loops.get(name, (leaf,))]
+        names = [leaf.name for leaf in found]
+        for name in names:
+            if names.count(name) > 1 or name in self.function.args:
+                raise _not_new(self.step, f"a loop {name}")
+        self.leaves = {leaf.name: leaf for leaf in found}
+        simplify = Simplifier()
+        self.values = {
+            name: simplify(substitute(value, values)) for name, value in self.values.items()
+        }
+
+
+def _not_factored(step: RFactor, loop: str, leaves: dict[str, ReductionVar]) -> Refusal:
+    legal = ", ".join(leaves)
+    return Refusal(
+        "derive.factored-loop",
+        step,
+        f"{step} names {loop}, but that is no loop of {step.func}.update({step.update}) that walks "
+        "RVars only.",
+        f"Its loops over RVars are {legal}." if legal else "It has no RVars; leave this out.",
+    )
+
+
+def _check_preserved(step: RFactor, function: Function, walks: _Walks) -> None:
+    for loop, _ in step.preserved:
+        if loop not in walks.leaves:
+            raise _not_factored(step, loop, walks.leaves)
+    taken = [*function.args, *walks.leaves]
+    loops, vars = [loop for loop, _ in step.preserved], [var for _, var in step.preserved]
+    for index, (loop, var) in enumerate(step.preserved):
+        if var in taken or var in vars[:index] or loop in loops[:index]:
+            raise _not_new(step, f"{loop} {var}")
+
+
+def _not_new(step: RFactor, what: str) -> Refusal:
+    return Refusal(
+        "derive.new-var",
+        step,
+        f"{step} calls {what} in {step.name}, where a loop or Var is called so already or twice.",
+        "Name every loop once, and every Var anew.",
+    )
+
+
+def _as_place(arg: Expr, vars: dict[str, Variable]) -> Expr:
+    """A left-hand coordinate; a new Var stands alone at its own place only."""
+    if any(arg is var for var in vars.values()):
+        return Op(arg.type, "add", (arg, constant(0, arg.type)))
+    return arg

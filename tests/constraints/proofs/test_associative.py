@@ -1,0 +1,56 @@
+"""The operators that partial results are taken for: associative, commutative and with an identity
+over all bit-vectors.
+"""
+
+import pytest
+import z3
+
+from spaces.model.accumulation import ASSOCIATIVE, identity
+from spaces.model.types import Bool, Int8, Int16, Type, UInt8, UInt16
+
+
+def applied(operator: str, type: Type, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
+    less = a < b if type.is_int else z3.ULT(a, b)
+    match operator:
+        case "add":
+            return a + b
+        case "mul":
+            return a * b
+        case "min":
+            return z3.If(less, a, b)
+        case "max":
+            return z3.If(less, b, a)
+        case "and":
+            return a & b
+    return a | b
+
+
+NUMBERS = [(op, t) for op in ("add", "min", "max") for t in (UInt8, Int8, UInt16, Int16)]
+CASES = [*NUMBERS, ("mul", UInt8), ("mul", Int8), ("and", Bool), ("or", Bool)]
+
+
+def test_every_operator_is_proven() -> None:
+    assert {operator for operator, _ in CASES} == set(ASSOCIATIVE)
+
+
+@pytest.mark.parametrize(("operator", "type"), CASES, ids=str)
+def test_partial_results_may_be_combined_in_any_order(operator: str, type: Type) -> None:
+    x, y, z = z3.BitVecs("x y z", type.bits)
+    unit = z3.BitVecVal(int(identity(operator, type).value), type.bits)
+
+    def op(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
+        return applied(operator, type, a, b)
+
+    for claim in (op(op(x, y), z) == op(x, op(y, z)), op(x, y) == op(y, x), op(unit, x) == x):
+        solver = z3.Solver()
+        solver.set("timeout", 20_000)
+        solver.add(z3.Not(claim))
+        assert solver.check() == z3.unsat
+
+
+def test_a_difference_is_none_of_them() -> None:
+    x, y, z = z3.BitVecs("x y z", 8)
+    solver = z3.Solver()
+    solver.add((x - y) - z != x - (y - z))
+    assert solver.check() == z3.sat
+    assert "sub" not in ASSOCIATIVE

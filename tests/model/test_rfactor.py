@@ -1,0 +1,204 @@
+"""Reductions in two steps: what they compute, with values that NumPy computes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spaces
+from backend.compile import compile_cpu
+from backend.reference import evaluate
+from spaces import (
+    Float32,
+    Func,
+    ImageParam,
+    Int16,
+    Int32,
+    Pipeline,
+    RDom,
+    Schedule,
+    UInt8,
+    Var,
+    derived,
+    schedule,
+)
+from spaces.model.accumulation import accumulation
+from spaces.model.expr import Expr
+
+X, Y = Var("x"), Var("y")
+CPU = spaces.device("cpu")
+WIDTH, HEIGHT = 24, 12
+
+
+def reduced(operator: str, element: spaces.Type, first: int = 0) -> Pipeline:
+    """Columns of an image reduced, and a histogram of it."""
+    image = ImageParam(element, 3, "input")
+    f, h, out = Func("f"), Func("h"), Func("out")
+    r, q = RDom([(2, WIDTH), (first, HEIGHT)], "r"), RDom([(0, 4), (0, 6)], "q")
+    f[X] = spaces.cast(element, 1)
+    f[X] = combined(operator, f[X], image[r.x, r.y, X])
+    h[X] = spaces.cast(Int32, 0)
+    at = spaces.cast(Int32, image[q.x, q.y, 0]) % 7
+    h[at] = h[at] + q.x + 1
+    out[X] = f[X] + spaces.cast(element, h[X % 7])
+    return spaces.pipeline(out)
+
+
+def combined(operator: str, a: Expr, b: Expr) -> Expr:
+    match operator:
+        case "add":
+            return a + b
+        case "mul":
+            return b * a
+        case "min":
+            return spaces.min(a, b)
+    return spaces.max(b, a)
+
+
+NUMPY = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def by_numpy(operator: str, image: np.ndarray, first: int, extent: int) -> np.ndarray:
+    """What the pipeline says, without it."""
+    region = image[:, first : first + HEIGHT, 2 : 2 + WIDTH].reshape(image.shape[0], -1)
+    f = NUMPY[operator].reduce(region, axis=1, dtype=image.dtype, initial=image.dtype.type(1))
+    h = np.zeros(7, np.int32)
+    for y in range(6):
+        for x in range(4):
+            h[int(image[0, y, x]) % 7] += x + 1
+    return f[:extent] + h[np.arange(extent) % 7].astype(image.dtype)
+
+
+@st.composite
+def factored(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
+    """Some RVars of ``f``, or parts of them, factored; one of ``h``; loops by chance."""
+    stage = schedule(pipeline).func("f").update(0)
+    loops = {"r.x": WIDTH, "r.y": HEIGHT}
+    for name in draw(st.lists(st.sampled_from(["r.x", "r.y"]), unique=True)):
+        factor = draw(st.sampled_from([2, 3, 4]))
+        stage = stage.split(name, f"{name[-1]}o", f"{name[-1]}i", factor)
+        loops |= {f"{name[-1]}o": loops.pop(name) // factor, f"{name[-1]}i": factor}
+    if draw(st.booleans()):
+        stage = stage.reorder(*draw(st.permutations([*loops, "x"])))
+    chosen = draw(st.lists(st.sampled_from(list(loops)), min_size=1, unique=True))
+    vars = dict(zip(chosen, ("u", "v", "w", "z"), strict=False))
+    partial = stage.rfactor(list(vars.items())).update(0)
+    if draw(st.booleans()):
+        partial = partial.vectorize(vars[chosen[0]]) if loops[chosen[0]] < 9 else partial
+    if draw(st.booleans()):
+        partial = partial.parallel(vars[chosen[-1]])
+    result = partial.func("f_intm").compute_at("out", "x") if draw(st.booleans()) else partial
+    if result.schedule.of("f_intm").compute.loop == "x":
+        result = result.func("f").compute_at("out", "x")
+    return result.func("h").update(0).rfactor("q.y", "u").schedule
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.data(),
+    st.sampled_from(list(NUMPY)),
+    st.sampled_from([UInt8, Int16, Int32]),
+    st.integers(0, 3),
+)
+def test_any_factorization_gives_numpys_result(
+    data: st.DataObject, operator: str, element: spaces.Type, first: int
+) -> None:
+    pipeline = reduced(operator, element, first)
+    written = data.draw(factored(pipeline))
+    text = spaces.format_schedule(written, pipeline)
+    assert spaces.parse_schedule(text, pipeline) == written
+    assert spaces.from_json(spaces.to_json(written), Schedule) == written
+    info = np.iinfo(element.dtype)
+    seed = data.draw(st.integers(0, 9))
+    image = np.random.default_rng(seed).integers(
+        info.min, info.max, (5, 16, 30), element.dtype, endpoint=True
+    )
+    expected = by_numpy(operator, image, first, 5)
+    whole = derived(pipeline, written)
+    sizes = {"out": [5]}
+    assert np.array_equal(evaluate(whole, {"input": image}, sizes=sizes)["out"], expected)
+    checked = spaces.verify(pipeline, written, CPU)
+    assert checked, str(checked)
+    compiled = compile_cpu(pipeline, checked).run({"input": image}, sizes=sizes)["out"]
+    assert np.array_equal(compiled, expected)
+
+
+def test_floats_are_reduced_up_to_rounding() -> None:
+    """Any order of n terms is within (n - 1) rounding errors of their absolute sum."""
+    image = ImageParam(Float32, 1, "input")
+    r = RDom([(0, 1024)], "r")
+    f = Func("f")
+    f[X] = spaces.cast(Float32, 0)
+    f[X] = f[X] + image[r.x] * X
+    pipeline = spaces.pipeline(f)
+    written = spaces.parse_schedule("f.update(0).split(r, ro, ri, 8).rfactor(ri, u)", pipeline)
+    checked = spaces.verify(pipeline, written, CPU)
+    assert checked
+    values = np.random.default_rng(1).normal(size=1024).astype(np.float32)
+    found = compile_cpu(pipeline, checked).run({"input": values}, sizes={"f": [3]})["f"]
+    exact = values.astype(np.float64).sum() * np.arange(3)
+    bound = 1023 * 2.0**-24 * np.abs(values).sum() * np.arange(3)
+    assert (np.abs(found - exact) <= bound).all()
+    assert found[1] != 0
+
+
+def test_the_graph_is_that_of_two_steps() -> None:
+    pipeline = reduced("add", Int32)
+    stage = schedule(pipeline).func("f").update(0).split("r.x", "xo", "xi", 4)
+    found = derived(pipeline, stage.rfactor("xi", "u").schedule)
+    partial, whole = found.function("f_intm"), found.function("f")
+    assert partial.args == ("x", "u")
+    assert str(partial.stages[0].value) == "0"
+    assert [(r.name, str(r.min), str(r.extent)) for r in partial.stages[1].rvars] == [
+        ("xo", "0", "6"),
+        ("r.y", "0", "12"),
+    ]
+    assert str(partial.stages[1].value) == "f_intm(x, u) + input(u + xo * 4 + 2, r.y, x)"
+    assert [r.name for r in whole.stages[1].rvars] == ["xi"]
+    assert str(whole.stages[1].value) == "f(x) + f_intm(x, xi)"
+
+
+def test_loops_over_vars_stay_in_both_steps() -> None:
+    pipeline = reduced("add", Int32)
+    stage = schedule(pipeline).func("f").update(0).split("x", "xo", "xi", 4).parallel("xo")
+    written = stage.rfactor("r.y", "u").schedule
+    assert written.of("f_intm").stages[1].names == ("xo", "xi", "u", "r.x")
+    assert written.of("f").stages[1].names == ("xo", "xi", "r.y")
+    for func in ("f", "f_intm"):
+        assert written.of(func).stages[1].kind("xo") is spaces.LoopKind.PARALLEL
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("f.rfactor(r.y, u)", "and no update"),
+        ("f.update(0).rfactor(r.y)", "each with a new Var"),
+        ("f.update(0).rfactor(8, u)", "Expected the name of a loop"),
+    ],
+)
+def test_mistakes_in_texts(text: str, part: str) -> None:
+    with pytest.raises(spaces.ScheduleSyntaxError, match=part):
+        spaces.parse_schedule(text, reduced("add", Int32))
+
+
+def test_what_accumulates_is_known() -> None:
+    image = ImageParam(Int32, 1, "input")
+    r = RDom([(0, 8)], "r")
+    f = Func("f")
+    f[X] = spaces.cast(Int32, 0)
+    f[X] = f[X] + image[r.x]
+    f[r.x] = spaces.max(image[r.x], f[r.x])
+    f[X] = f[X] - image[r.x]
+    f[r.x] = f[r.x] + f[r.x + 1] * r.x
+    f[r.x] = f[r.x + 1] + image[r.x]
+    f[X] = f[X] * 2 + image[r.x]
+    f[f[r.x]] = f[f[r.x]] + 1
+    f[X] = spaces.select(image[r.x] > 0, f[X], 1)
+    function = spaces.pipeline(f).functions[0]
+    found = [accumulation(function, index) for index in range(len(function.stages))]
+    assert [a and (a.operator, a.identity.value) for a in found] == [
+        None,
+        ("add", 0),
+        ("max", -(2**31)),
+        *[None] * 6,
+    ]
