@@ -493,7 +493,8 @@ def _with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -
     before, after = derived(pipeline, schedule), derived(pipeline, given)
     entries = {entry.name: entry for entry in schedule.funcs}
     if step.name not in entries:
-        entries[step.name] = FuncSchedule(step.name, (DomainOrder(),))
+        stages = 2 if isinstance(step, RFactor) else 1
+        entries[step.name] = FuncSchedule(step.name, (DomainOrder(),) * stages)
     if len(after.functions) > len(before.functions):
         entries |= _new_entries(before, after, entries, step)
     known = [f.name for f in after.functions if f.name in entries]

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from spaces.model.accumulation import ASSOCIATIVE, accumulation
-from spaces.model.expr import Call, Expr, Op, Variable, constant
+from spaces.model.accumulation import ASSOCIATIVE, Accumulation, accumulation
+from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.refusal import Refusal
 from spaces.model.rewrite import rewrite, substitute
@@ -24,7 +24,7 @@ def factored(pipeline: Pipeline, step: RFactor) -> Pipeline:
     Raises:
         Refusal: the update cannot be factored so.
     """
-    function, stage = _subject(pipeline, step)
+    function = _subject(pipeline, step)
     found = accumulation(function, step.update + 1)
     if found is None:
         raise Refusal(
@@ -32,47 +32,58 @@ def factored(pipeline: Pipeline, step: RFactor) -> Pipeline:
             step,
             f"{step} reduces partial results, but {function.name}.update({step.update}) is not "
             f"{function.name}(...) = {function.name}(...) op ... with the same coordinates on both "
-            f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}).",
+            f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}), nor does "
+            "it keep the least or the greatest of a Tuple.",
             "Write the update so, or compute the partial results as a Func.",
         )
     walks = _Walks(step, function)
     _check_preserved(step, function, walks)
-    vars = {loop: Variable(Int32, var) for loop, var in step.preserved}
-    kept = tuple(walks.leaves[loop] for loop in walks.leaves if loop in vars)
-    rest = tuple(walks.leaves[loop] for loop in walks.leaves if loop not in vars)
-    values = {name: substitute(value, vars) for name, value in walks.values.items()}
-    own = tuple(Variable(Int32, name) for name in function.args)
-    new = tuple(vars[loop.name] for loop in kept)
+    if not found.is_commutative:
+        _check_order(step, walks, found)
+    kept = tuple(leaf for leaf in walks.leaves.values() if leaf.name in dict(step.preserved))
+    merging = _merging(function, step, found, kept)
+    stages = (*function.stages[: step.update + 1], merging, *function.stages[step.update + 2 :])
+    functions = list(pipeline.functions)
+    place = functions.index(function)
+    partial = _partial(function, step, found, walks)
+    functions[place : place + 1] = [partial, evolve(function, stages=stages)]
+    return evolve(pipeline, functions=tuple(functions))
 
-    def inner(node: Expr) -> Expr:
+
+def _partial(function: Function, step: RFactor, found: Accumulation, walks: _Walks) -> Function:
+    """The Func of partial results."""
+    stage = function.stages[step.update + 1]
+    vars = {loop: Variable(Int32, var) for loop, var in step.preserved}
+    new = tuple(vars[loop] for loop in walks.leaves if loop in vars)
+    rest = tuple(leaf for leaf in walks.leaves.values() if leaf.name not in vars)
+    values = {name: substitute(value, vars) for name, value in walks.values.items()}
+
+    def change(node: Expr) -> Expr:
         if isinstance(node, Variable):
             return values.get(node.name, node)
         if isinstance(node, Call) and node.target == function.name:
-            return Call(node.type, step.name, (*node.args, *new))
+            return Call(node.type, step.name, (*node.args, *new), node.component)
         return node
 
-    written = tuple(_as_place(rewrite(arg, inner), vars) for arg in stage.args)
-    intermediate = Function(
-        step.name,
-        (*function.args, *(var.name for var in new)),
-        function.type,
-        (
-            Stage((*own, *new), found.identity),
-            Stage((*written, *new), rewrite(stage.value, inner), rest),
-        ),
+    own = tuple(Variable(Int32, name) for name in function.args)
+    places = tuple(_as_place(rewrite(arg, change), vars) for arg in stage.args)
+    update = Stage((*places, *new), tuple(rewrite(v, change) for v in stage.values), rest)
+    args = (*function.args, *(var.name for var in new))
+    return Function(
+        step.name, args, function.types, (Stage((*own, *new), found.identities), update)
     )
-    partial = Call(function.type, step.name, (*own, *(Variable(Int32, r.name) for r in kept)))
-    whole = Call(function.type, function.name, own)
-    merged = Stage(own, Op(function.type, found.operator, (whole, partial)), kept)
-    stages = (
-        *function.stages[: step.update + 1],
-        merged,
-        *function.stages[step.update + 2 :],
-    )
-    functions = list(pipeline.functions)
-    place = functions.index(function)
-    functions[place : place + 1] = [intermediate, evolve(function, stages=stages)]
-    return evolve(pipeline, functions=tuple(functions))
+
+
+def _merging(
+    function: Function, step: RFactor, found: Accumulation, kept: tuple[ReductionVar, ...]
+) -> Stage:
+    """The update that reduces the partial results."""
+    own = tuple(Variable(Int32, name) for name in function.args)
+    at = (*own, *(Variable(Int32, rvar.name) for rvar in kept))
+    values = list(zip(function.types, function.components, strict=True))
+    now = tuple(Call(t, function.name, own, c) for t, c in values)
+    following = tuple(Call(t, step.name, at, c) for t, c in values)
+    return Stage(own, found.combined(now, following), kept)
 
 
 @frozen
@@ -121,7 +132,8 @@ def parted_splits(stage: Stage, order: DomainOrder) -> tuple[Records, Records]:
     return tuple(of_vars), tuple(of_rvars)
 
 
-def _subject(pipeline: Pipeline, step: RFactor) -> tuple[Function, Stage]:
+def _subject(pipeline: Pipeline, step: RFactor) -> Function:
+    """The Func that is factored; it has the update."""
     known = {f.name: f for f in pipeline.functions}
     if step.func not in known:
         message = f"{step} names {step.func!r}, but there is no such Func to derive from."
@@ -135,7 +147,7 @@ def _subject(pipeline: Pipeline, step: RFactor) -> tuple[Function, Stage]:
             f"{step} factors an update that {step.func} has not: it has {updates} update stages.",
             "Name one that there is.",
         )
-    return function, function.stages[step.update + 1]
+    return function
 
 
 @define
@@ -238,6 +250,35 @@ def _check_preserved(step: RFactor, function: Function, walks: _Walks) -> None:
     for index, (loop, var) in enumerate(step.preserved):
         if var in taken or var in vars[:index] or loop in loops[:index]:
             raise _not_new(step, f"{loop} {var}")
+
+
+def _check_order(step: RFactor, walks: _Walks, found: Accumulation) -> None:
+    """Partial results follow one another as the values in them do, and are of some values."""
+    preserved = {loop for loop, _ in step.preserved}
+    outermost = list(walks.leaves)[len(walks.leaves) - len(preserved) :]
+    if any(isinstance(record, Fuse) for record in step.splits) or preserved != set(outermost):
+        raise Refusal(
+            "derive.order",
+            step,
+            f"{step} takes values in another order, but {step.func}.update({step.update}) keeps "
+            f"the {'last' if found.takes_last else 'first'} of equally good ones.",
+            f"Factor outermost loops, without fusing any; they are {', '.join(walks.leaves)}, "
+            "innermost first.",
+        )
+
+    reduced = [leaf for leaf in walks.leaves.values() if leaf.name not in preserved]
+    if found.takes_last and not all(_is_positive(leaf.extent) for leaf in reduced):
+        raise Refusal(
+            "derive.order",
+            step,
+            f"{step} may reduce nothing, but {step.func}.update({step.update}) keeps the last of "
+            "equally good ones, and takes nothing for one as bad as can be.",
+            "Compare so that the first is kept.",
+        )
+
+
+def _is_positive(extent: Expr) -> bool:
+    return isinstance(extent, Const) and extent.value > 0
 
 
 def _not_new(step: RFactor, what: str) -> Refusal:

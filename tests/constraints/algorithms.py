@@ -7,6 +7,7 @@ from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.functions import clamp
 from spaces.model.pipeline import Pipeline
+from spaces.model.reductions import argmin
 from spaces.model.types import Float32, Int32, UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
@@ -125,6 +126,16 @@ def scattered() -> Pipeline:
     g, out = Func("g"), Func("out")
     g[X] = X * 2
     out[X] = g[image[X]]
+    return pipeline(out)
+
+
+def nearest() -> Pipeline:
+    """Where the least of 4 x 3 values is, the first of several."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    out = Func("out")
+    least = argmin(image[X + r.x, Y + r.y], name="s")
+    out[X, Y] = least[0] * 10 + least[1]
     return pipeline(out)
 
 

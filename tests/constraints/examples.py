@@ -68,6 +68,7 @@ HARMONIC = algorithms.harmonic()
 CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
 TAKEN = algorithms.taken()
+NEAREST = algorithms.nearest()
 SCATTERED = algorithms.scattered()
 
 D = schedule(BLUR)
@@ -170,6 +171,11 @@ EXAMPLES = (
         "derive.operator",
         cpu(HORNER, POWERS.rfactor("r.y", "u")),
         cpu(TOTAL, SUM.rfactor("r.y", "u")),
+    ),
+    Example(
+        "derive.order",
+        cpu(NEAREST, schedule(NEAREST).func("s").update(0).rfactor("r.x", "u")),
+        cpu(NEAREST, schedule(NEAREST).func("s").update(0).rfactor("r.y", "u")),
     ),
     Example(
         "derive.factored-loop",

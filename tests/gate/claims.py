@@ -43,6 +43,7 @@ _FORM = (
     "derive.name-taken",
     "derive.update",
     "derive.operator",
+    "derive.order",
     "derive.factored-loop",
     "derive.uneven-split",
     "derive.new-var",

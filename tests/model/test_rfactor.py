@@ -148,14 +148,14 @@ def test_the_graph_is_that_of_two_steps() -> None:
     found = derived(pipeline, stage.rfactor("xi", "u").schedule)
     partial, whole = found.function("f_intm"), found.function("f")
     assert partial.args == ("x", "u")
-    assert str(partial.stages[0].value) == "0"
+    assert str(partial.stages[0].values[0]) == "0"
     assert [(r.name, str(r.min), str(r.extent)) for r in partial.stages[1].rvars] == [
         ("xo", "0", "6"),
         ("r.y", "0", "12"),
     ]
-    assert str(partial.stages[1].value) == "f_intm(x, u) + input(u + xo * 4 + 2, r.y, x)"
+    assert str(partial.stages[1].values[0]) == "f_intm(x, u) + input(u + xo * 4 + 2, r.y, x)"
     assert [r.name for r in whole.stages[1].rvars] == ["xi"]
-    assert str(whole.stages[1].value) == "f(x) + f_intm(x, xi)"
+    assert str(whole.stages[1].values[0]) == "f(x) + f_intm(x, xi)"
 
 
 def test_loops_over_vars_stay_in_both_steps() -> None:
@@ -196,9 +196,34 @@ def test_what_accumulates_is_known() -> None:
     f[X] = spaces.select(image[r.x] > 0, f[X], 1)
     function = spaces.pipeline(f).functions[0]
     found = [accumulation(function, index) for index in range(len(function.stages))]
-    assert [a and (a.operator, a.identity.value) for a in found] == [
+    assert [a and (*a.operators, a.identities[0].value) for a in found] == [
         None,
         ("add", 0),
         ("max", -(2**31)),
         *[None] * 6,
     ]
+
+
+def test_the_first_of_the_best_stays_the_first() -> None:
+    image = ImageParam(UInt8, 2, "input")
+    r = RDom([(0, 12), (0, 8)], "r")
+    best, out = spaces.argmax(image[r.x, r.y] + X, name="best"), Func("out")
+    out[X] = (*best[:2], spaces.cast(Int32, best[2]))
+    pipeline = spaces.pipeline(out)
+    text = (
+        "best.update(0).split(r.y, yo, yi, 4).rfactor(yo, u).update(0)"
+        ".parallel(u)\nout.vectorize(x, 4)"
+    )
+    checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), CPU)
+    assert checked, str(checked)
+    compiled = compile_cpu(pipeline, checked)
+    for seed in range(4):
+        # Few different values, so that the largest is there several times.
+        values = np.random.default_rng(seed).integers(0, 4, (8, 12), np.uint8)
+        found = compiled.run({"input": values}, sizes={"out": [8]})
+        for x in range(8):
+            row, column = divmod(int(np.argmax(values + np.uint8(x))), 12)
+            assert [int(found[f"out.{i}"][x]) for i in range(2)] == [column, row]
+            assert found["out.2"][x] == values.max() + x
+    swapped = spaces.parse_schedule(text.replace("rfactor(yo", "rfactor(yi"), pipeline)
+    assert {v.rule for v in spaces.verify(pipeline, swapped, CPU).violations} == {"derive.order"}

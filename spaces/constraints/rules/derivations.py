@@ -51,8 +51,15 @@ update = _rule("derive.update", "An update that is factored is one of its Func."
 operator = _rule(
     "derive.operator",
     "An update that is factored accumulates by an associative operator: it is f(...) = f(...) op "
-    "e, with the same coordinates on both sides, and e not reading f.",
+    "e, with the same coordinates on both sides, and e not reading f; or it keeps the best of a "
+    "Tuple.",
     "Partial results are reduced in another order than the values were (Halide, Stage::rfactor).",
+)
+
+order = _rule(
+    "derive.order",
+    "An update that keeps the first, or the last, of the best is factored along outermost loops.",
+    "Of equally good values the reference keeps the first, or the last; Halide may keep another.",
 )
 
 factored_loop = _rule(
@@ -79,6 +86,7 @@ RULES = (
     name_taken,
     update,
     operator,
+    order,
     factored_loop,
     uneven_split,
     new_var,

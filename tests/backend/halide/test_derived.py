@@ -5,7 +5,18 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.halide.source import halide_source
-from spaces import device, format_schedule, parse_schedule, verify
+from spaces import (
+    Func,
+    ImageParam,
+    RDom,
+    Var,
+    device,
+    format_schedule,
+    parse_schedule,
+    pipeline,
+    verify,
+)
+from spaces.model import functions as fn
 from spaces.model.types import Int32
 from tests.model.test_derive import TEXTS, diamond
 from tests.model.test_rfactor import reduced
@@ -70,24 +81,45 @@ FACTORED = [
 @pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
 @pytest.mark.parametrize("text", FACTORED)
 def test_factored_reductions_give_halides_bits(text: str, operator: str) -> None:
-    pipeline = reduced(operator, Int32)
-    written = parse_schedule(text, pipeline)
-    checked = verify(pipeline, written, device("cpu"))
+    made = reduced(operator, Int32)
+    written = parse_schedule(text, made)
+    checked = verify(made, written, device("cpu"))
     assert checked, str(checked)
     image = np.random.default_rng(5).integers(-(2**31), 2**31, (9, 16, 30), np.int32)
     sizes = {"out": [(1, 7)]}
-    theirs = bridge.build(pipeline, written).realize({"input": image}, sizes=sizes)["out"]
-    ours = compile_cpu(pipeline, checked).run({"input": image}, sizes=sizes)["out"]
+    theirs = bridge.build(made, written).realize({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
 
 
 def test_halide_factors_into_the_same_loops() -> None:
-    pipeline = reduced("add", Int32)
-    written = parse_schedule(FACTORED[1], pipeline)
-    lines = [line.strip() for line in bridge.build(pipeline, written).loop_nest().splitlines()]
+    made = reduced("add", Int32)
+    written = parse_schedule(FACTORED[1], made)
+    lines = [line.strip() for line in bridge.build(made, written).loop_nest().splitlines()]
     start = lines.index("produce f:")
     loops = [line for line in lines[start:] if line.startswith(("for", "vectorized"))]
     names = [line.split()[1].rstrip(":") for line in loops]
     assert names[:7] == ["v", "u", "x", "xo", "v", "x", "u"]
     partial = written.of("f_intm")
     assert [*partial.stages[0].names, *partial.stages[1].names] == names[:7]
+
+
+def test_a_factored_argmin_gives_halides_bits() -> None:
+    image = ImageParam(Int32, 2, "input")
+    x, r = Var("x"), RDom([(0, 12), (0, 8)], "r")
+    best, out = Func("best"), Func("out")
+    best[x] = (Int32.max_value, 0)
+    value, place = image[r.x, r.y] * x, r.x + 12 * r.y
+    least, at = best[x]
+    best[x] = (fn.min(least, value), fn.select(least < value, at, place))
+    out[x] = best[x][0] + 100 * best[x][1]
+    made = pipeline(out)
+    text = "best.update(0).split(r.y, yo, yi, 4).rfactor(yo, u).update(0).parallel(u)"
+    checked = verify(made, parse_schedule(text, made), device("cpu"))
+    assert checked, str(checked)
+    # All values differ: of equal ones Halide need not keep the first.
+    values = np.random.default_rng(5).permutation(96).reshape(8, 12).astype(np.int32) + 1
+    sizes = {"out": [(1, 7)]}
+    theirs = bridge.build(made, checked.schedule).realize({"input": values}, sizes=sizes)["out"]
+    ours = compile_cpu(made, checked).run({"input": values}, sizes=sizes)["out"]
+    assert np.array_equal(ours, theirs)

@@ -20,13 +20,19 @@ def applied(operator: str, type: Type, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.B
             return z3.If(less, a, b)
         case "max":
             return z3.If(less, b, a)
-        case "and":
+        case "and" | "bit_and":
             return a & b
+        case "bit_xor":
+            return a ^ b
+        case "saturating_add":
+            return z3.If(z3.ULT(a + b, a), z3.BitVecVal(type.max_value, type.bits), a + b)
     return a | b
 
 
 NUMBERS = [(op, t) for op in ("add", "min", "max") for t in (UInt8, Int8, UInt16, Int16)]
-CASES = [*NUMBERS, ("mul", UInt8), ("mul", Int8), ("and", Bool), ("or", Bool)]
+BITS = [(op, t) for op in ("bit_and", "bit_or", "bit_xor") for t in (UInt8, Int16)]
+MORE = [("mul", UInt8), ("mul", Int8), ("saturating_add", UInt8), ("saturating_add", UInt16)]
+CASES = [*NUMBERS, *BITS, *MORE, ("and", Bool), ("or", Bool)]
 
 
 def test_every_operator_is_proven() -> None:
