@@ -66,7 +66,7 @@ class Accumulation:
 def accumulation(function: Function, index: int) -> Accumulation | None:
     """How an update stage accumulates; None where it does something else."""
     stage = function.stages[index]
-    if index == 0 or _reads(function, *stage.args):
+    if index == 0 or _reads(function, *stage.args, *stage.predicates):
         return None
     found = [
         _by_operator(function, stage, component, value)

@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from spaces.model import functions as fn
 from spaces.model.accumulation import ASSOCIATIVE, Accumulation, accumulation
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.refusal import Refusal
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import DomainOrder, Fuse, Loop, RFactor, Split
+from spaces.model.schedule import DomainOrder, Fuse, Loop, RFactor, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
 
@@ -67,7 +68,13 @@ def _partial(function: Function, step: RFactor, found: Accumulation, walks: _Wal
 
     own = tuple(Variable(Int32, name) for name in function.args)
     places = tuple(_as_place(rewrite(arg, change), vars) for arg in stage.args)
-    update = Stage((*places, *new), tuple(rewrite(v, change) for v in stage.values), rest)
+    beyond = tuple(substitute(p, vars) for p in walks.predicates)
+    update = Stage(
+        (*places, *new),
+        tuple(rewrite(v, change) for v in stage.values),
+        rest,
+        (*beyond, *(rewrite(p, change) for p in stage.predicates)),
+    )
     args = (*function.args, *(var.name for var in new))
     return Function(
         step.name, args, function.types, (Stage((*own, *new), found.identities), update)
@@ -157,12 +164,14 @@ class _Walks:
     Attributes:
         leaves: the loops that are left, by name, innermost first.
         values: each RVar in terms of them.
+        predicates: where they walk no further than the RVars.
     """
 
     step: RFactor
     function: Function
     leaves: dict[str, ReductionVar] = field(init=False)
     values: dict[str, Expr] = field(init=False)
+    predicates: tuple[Expr, ...] = field(init=False, default=())
 
     def __attrs_post_init__(self) -> None:
         rvars = self.function.stages[self.step.update + 1].rvars
@@ -176,24 +185,29 @@ class _Walks:
 
     def _split(self, record: Split) -> None:
         old = self._leaf(record.old)
-        factor, zero = constant(self._factor(record, old), Int32), constant(0, Int32)
-        outer = ReductionVar(record.outer, zero, Simplifier()(old.extent / factor))
-        inner = ReductionVar(record.inner, zero, factor)
-        walked = Variable(Int32, record.outer) * factor + Variable(Int32, record.inner)
-        self._replace({record.old: (inner, outer)}, {record.old: walked + old.min})
-
-    def _factor(self, record: Split, old: ReductionVar) -> int:
+        factor, zero = self._factor(record), constant(0, Int32)
         simplify = Simplifier()
-        if isinstance(record.factor, int) and record.factor > 0:
-            rest = simplify(old.extent % record.factor)
-            if rest is constant(0, Int32):
-                return record.factor
+        outer = ReductionVar(record.outer, zero, simplify((old.extent + factor - 1) / factor))
+        inner = ReductionVar(record.inner, zero, factor)
+        walked: Expr = Variable(Int32, record.outer) * factor + Variable(Int32, record.inner)
+        extra = () if simplify(old.extent % factor) is zero else (walked < old.extent,)
+        if extra:
+            # What the last tile has too many is left out, and read no further than that.
+            walked = fn.min(walked, old.extent - 1)
+        self._replace({record.old: (inner, outer)}, {record.old: walked + old.min})
+        self.predicates += extra
+
+    def _factor(self, record: Split) -> Expr:
+        whole = isinstance(record.factor, int) and record.factor > 0
+        if whole and record.tail in (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE):
+            return constant(int(record.factor), Int32)
+        tail = "" if record.tail is Tail.AUTO else f" with the tail {record.tail}"
         raise Refusal(
-            "derive.uneven-split",
+            "derive.split",
             self.step,
-            f"{self.step} takes a split of {record.old} by {record.factor}, which is not known to "
-            f"divide its {simplify(old.extent)} iterations.",
-            "Split by a number that divides them.",
+            f"{self.step} takes a split of {record.old} by {record.factor}{tail}, which leaves "
+            "nothing to reduce over.",
+            "Split by a positive number, with a tail that guards or none.",
         )
 
     def _fuse(self, record: Fuse) -> None:
@@ -228,6 +242,7 @@ class _Walks:
         self.values = {
             name: simplify(substitute(value, values)) for name, value in self.values.items()
         }
+        self.predicates = tuple(simplify(substitute(p, values)) for p in self.predicates)
 
 
 def _not_factored(step: RFactor, loop: str, leaves: dict[str, ReductionVar]) -> Refusal:
@@ -267,7 +282,9 @@ def _check_order(step: RFactor, walks: _Walks, found: Accumulation) -> None:
         )
 
     reduced = [leaf for leaf in walks.leaves.values() if leaf.name not in preserved]
-    if found.takes_last and not all(_is_positive(leaf.extent) for leaf in reduced):
+    stage = walks.function.stages[step.update + 1]
+    some = not (walks.predicates or stage.predicates)
+    if found.takes_last and not (some and all(_is_positive(leaf.extent) for leaf in reduced)):
         raise Refusal(
             "derive.order",
             step,

@@ -189,9 +189,9 @@ EXAMPLES = (
         case="a loop that is split",
     ),
     Example(
-        "derive.uneven-split",
+        "derive.split",
+        cpu(TOTAL, SUM.split("r.x", "ro", "ri", 3, "round_up").rfactor("ri", "u")),
         cpu(TOTAL, SUM.split("r.x", "ro", "ri", 3).rfactor("ri", "u")),
-        cpu(TOTAL, SUM.split("r.y", "ro", "ri", 3).rfactor("ri", "u")),
     ),
     Example(
         "derive.new-var",

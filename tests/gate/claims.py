@@ -45,7 +45,7 @@ _FORM = (
     "derive.operator",
     "derive.order",
     "derive.factored-loop",
-    "derive.uneven-split",
+    "derive.split",
     "derive.new-var",
     "schedule.unknown-func",
     "schedule.missing-func",

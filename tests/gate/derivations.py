@@ -7,7 +7,6 @@ import random
 from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
-from spaces.model.expr import Const
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Clone, Wrap
 
@@ -27,15 +26,12 @@ def _factored(rng: random.Random, directives: Directives) -> Directives:
         return directives
     function, index = rng.choice(found)
     stage = directives.func(function.name).update(index - 1)
-    loops = {r.name: r.extent for r in function.stages[index].rvars}
-    name = rng.choice(list(loops))
-    extent = loops[name]
+    loops = [r.name for r in function.stages[index].rvars]
+    name = rng.choice(loops)
     if rng.random() < 0.5:
         factor = rng.choice((1, 2, 3, 4))
-        uneven = isinstance(extent, Const) and int(extent.value) % factor
-        if not uneven or rng.random() < 0.1:
-            stage = stage.split(name, "ro", "ri", factor)
-            name = rng.choice(("ro", "ri"))
+        stage = stage.split(name, "ro", "ri", factor)
+        name = rng.choice(("ro", "ri"))
     others = stage.schedule.of(function.name).stages[index].names
     more = [loop for loop in loops if loop in others and loop != name and rng.random() < 0.3]
     pairs = [(loop, var) for loop, var in zip((name, *more), ("u", "v", "w"), strict=False)]

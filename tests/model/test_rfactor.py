@@ -75,9 +75,9 @@ def factored(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     stage = schedule(pipeline).func("f").update(0)
     loops = {"r.x": WIDTH, "r.y": HEIGHT}
     for name in draw(st.lists(st.sampled_from(["r.x", "r.y"]), unique=True)):
-        factor = draw(st.sampled_from([2, 3, 4]))
+        factor = draw(st.sampled_from([2, 3, 4, 5, 7, 40]))
         stage = stage.split(name, f"{name[-1]}o", f"{name[-1]}i", factor)
-        loops |= {f"{name[-1]}o": loops.pop(name) // factor, f"{name[-1]}i": factor}
+        loops |= {f"{name[-1]}o": -(-loops.pop(name) // factor), f"{name[-1]}i": factor}
     if draw(st.booleans()):
         stage = stage.reorder(*draw(st.permutations([*loops, "x"])))
     chosen = draw(st.lists(st.sampled_from(list(loops)), min_size=1, unique=True))
@@ -227,3 +227,25 @@ def test_the_first_of_the_best_stays_the_first() -> None:
             assert found["out.2"][x] == values.max() + x
     swapped = spaces.parse_schedule(text.replace("rfactor(yo", "rfactor(yi"), pipeline)
     assert {v.rule for v in spaces.verify(pipeline, swapped, CPU).violations} == {"derive.order"}
+
+
+def test_predicates_are_carried_along() -> None:
+    image = ImageParam(Int32, 2, "input")
+    r = RDom([(0, 10), (0, 9)], "r")
+    r.where(r.x + r.y < 12)
+    r.where(image[r.x, r.y] % 3 != 0)
+    f = Func("f")
+    f[X] = spaces.cast(Int32, 5)
+    f[X] = f[X] + image[r.x, r.y] * X
+    pipeline = spaces.pipeline(f)
+    values = np.random.default_rng(2).integers(-50, 50, (9, 10), np.int32)
+    y, x = np.mgrid[0:9, 0:10]
+    total = values[(x + y < 12) & (values % 3 != 0)].sum()
+    for text in (
+        "f.update(0).rfactor(r.y, u).update(0).parallel(u)",
+        "f.update(0).split(r.x, xo, xi, 4).rfactor(xi, u).update(0).vectorize(u)",
+    ):
+        checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), CPU)
+        assert checked, str(checked)
+        found = compile_cpu(pipeline, checked).run({"input": values}, sizes={"f": [4]})["f"]
+        assert np.array_equal(found, 5 + total * np.arange(4))

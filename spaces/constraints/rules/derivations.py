@@ -68,10 +68,10 @@ factored_loop = _rule(
     _RFACTOR,
 )
 
-uneven_split = _rule(
-    "derive.uneven-split",
-    "A split of an RVar that is factored divides its iterations.",
-    "The new Funcs reduce over whole RDoms, which have no iterations to leave out.",
+split = _rule(
+    "derive.split",
+    "A split of an RVar that is factored has a positive number, and a tail that guards.",
+    _RFACTOR,
 )
 
 new_var = _rule(
@@ -88,6 +88,6 @@ RULES = (
     operator,
     order,
     factored_loop,
-    uneven_split,
+    split,
     new_var,
 )

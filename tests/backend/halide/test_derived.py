@@ -75,6 +75,7 @@ FACTORED = [
     "f.compute_at(out, x)",
     "f.update(0).split(r.x, xo, xi, 4).rfactor(xo, y).update(0).rfactor(xi, z)\n"
     "f_intm_intm.update(0).unroll(z)",
+    "f.update(0).split(r.x, xo, xi, 7).rfactor(xi, u).update(0).vectorize(u)",
 ]
 
 
