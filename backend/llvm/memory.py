@@ -13,6 +13,9 @@ from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
 from spaces.model.types import Type
 
+_SHORTEST_BYTES = 16
+"""The bytes of the shortest vectors that hosts have registers for."""
+
 
 def _suffix_in_memory(type: Type) -> str:
     return suffix(Type("uint", 8, type.lanes) if type.is_bool else type)
@@ -70,6 +73,14 @@ class Memory:
         """Store a dense vector in the lanes that ``mask`` names."""
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
+        full = _SHORTEST_BYTES // type.bytes
+        if type.lanes < full:
+            # LLVM takes a shorter vector for one of wider elements, and may then store these whole.
+            lanes, missing = range(type.lanes), full - type.lanes
+            none = ir.Constant(mask.type, None)
+            mask = self._pick(mask, none, [*lanes, *[type.lanes] * missing])
+            value = self._pick(value, None, [*lanes, *[0] * missing])
+            type = type.element.with_lanes(full)
         name = f"llvm.masked.store.{_suffix_in_memory(type)}.p0"
         align = i32(type.bytes)
         call = self.operators.intrinsic(name, VOID, value, address, align, mask)

@@ -20,7 +20,7 @@ class KernelSizes:
     """The most that each storage and each thread loop inside a kernel needs.
 
     Attributes:
-        extents: the extent of each dimension of each Func stored in a kernel.
+        extents: the extent of each dimension of each array of a Func stored in a kernel.
         iterations: the iterations of each thread loop, by the name of its variable.
     """
 
@@ -33,9 +33,10 @@ class KernelSizes:
         found = kernels(nest.bounds)
         return KernelSizes(
             extents={
-                storage.func: tuple(nest.simplify(extent) for extent in storage.extents)
+                buffer: tuple(nest.simplify(extent) for extent in storage.extents)
                 for kernel in found
                 for storage in (*kernel.shared, *kernel.private)
+                for buffer in storage.buffers
             },
             iterations={
                 loop.var.name: nest.simplify(extent)

@@ -23,7 +23,7 @@ from backend.program import (
 from spaces.model import loopnest
 from spaces.model.derived import expanded
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Call, Const, Expr, component_name, constant
+from spaces.model.expr import Call, Const, Expr, component_names, constant
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.regions import Interval, Ranges
@@ -77,7 +77,7 @@ def _statement(node: Node) -> Statement:
         case Compute():
             statement = _assignment(node)
             for predicate in reversed(node.predicates):
-                statement = If(_by_array(predicate), statement)
+                statement = If(_by_array(expanded(predicate)), statement)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement
@@ -85,13 +85,12 @@ def _statement(node: Node) -> Statement:
 
 def _assignment(node: Compute) -> Statement:
     """What a computation stores; from here on the components of a Tuple are arrays of their own."""
-    args = tuple(_by_array(a) for a in node.args)
+    args = tuple(_by_array(expanded(a)) for a in node.args)
     values = tuple(_by_array(expanded(v)) for v in node.values)
     if len(values) == 1:
         return Provide(node.func, args, values[0])
-    return Together(
-        tuple(Provide(component_name(node.func, c), args, v) for c, v in enumerate(values))
-    )
+    names = component_names(node.func, len(values))
+    return Together(tuple(Provide(n, args, v) for n, v in zip(names, values, strict=True)))
 
 
 def _by_array(value: Expr) -> Expr:
@@ -107,7 +106,7 @@ def _by_array(value: Expr) -> Expr:
 
 def _hoisted(node: HoistedStorage) -> Statement:
     """The memory for each component, one inside the other."""
-    names = _buffers(node.func, len(node.types))
+    names = component_names(node.func, len(node.types))
     statement = _within(frozenset(names), _statements(node.body))
     for name, type in reversed(tuple(zip(names, node.types, strict=True))):
         statement = Allocate(
@@ -132,15 +131,10 @@ def _within(buffers: frozenset[str], statement: Statement) -> Statement:
     return inside
 
 
-def _buffers(func: str, components: int) -> tuple[str, ...]:
-    return tuple(component_name(func, None if components == 1 else c) for c in range(components))
-
-
 def _allocate(node: loopnest.Allocate) -> Statement:
     """An allocation for each component, one inside the other."""
-    names = _buffers(node.func, len(node.types))
     statement = _statements(node.body)
-    for name, type in reversed(tuple(zip(names, node.types, strict=True))):
+    for name, type in reversed(tuple(zip(node.buffers, node.types, strict=True))):
         statement = Allocate(
             buffer=name,
             type=type,

@@ -335,6 +335,11 @@ def component_name(func: str, component: int | None) -> str:
     return func if component is None else f"{func}.{component}"
 
 
+def component_names(func: str, count: int) -> tuple[str, ...]:
+    """The names of all ``count`` values of a Func: its own where there is one."""
+    return tuple(component_name(func, c) for c in range(count)) if count > 1 else (func,)
+
+
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")

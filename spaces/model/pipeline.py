@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from spaces.model.expr import Call, Expr, Op, Variable, component_name, walk
+from spaces.model.expr import Call, Expr, Op, Variable, component_names, walk
 from spaces.model.schedule import Derivation
 from spaces.model.types import Int32, Type
 
@@ -105,7 +105,7 @@ class Function:
     @property
     def buffers(self) -> tuple[str, ...]:
         """The names of the arrays that hold its values: ``f``, or ``f.0``, ``f.1`` of a Tuple."""
-        return tuple(component_name(self.name, c) for c in self.components)
+        return component_names(self.name, len(self.types))
 
     @property
     def bytes(self) -> int:

@@ -17,7 +17,7 @@ from spaces.model import functions as fn
 from spaces.model.conditions import believe
 from spaces.model.derive import derived
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Expr, constant
+from spaces.model.expr import Expr, component_names, constant
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.predicates import narrowed
@@ -109,6 +109,11 @@ class Allocation:
     extents: tuple[Expr, ...]
     folds: tuple[Expr | None, ...]
     order: tuple[int, ...]
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the arrays: that of the Func, or those of its components."""
+        return component_names(self.func, len(self.types))
 
     @property
     def elements(self) -> Expr:
@@ -323,7 +328,10 @@ class Bounds:
             for name, i in self._stage_box(function, stage, box).items()
             if i.min is not None and i.max is not None
         }
-        analysis = Ranges(self.simplify, narrowed(ranges, stage.predicates, self.simplify))
+        # Of the Vars more may be visited than is required, where tails reach further.
+        own = frozenset(ranges) - {r.name for r in stage.rvars}
+        predicates = [p for p in stage.predicates if own.isdisjoint(p.names)]
+        analysis = Ranges(self.simplify, narrowed(ranges, predicates, self.simplify))
         accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
         for access in accesses:
             widened = tuple(analysis.of(arg) for arg in access)

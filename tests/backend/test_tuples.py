@@ -30,7 +30,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmax, argmin, product
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
-from spaces.model.types import Int32, UInt8
+from spaces.model.types import Int16, Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 
@@ -88,6 +88,27 @@ def test_values_change_places_under_every_schedule(text: str) -> None:
     assert len(report.proven) == len(report.proofs)
     seen = replay(verdict.nest, {"out.extent.0": 9, "out.extent.1": 8})
     assert not seen.wrong
+
+
+def test_short_vectors_of_narrow_values_are_stored_in_their_lanes_only() -> None:
+    """One lane of four holds; what lies beside it in memory is the next row."""
+    source, pair, out = ImageParam(Int32, 2, "input"), Func("pair"), Func("out")
+    pair[X, Y] = (source[X, Y], cast(Int16, X - Y))
+    pair[X, Y] = (cast(Int32, pair[X, Y][1]) * 3, cast(Int16, pair[X, Y][0] + Y))
+    out[X, Y] = pair[X, Y][0] + cast(Int32, pair[X, Y - 1][1]) * 2
+    algorithm = pipeline(out)
+    text = (
+        "out.fuse(x, y, t).parallel(t);"
+        "pair.compute_at(out, t).split(y, y, yi, 4, TailStrategy::RoundUp).reorder(y, yi);"
+        "pair.update(0).split(y, y, yi, 4, TailStrategy::Predicate)"
+        ".split(x, x, xi, 4, TailStrategy::GuardWithIf).vectorize(xi)"
+    )
+    values = PIXELS.astype(np.int32)
+    compiled = compile_cpu(algorithm, checked(algorithm, text))
+    sizes = {"out": [(4, 8), (1, 7)], "input": [40, 11]}
+    found = compiled.run({"input": values}, sizes=sizes)["out"]
+    x, y = np.arange(4, 12), np.arange(1, 8)[:, None]
+    np.testing.assert_array_equal(found, (x - y) * 3 + (values[:7, 4:12] + y - 1) * 2)
 
 
 def test_values_change_places_on_a_gpu() -> None:

@@ -312,6 +312,68 @@ def _volumes(rng: random.Random) -> Made:
     return out
 
 
+def _tuples(rng: random.Random) -> Made:
+    """Values that change places, the best of a window, or sums of two, and what reads them."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
+    pair, out = Func("pair"), Func("out")
+    r = RDom([(rng.randint(-1, 1), rng.choice((1, 2, 3))), (0, rng.choice((1, 2)))], "r")
+    value = cast(Int32, image[X + r.x, Y + r.y])
+    form = rng.choice(("swap", "ordered", "best", "sums"))
+    if form == "best":
+        pair[X, Y] = (0, -100) if rng.random() < 0.5 else (X, Y)
+        better = value > pair[X, Y][1]
+        pair[X, Y] = (
+            fn.select(better, r.x * 4 + r.y, pair[X, Y][0]),
+            fn.select(better, value, pair[X, Y][1]),
+        )
+    else:
+        pair[X, Y] = (cast(Int32, image[_tap(rng, X), Y]), cast(Int16, X - Y))
+        first, second = pair[X, Y]
+        if form == "swap":
+            pair[X, Y] = (cast(Int32, second) * 3, cast(Int16, first + Y))
+        elif form == "ordered":
+            pair[X, Y] = (first * 2 + second, cast(Int16, value - first))
+        else:
+            pair[X, Y] += (value, cast(Int16, r.x + 1))
+    if rng.random() < 0.3:
+        return pair
+    out[X, Y] = pair[_tap(rng, X, 1), Y][0] + cast(Int32, pair[X, _tap(rng, Y, 1)][1]) * 2
+    return out if rng.random() < 0.8 else [out, pair]
+
+
+def _predicates(rng: random.Random) -> Made:
+    """An update that leaves out points: by coordinates, by the image, by itself."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
+    total, out = Func("total"), Func("out")
+    total[X, Y] = rng.randint(0, 3) + X
+    r = RDom([(rng.randint(-1, 1), rng.choice((2, 3, 4))), (1, rng.choice((1, 2, 3)))], "r")
+    form = rng.choice(("sum", "sum", "ordered", "ordered", "scatter", "scan"))
+    row = Y if form in ("sum", "ordered") else r.y
+    value = cast(Int32, image[X + r.x, row + r.y])
+    tests: list[Callable[[], Expr]] = [
+        lambda: r.x <= r.y + rng.randint(-1, 1),
+        lambda: r.x + X > row,
+        lambda: (X + r.y) % 3 != 1,
+        lambda: value > rng.choice((0, 20)),
+        lambda: total[X, row] < 60,
+        lambda: (r.y >= 2) | (image[X, row] > 30),
+    ]
+    for test in rng.sample(tests, rng.choice((1, 1, 2, 2, 3))):
+        r.where(test())
+    if form == "sum":
+        total[X, Y] += value
+    elif form == "ordered":
+        total[X, Y] = total[X, Y] * 2 + value
+    elif form == "scatter":
+        total[X, fn.clamp(cast(Int32, image[r.x, r.y]), 0, 3)] += r.x + 1
+    else:
+        total[X, r.y] = total[X, r.y - 1] + r.x * 3
+    if rng.random() < 0.3:
+        return total
+    out[X, Y] = _sum(rng, total, rng.randint(1, 2), (X, Y))
+    return out
+
+
 KINDS: dict[str, Callable[[random.Random], Made]] = {
     "pointwise": _pointwise,
     "stencil": _stencils,
@@ -325,5 +387,7 @@ KINDS: dict[str, Callable[[random.Random], Made]] = {
     "diamond": _diamonds,
     "line": _lines,
     "volume": _volumes,
+    "tuple": _tuples,
+    "predicate": _predicates,
 }
 """How to draw the pipelines of each kind."""
