@@ -45,14 +45,12 @@ def pipeline() -> Pipeline:
     red_difference[x, y] = (red - gray[x, y]) * 0.713
     blue_difference[x, y] = (blue - gray[x, y]) * 0.564
 
-    # The same twice, so that the pictures' two passes may be scheduled apart.
-    counted, shown = Func("counted"), Func("shown")
-    for level in (counted, shown):
-        level[x, y] = cast(UInt8, clamp(gray[x, y].as_expr(), 0.0, 255.0))
+    level = Func("level")
+    level[x, y] = cast(UInt8, clamp(gray[x, y].as_expr(), 0.0, 255.0))
     lines = Func("lines")
     across = RDom([(0, image.width())], "across")
     lines[x, y] = 0
-    lines[counted[across, y], y] += 1
+    lines[level[across, y], y] += 1
     histogram = Func("histogram")
     down = RDom([(0, image.height())], "down")
     histogram[x] = 0
@@ -65,7 +63,7 @@ def pipeline() -> Pipeline:
 
     equalized = Func("equalized")
     share = 255.0 / cast(Float32, image.height() * image.width())
-    equalized[x, y] = clamp(cast(Float32, cumulated[shown[x, y]]) * share, 0.0, 255.0)
+    equalized[x, y] = clamp(cast(Float32, cumulated[level[x, y]]) * share, 0.0, 255.0)
 
     output = Func("output")
     even, r, b = equalized[x, y], red_difference[x, y], blue_difference[x, y]

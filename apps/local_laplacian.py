@@ -13,6 +13,7 @@ import spaces
 from apps.app import App
 from apps.pictures import Array, Photograph, deep, photographed
 from spaces import (
+    Expr,
     Float32,
     Func,
     ImageParam,
@@ -25,6 +26,7 @@ from spaces import (
     cast,
     clamp,
     exp,
+    lerp,
 )
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
@@ -129,11 +131,18 @@ def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
 def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     """``of`` at twice the resolution: a quarter of the farther, three quarters of the nearer."""
     across, result = Func(f"{name}_up_x"), Func(f"{name}_up")
-    across[x, y, *more] = 0.25 * of[x / 2 - 1 + 2 * (x % 2), y, *more] + 0.75 * of[x / 2, y, *more]
-    result[x, y, *more] = (
-        0.25 * across[x, y / 2 - 1 + 2 * (y % 2), *more] + 0.75 * across[x, y / 2, *more]
+    across[x, y, *more] = lerp(
+        of[(x + 1) / 2, y, *more], of[(x - 1) / 2, y, *more], _share_of_left(x)
+    )
+    result[x, y, *more] = lerp(
+        across[x, (y + 1) / 2, *more], across[x, (y - 1) / 2, *more], _share_of_left(y)
     )
     return result
+
+
+def _share_of_left(x: Var) -> Expr:
+    """A quarter at even places, which lie nearer to what is right of them, else three quarters."""
+    return cast(Float32, x % 2 * 2 + 1) * 0.25
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
