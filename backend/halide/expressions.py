@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.halide.peer import hl, peer_type
-from spaces.model.derived import OWN, expanded
+from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
@@ -84,7 +84,7 @@ def peer_expressions(
     ``variable`` and ``call`` give the expression of a variable, and of a call at coordinates.
     """
     done: dict[Expr, Any] = {}
-    roots = [expanded(root, OWN) for root in roots]
+    roots = [expanded(root, RANDOM) for root in roots]
     for node in walk(*roots):
         operands = [done[c] for c in node.children]
         match node:

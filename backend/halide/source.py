@@ -16,7 +16,7 @@ from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
 from spaces.model.chain import Argument, DirectiveCall, StageCalls
 from spaces.model.derive import derived
-from spaces.model.derived import OWN, expanded
+from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail
@@ -123,7 +123,7 @@ class _Source:
         func = self._name("buffer", function.name)
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
-        parts = [expanded(v, OWN) for v in stage.values]
+        parts = [expanded(v, RANDOM) for v in stage.values]
         printer.share(*parts, *places)
         yield from printer.declarations
         at = ", ".join(printer.index(p) for p in places)

@@ -376,5 +376,5 @@ DERIVED: Mapping[str, Derived] = {
 arithmetic is strict; ``likely`` is its operand.
 """
 
-OWN = ("random_uint", "random_int", "random_float")
+RANDOM = ("random_uint", "random_int", "random_float")
 """Operators that Halide has under the same names with other values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spaces.model.derived import arithmetic
+from spaces.model.derived import RANDOM, arithmetic
 from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.func import (
     Definition,
@@ -26,6 +26,7 @@ from spaces.model.pipeline import (
     Stage,
 )
 from spaces.model.rewrite import rewrite
+from spaces.model.types import Int32
 
 Estimates = Mapping[Func | ImageParam | str, Sequence[int | tuple[int, int]]]
 
@@ -167,8 +168,8 @@ def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
 
 
 def _freeze_func(func: Func, names: dict[int, str]) -> Function:
-    def frozen(expr: Expr) -> Expr:
-        return rewrite(expr, lambda node: _freeze_node(node, names))
+    def frozen(expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
+        return rewrite(expr, lambda node: _freeze_node(node, names, coordinates))
 
     stages = tuple(
         Stage(
@@ -176,7 +177,7 @@ def _freeze_func(func: Func, names: dict[int, str]) -> Function:
                 arithmetic(frozen(_as_place(a, name)))
                 for a, name in zip(d.args, func.args, strict=True)
             ),
-            values=tuple(frozen(v) for v in d.values),
+            values=tuple(frozen(v, _coordinates(d, func.args)) for v in d.values),
             rvars=tuple(
                 ReductionVar(r.name, arithmetic(frozen(r.min)), arithmetic(frozen(r.extent)))
                 for r in _reduction_vars(d)
@@ -199,7 +200,20 @@ def _as_place(arg: Expr, name: str) -> Expr:
     return Op(arg.type, "add", (arg, constant(0, arg.type)))
 
 
-def _freeze_node(node: Expr, names: dict[int, str]) -> Expr:
+def _coordinates(definition: Definition, vars: tuple[str, ...]) -> tuple[Expr, ...]:
+    """The Vars and RVars that a definition runs over."""
+    pure = (
+        a
+        for a, name in zip(definition.args, vars, strict=True)
+        if isinstance(a, Variable) and a.name == name
+    )
+    reduced = (Variable(Int32, r.name) for r in _reduction_vars(definition))
+    return (*pure, *reduced)
+
+
+def _freeze_node(node: Expr, names: dict[int, str], coordinates: tuple[Expr, ...]) -> Expr:
+    if isinstance(node, Op) and node.name in RANDOM:
+        return Op(node.type, node.name, (*node.args, *coordinates))
     if isinstance(node, Reference):
         name = names.get(id(node.source), node.target)
         return Call(node.type, name, tuple(map(arithmetic, node.args)), node.component)
