@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from spaces.model.algebra import NUMBERS, read
 from spaces.model.pipeline import Image, Pipeline, Scalar
 from spaces.model.types import Int32
 
@@ -75,7 +76,8 @@ def bind(
             too, to say that its coordinates do not begin at 0.
 
     Raises:
-        ArgumentError: something is missing, unknown, or of the wrong type or size.
+        ArgumentError: something is missing, unknown, or of the wrong type or size, or breaks a
+            promise of the pipeline.
     """
     params, sizes = params or {}, sizes or {}
     _reject_unknown("image", inputs, [i.name for i in pipeline.images], pipeline)
@@ -87,7 +89,22 @@ def bind(
     for output in pipeline.outputs:
         found = _output_ranges(output, pipeline, sizes)
         ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
-    return Arguments(images, {s.name: _scalar(s, params) for s in pipeline.scalars}, ranges)
+    scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
+    arguments = Arguments(images, scalars, ranges)
+    _check_promises(pipeline, {**arguments.sizes(), **scalars})
+    return arguments
+
+
+def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]) -> None:
+    """All promises at once; each sentence once, with what it is about."""
+    broken: dict[str, str] = {}
+    for promise in pipeline.promises:
+        if not read(promise.condition, values, NUMBERS):
+            names = sorted(promise.condition.names)
+            shown = ", ".join(f"{name} is {values[name]}" for name in names)
+            broken.setdefault(promise.message, f"{promise.message} Here {shown}.")
+    if broken:
+        raise ArgumentError("\n".join(broken.values()))
 
 
 def _reject_unknown(

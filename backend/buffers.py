@@ -1,4 +1,5 @@
-"""NumPy arrays as the buffers of compiled code: dense along their last axis, and never overlapping.
+"""NumPy arrays as the buffers of compiled code: of the strides it is compiled for, which are dense
+along the last axis unless the pipeline says otherwise, and never overlapping.
 
 Arrays of other strides are copied; outputs of other strides are computed aside and copied back.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -61,6 +63,10 @@ def _beginning_as_estimated(
     return tuple(zip(mins, extents, strict=True))
 
 
+Steps: TypeAlias = tuple[int | None, ...]
+"""Strides in elements, innermost first; None where any will do."""
+
+
 @frozen
 class Outputs:
     """The arrays of the outputs: those returned, and those that compiled code writes."""
@@ -85,13 +91,15 @@ class Outputs:
             if name in out:
                 returned[name] = _checked(name, out[name], type)
             else:
-                returned[name] = np.empty(arguments.shape(name), type.dtype)
+                shape = arguments.shape(name)
+                returned[name] = empty_with_steps(shape, type, pipeline.steps(name, len(shape)))
             others = [w for n, w in returned.items() if n != name]
-            direct = _is_dense(returned[name]) and _is_injective(returned[name])
+            steps = pipeline.steps(name, returned[name].ndim)
+            direct = _has_steps(returned[name], steps) and _is_injective(returned[name])
             if direct and not any(np.may_share_memory(returned[name], o) for o in others):
                 written[name] = returned[name]
             else:
-                written[name] = np.empty(arguments.shape(name), type.dtype)
+                written[name] = empty_with_steps(arguments.shape(name), type, steps)
         return Outputs(returned, written)
 
     def are_empty(self) -> bool:
@@ -128,10 +136,35 @@ def _checked(name: str, array: Array, type: Type) -> Array:
     return array
 
 
-def _is_dense(array: Array) -> bool:
-    """Whether neighbors along the last axis are neighbors in memory, and all strides are whole."""
+def empty_with_steps(shape: tuple[int, ...], type: Type, steps: Steps) -> Array:
+    """A new array with the strides of ``steps``; dimensions without one lie outside of the others.
+
+    Raises:
+        ArgumentError: the extents do not fit the strides.
+    """
+    extents = tuple(reversed(shape))
+    order = sorted(range(len(steps)), key=lambda d: (steps[d] is None, steps[d] or 0, d))
+    strides, reach = [0] * len(steps), 1
+    for d in order:
+        step = steps[d] or reach
+        if step < reach and extents[d] > 1:
+            raise ArgumentError(
+                f"Dimension {d} of an array of extents {list(extents)}, innermost first, cannot "
+                f"have a stride of {step} elements, as its definition says: those before it take "
+                f"{reach}. Ask for a smaller size, or give it a larger stride."
+            )
+        strides[d] = step
+        reach = max(reach, step * extents[d])
+    data = np.empty(max(reach, 1), type.dtype)
+    places = tuple(s * data.itemsize for s in reversed(strides))
+    return np.lib.stride_tricks.as_strided(data, shape, places)
+
+
+def _has_steps(array: Array, steps: Steps) -> bool:
+    """Whether strides are those that are known, where they matter, and all of them are whole."""
     size = array.itemsize
-    if array.ndim and array.shape[-1] > 1 and array.strides[-1] != size:
+    found = zip(reversed(array.strides), reversed(array.shape), steps, strict=True)
+    if any(s is not None and n > 1 and stride != s * size for stride, n, s in found):
         return False
     aligned = array.ctypes.data % size == 0 if array.size else True
     return aligned and all(s % size == 0 for s in array.strides)
@@ -164,8 +197,12 @@ def image_arrays(
                 f"Image {image.name} is empty (its shape is {array.shape}), but the output is not."
             )
         shared = any(np.may_share_memory(array, o) for o in outputs.values())
-        copied = shared or not _is_dense(array)
-        result[image.name] = np.array(array, order="C", copy=True) if copied else array
+        steps = pipeline.steps(image.name, image.dimensions)
+        if shared or not _has_steps(array, steps):
+            held = empty_with_steps(array.shape, image.type, steps)
+            held[...] = array
+            array = held
+        result[image.name] = array
     return result
 
 

@@ -237,13 +237,21 @@ class Barrier:
 @frozen
 class BufferParameter:
     """An image or output the caller passes: a pointer to its first element, and min, extent,
-    stride (in elements) of each dimension, innermost first. The innermost stride is 1.
+    stride (in elements) of each dimension, innermost first.
+
+    Attributes:
+        steps: the strides that are known, and None for those of the caller.
     """
 
     name: str
     type: Type
     dimensions: int
     is_output: bool
+    steps: tuple[int | None, ...] = field()
+
+    @steps.default
+    def _dense(self) -> tuple[int | None, ...]:
+        return (1, *(None,) * (self.dimensions - 1))[: self.dimensions]
 
 
 @frozen

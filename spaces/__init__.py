@@ -85,11 +85,12 @@ from spaces.model.conversions import (
     u64,
     u64_sat,
 )
+from spaces.model.definition_error import DefinitionError
 from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, Param, RDom, Tuple, Var
+from spaces.model.func import Func, ImageParam, Param, RDom, Tuple, Var
 from spaces.model.functions import (
     abs,
     acos,

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from backend.arguments import Array, Scalars, Sizes, bind
+from backend.arguments import Arguments, Array, Scalars, Sizes, bind
+from backend.buffers import empty_with_steps
 from backend.halide.calls import halide_calls, loops_made
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.halide.expressions import peer_expressions
@@ -28,6 +29,7 @@ from spaces.model.chain import Argument, StageCalls
 from spaces.model.derive import derived
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.promises import Limit, limits
 from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail, Wrap
 from spaces.model.types import Int32
 from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
@@ -85,6 +87,7 @@ class HalidePipeline:
             with failing_as(DirectiveError, f"Halide refuses the definition of {function.name}"):
                 for index, stage in enumerate(function.stages):
                     self._define(function, index, stage)
+        self._constrain()
         self._built = hl.Pipeline([self.funcs[name] for name in self.pipeline.outputs])
 
     def realize(
@@ -119,17 +122,11 @@ class HalidePipeline:
         """
         arguments = bind(self.pipeline, inputs, params, sizes)
         chosen = self.compile(target)
-        self._held = {n: np.ascontiguousarray(array) for n, array in arguments.images.items()}
+        outputs, self._held = self._arrays(arguments)
         for name, array in self._held.items():
             self.images[name].set(_buffer(array, arguments.ranges[name]))
         for name, value in arguments.scalars.items():
             self.scalars[name].set(value)
-        functions = [self.pipeline.function(name) for name in self.pipeline.outputs]
-        outputs = {
-            buffer: np.empty(arguments.shape(buffer), type.dtype)
-            for function in functions
-            for buffer, type in zip(function.buffers, function.types, strict=True)
-        }
         buffers = [_buffer(array, arguments.ranges[name]) for name, array in outputs.items()]
 
         def run() -> dict[str, Array]:
@@ -138,6 +135,50 @@ class HalidePipeline:
             return outputs
 
         return run
+
+    def _arrays(self, arguments: Arguments) -> tuple[dict[str, Array], dict[str, Array]]:
+        """New arrays for the outputs, and the images, in the strides that the pipeline says."""
+        functions = [self.pipeline.function(name) for name in self.pipeline.outputs]
+        outputs = {
+            buffer: empty_with_steps(
+                arguments.shape(buffer), type, self.pipeline.steps(buffer, len(function.args))
+            )
+            for function in functions
+            for buffer, type in zip(function.buffers, function.types, strict=True)
+        }
+        images = {}
+        for image in self.pipeline.images:
+            given = arguments.images[image.name]
+            steps = self.pipeline.steps(image.name, image.dimensions)
+            images[image.name] = empty_with_steps(given.shape, image.type, steps)
+            images[image.name][...] = given
+        return outputs, images
+
+    def _constrain(self) -> None:
+        """Tell Halide of sizes, strides and ranges that are known."""
+        for strides in self.pipeline.strides:
+            buffer = self._buffer_of(strides.buffer)
+            for d, step in enumerate(strides.steps):
+                if step is not None:
+                    buffer.dim(d).set_stride(step)
+        for limit in limits(self.pipeline.promises):  # others are asked of the arguments
+            self._limit(limit)
+
+    def _limit(self, limit: Limit) -> None:
+        (value,) = self._expressions((limit.value,), {})
+        if limit.name in self.scalars:
+            scalar = self.scalars[limit.name]
+            if limit.is_lower:
+                scalar.set_min_value(value)
+            if limit.is_upper:
+                scalar.set_max_value(value)
+        elif limit.is_lower and limit.is_upper:  # of sizes Halide takes no inequalities
+            buffer, part, dimension = limit.name.rsplit(".", 2)
+            dim = self._buffer_of(buffer).dim(int(dimension))
+            (dim.set_min if part == "min" else dim.set_extent)(value)
+
+    def _buffer_of(self, name: str) -> Any:
+        return self.images[name] if name in self.images else self.funcs[name].output_buffer()
 
     def compile(self, target: str = HOST) -> Any:
         """Lower and generate machine code, once for a target, and return Halide's target.

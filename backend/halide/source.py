@@ -19,6 +19,7 @@ from spaces.model.derive import derived
 from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.promises import limits
 from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
@@ -78,6 +79,7 @@ class _Source:
             ["using namespace Halide;"],
             [line for line in declarations if line],
             definitions,
+            list(self._constraints()),
             schedule,
             [f"return Pipeline({{{outputs}}});"],
         ]
@@ -130,6 +132,29 @@ class _Source:
         values = ", ".join(map(printer.text, parts))
         yield f"{func}({at}) = {values if len(parts) == 1 else f'Tuple({values})'};"
 
+    def _constraints(self) -> Iterator[str]:
+        """The sizes, strides and ranges that are known."""
+        for strides in self.pipeline.strides:
+            for d, step in enumerate(strides.steps):
+                if step is not None:
+                    yield f"{self._dimension(strides.buffer, d)}.set_stride({step});"
+        printer = Printer(self._scalar_or_size, lambda name: name, lambda: "")
+        for limit in limits(self.pipeline.promises):
+            value = printer.text(limit.value)
+            if ("scalar", limit.name) in self._names:
+                name = self._names["scalar", limit.name]
+                yield from (f"{name}.set_min_value({value});" for _ in range(limit.is_lower))
+                yield from (f"{name}.set_max_value({value});" for _ in range(limit.is_upper))
+            elif limit.is_lower and limit.is_upper:  # of sizes Halide takes no inequalities
+                buffer, part, dimension = limit.name.rsplit(".", 2)
+                yield f"{self._dimension(buffer, int(dimension))}.set_{part}({value});"
+
+    def _dimension(self, buffer: str, number: int) -> str:
+        owner = self._name("buffer", buffer)
+        if buffer in self.pipeline.outputs:
+            owner += ".output_buffers()[0]" if self._is_tuple(buffer) else ".output_buffer()"
+        return f"{owner}.dim({number})"
+
     def _printer(self, function: Function, index: int) -> Printer:
         rvars = self._rvars.get((function.name, index), {})
 
@@ -150,10 +175,7 @@ class _Source:
         if ("scalar", name) in self._names:
             return self._names["scalar", name]
         buffer, part, dimension = name.rsplit(".", 2)
-        owner = self._name("buffer", buffer)
-        if buffer in self.pipeline.outputs:
-            owner += ".output_buffers()[0]" if self._is_tuple(buffer) else ".output_buffer()"
-        return f"{owner}.dim({dimension}).{part}()"
+        return f"{self._dimension(buffer, int(dimension))}.{part}()"
 
     def _is_tuple(self, func: str) -> bool:
         return len(self.pipeline.function(func).types) > 1

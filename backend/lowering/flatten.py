@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from backend.lowering.sizes import times
 from backend.lowering.statements import map_bodies, map_own
-from backend.program import Allocate, Load, LoopProgram, Provide, Statement, Store
+from backend.program import Allocate, BufferParameter, Load, LoopProgram, Provide, Statement, Store
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
@@ -46,20 +46,21 @@ class Layout:
 
 
 def flatten(program: LoopProgram) -> LoopProgram:
-    """The program with ``Load`` and ``Store`` in place of ``Call`` and ``Provide``.
-
-    Buffers of the caller have a stride of 1 in their innermost dimension.
-    """
-    layouts = {b.name: _parameter(b.name, b.dimensions) for b in program.buffers}
+    """The program with ``Load`` and ``Store`` in place of ``Call`` and ``Provide``."""
+    layouts = {b.name: _parameter(b) for b in program.buffers}
     return evolve(program, body=_Pass(layouts, Simplifier()).statement(program.body))
 
 
-def _parameter(name: str, dimensions: int) -> Layout:
+def _parameter(buffer: BufferParameter) -> Layout:
     def variables(part: str) -> tuple[Expr, ...]:
-        return tuple(Variable(Int32, f"{name}.{part}.{d}") for d in range(dimensions))
+        numbers = range(buffer.dimensions)
+        return tuple(Variable(Int32, f"{buffer.name}.{part}.{d}") for d in numbers)
 
-    strides = (constant(1, Int32), *variables("stride")[1:])[:dimensions]
-    return Layout(variables("min"), strides, (None,) * dimensions, is_scratch=False)
+    strides = tuple(
+        variable if step is None else constant(step, Int32)
+        for step, variable in zip(buffer.steps, variables("stride"), strict=True)
+    )
+    return Layout(variables("min"), strides, (None,) * buffer.dimensions, is_scratch=False)
 
 
 @frozen

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeAlias
 
+from attrs import evolve
+
 from backend.gpu_program import GpuProgram
 from backend.lowering.barriers import insert_barriers
 from backend.lowering.flatten import flatten
@@ -15,10 +17,16 @@ from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.simplify import simplify
 from backend.lowering.start import start
-from backend.program import LoopProgram
+from backend.program import BufferParameter, LoopProgram
 from spaces.model.loopnest import LoopNest
 
 Pass: TypeAlias = Callable[[LoopProgram], LoopProgram]
+
+
+def dense(program: LoopProgram) -> LoopProgram:
+    """Buffers of the caller lie in device memory without gaps, whatever strides they have."""
+    buffers = (BufferParameter(b.name, b.type, b.dimensions, b.is_output) for b in program.buffers)
+    return evolve(program, buffers=tuple(buffers))
 
 
 def gpu_passes(sizes: KernelSizes) -> dict[str, Pass]:
@@ -30,6 +38,7 @@ def gpu_passes(sizes: KernelSizes) -> dict[str, Pass]:
         "gpu_loops": normalize_gpu_loops,
         "gpu_memory": partial(place_gpu_memory, sizes=sizes),
         "simplify_again": simplify,
+        "dense": dense,
         "flatten": flatten,
         "barriers": insert_barriers,
     }

@@ -6,20 +6,19 @@ from backend.program import LoopProgram
 from spaces.model.conditions import believe
 from spaces.model.expr import Expr, Op, Variable
 from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:
-    """A simplifier that believes the requirements of the form ``size >= number``, and what is
-    assumed.
-    """
+    """A simplifier that believes the requirements of single sizes, and what is assumed."""
     simplify = Simplifier()
     for requirement in program.requirements:
         match requirement.condition:
-            case Op(name="ge", args=(Variable(name=name), least)):
+            case Op(name="ge", args=(Variable(name=name), least)) if least.type == Int32:
                 known, _ = simplify.known(name)
                 low = least if known is None else Op(least.type, "max", (known, least))
                 simplify.assume(name, simplify(low), None)
-    for condition in program.assumptions:
+    for condition in (*(r.condition for r in program.requirements), *program.assumptions):
         believe(simplify, condition)
     return simplify
 

@@ -23,7 +23,7 @@ from backend.program import (
 from spaces.model import loopnest
 from spaces.model.derived import expanded
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Call, Const, Expr, component_names, constant
+from spaces.model.expr import Call, Const, Expr, component_names, constant, walk
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.regions import Interval, Ranges
@@ -38,9 +38,12 @@ from spaces.model.types import Int32
 def start(nest: LoopNest) -> LoopProgram:
     """The program of a loop nest: ``Provide`` and ``Call`` over coordinates, guards as ``If``."""
     pipeline = nest.pipeline
-    images = (BufferParameter(i.name, i.type, i.dimensions, False) for i in pipeline.images)
+    images = (
+        BufferParameter(i.name, i.type, i.dimensions, False, pipeline.steps(i.name, i.dimensions))
+        for i in pipeline.images
+    )
     outputs = (
-        BufferParameter(buffer, type, len(f.args), True)
+        BufferParameter(buffer, type, len(f.args), True, pipeline.steps(f.name, len(f.args)))
         for f in map(pipeline.function, pipeline.outputs)
         for buffer, type in zip(f.buffers, f.types, strict=True)
     )
@@ -49,7 +52,7 @@ def start(nest: LoopNest) -> LoopProgram:
         name=pipeline.name,
         buffers=(*images, *outputs),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
-        requirements=(*_requirements(nest), *_alike(pipeline)),
+        requirements=(*_promises(pipeline), *_requirements(nest), *_alike(pipeline)),
         body=_statements(nest.body),
         assumptions=nest.assumptions,
     )
@@ -188,6 +191,13 @@ def _alike(pipeline: Pipeline) -> Iterator[Requirement]:
                         f"{f.buffers[0]} and {buffer} hold the values of one Tuple, so dimension "
                         f"{d} of both must begin at the same coordinate and have as many elements.",
                     )
+
+
+def _promises(pipeline: Pipeline) -> Iterator[Requirement]:
+    """What is promised of integers; promises of floats are kept by who takes the arguments."""
+    for promise in pipeline.promises:
+        if not any(n.type.is_float for n in walk(promise.condition)):
+            yield Requirement(promise.condition, promise.message)
 
 
 def _requirements(nest: LoopNest) -> tuple[Requirement, ...]:

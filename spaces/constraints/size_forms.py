@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
+from spaces.model.conditions import believe
 from spaces.model.expr import Const, Expr, Op, Variable, compare, constant
 from spaces.model.pipeline import Pipeline, size_variable
 from spaces.model.polynomial import Monomial, Polynomial
@@ -68,6 +69,8 @@ class Forms:
             for d in range(dimensions):
                 low, high = constant(1, Int32), constant(Int32.max_value, Int32)
                 self._simplify.assume(size_variable(name, "extent", d).name, low, high)
+        for promise in self.pipeline.promises:
+            believe(self._simplify, promise.condition)
 
     def parts(self, condition: Expr) -> Iterator[Condition]:
         """Conditions that together are ``condition``."""

@@ -33,7 +33,7 @@ class FormulaError(TypeError):
 class Reading(Generic[T]):
     """How to read a formula: a literal, a conversion, and one function an operator."""
 
-    literal: Callable[[int], T]
+    literal: Callable[[Any], T]
     convert: Callable[[Type, T], T]
     operators: Mapping[str, Callable[..., T]]
 
@@ -55,7 +55,8 @@ def read_all(
     for node in walk(*formulas):
         match node:
             case Const():
-                done[node] = reading.literal(int(node.value))
+                value = node.value if node.type.is_float else int(node.value)
+                done[node] = reading.literal(value)
             case Variable():
                 if node.name not in values:
                     raise FormulaError(f"The parameter {node.name} of a formula has no value.")
@@ -113,6 +114,12 @@ INTEGERS: Reading[int] = Reading(
         "shift_right": lambda a, by: _shift(a, -by),
     },
 )
+
+
+NUMBERS: Reading[Any] = Reading(
+    literal=lambda value: value, convert=INTEGERS.convert, operators=INTEGERS.operators
+)
+"""As :data:`INTEGERS`, but floats stay what they are: for comparisons of scalar parameters."""
 
 
 def _divide_arrays(a: Any, b: Any) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Expr, ExprLike, as_expr, cast
-from spaces.model.func import DefinitionError, Func, ImageParam, Var
+from spaces.model.func import Func, ImageParam, Var
 from spaces.model.types import Int32
 
 Bounds = Sequence[tuple[ExprLike, ExprLike] | None]

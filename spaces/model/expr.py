@@ -551,6 +551,8 @@ def wider(value: Expr, other: Expr) -> Expr:
 def cast(to: Type | str, value: ExprLike) -> Expr:
     """``value`` converted to the element type ``to``; no node is made where nothing changes."""
     target = type_of(to)
+    if isinstance(value, int) and not Int32.holds(value):
+        return constant(value, target)
     expr = as_expr(value)
     if expr.type == target:
         return expr

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from attrs import frozen
+
+from spaces.model.definition_error import DefinitionError
 from spaces.model.derived import RANDOM, arithmetic
+from spaces.model.dimensions import BufferDimensions
 from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.func import (
     Definition,
-    DefinitionError,
     Func,
     ImageParam,
     Param,
     Reference,
+    Required,
     RVar,
     ScalarVariable,
+    SizeVariable,
+    require,
 )
 from spaces.model.pipeline import (
     Estimate,
     Function,
     Image,
     Pipeline,
+    Promise,
     ReductionVar,
     Scalar,
     Stage,
 )
 from spaces.model.rewrite import rewrite
+from spaces.model.size_constraints import Constraints, check_estimates
 from spaces.model.types import Int32
 
 Estimates = Mapping[Func | ImageParam | str, Sequence[int | tuple[int, int]]]
@@ -35,6 +43,7 @@ def pipeline(
     outputs: Func | Sequence[Func],
     name: str | None = None,
     estimates: Estimates | None = None,
+    requirements: Sequence[tuple[Expr, str]] = (),
 ) -> Pipeline:
     """Freeze everything that ``outputs`` depend on.
 
@@ -43,10 +52,12 @@ def pipeline(
         name: name of the pipeline; that of the first output if not given.
         estimates: for outputs and images, the extent (or the (min, extent)) of each dimension,
             innermost first, that schedules are chosen for.
+        requirements: conditions on sizes and Params that every call must meet, each with the
+            sentence that another is refused with (Halide's ``add_requirement``).
 
     Raises:
         DefinitionError: a Func is undefined, two different Funcs, images or parameters share
-            a name, or an estimate is for nothing the pipeline has.
+            a name, or an estimate is for nothing the pipeline has, or contradicts what is known.
     """
     wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
     if not wanted:
@@ -56,20 +67,37 @@ def pipeline(
     found = _Collected()
     for func in wanted:
         found.visit_func(func)
+    asked = [require(condition, condition, message) for condition, message in requirements]
+    found.visit_sizes([*asked, *(e for f in wanted for e in _given(f.buffer))])
     names = found.unique_names()
     found.check_parameters()
     buffers = {
         **{names[id(f)]: len(f.args) for f in wanted},
         **{i.name: i.dimensions for i in found.images},
     }
+    constraints = Constraints.of(
+        [("output", names[id(f)], len(f.args), f.buffer) for f in wanted]
+        + [("image", i.name, i.dimensions, i.buffer) for i in found.images],
+        found.params,
+    )
+    freezing = _Freezing(names, constraints.values, {})
+    functions = tuple(_freeze_func(f, freezing) for f in found.funcs)
+    for expr in asked:
+        freezing(expr)
     sizes = dict(_estimate(key, given, names, buffers) for key, given in (estimates or {}).items())
+    promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
+    as_said = _Freezing(names, {}, {})
+    promised = tuple(Promise(as_said(p.condition), p.message) for p in promises)
+    check_estimates(sizes, promised)
     return Pipeline(
         name=name or names[id(wanted[0])],
-        functions=tuple(_freeze_func(f, names) for f in found.funcs),
+        functions=functions,
         images=tuple(Image(i.name, i.type, i.dimensions) for i in found.images),
         scalars=tuple(Scalar(p.name, p.type, p.default) for p in found.params),
         outputs=tuple(names[id(f)] for f in wanted),
         estimates=tuple(Estimate(buffer, ranges) for buffer, ranges in sizes.items()),
+        promises=promised,
+        strides=constraints.strides,
     )
 
 
@@ -104,17 +132,28 @@ class _Collected:
     def _callees(self, func: Func) -> list[Func]:
         callees: dict[int, Func] = {}
         for node in walk(*_roots(func)):
-            if isinstance(node, ScalarVariable) and node.source not in self.params:
-                self.params.append(node.source)
-            if not isinstance(node, Reference):
+            self._note(node)
+            if not isinstance(node, Reference) or not isinstance(node.source, Func):
                 continue
             source = node.source
-            if isinstance(source, Func):
-                if source is not func and self._state.get(id(source)) != "done":
-                    callees[id(source)] = source
-            elif not any(source is i for i in self.images):
-                self.images.append(source)
+            if source is not func and self._state.get(id(source)) != "done":
+                callees[id(source)] = source
         return list(callees.values())
+
+    def _note(self, node: Expr) -> None:
+        """Take in the parameter or image that a node stands for."""
+        if isinstance(node, ScalarVariable) and node.source not in self.params:
+            self.params.append(node.source)
+        if not isinstance(node, Reference | SizeVariable) or isinstance(node.source, Func):
+            return
+        if not any(node.source is i for i in self.images):
+            self.images.append(node.source)
+            self.visit_sizes(_given(node.source.buffer))
+
+    def visit_sizes(self, exprs: Iterable[Expr]) -> None:
+        """Take in what expressions over sizes and parameters mention."""
+        for node in walk(*exprs):
+            self._note(node)
 
     def unique_names(self) -> dict[int, str]:
         """The final name of each Func; anonymous ones are numbered in order of discovery."""
@@ -151,6 +190,11 @@ class _Collected:
                     )
 
 
+def _given(buffer: BufferDimensions) -> tuple[Expr, ...]:
+    """What is given as sizes of a buffer."""
+    return tuple(e for d in buffer.known.values() for e in d.given.values())
+
+
 def _roots(func: Func) -> list[Expr]:
     roots: list[Expr] = []
     for definition in func.definitions:
@@ -167,26 +211,57 @@ def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
     return ()
 
 
-def _freeze_func(func: Func, names: dict[int, str]) -> Function:
-    def frozen(expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
-        return rewrite(expr, lambda node: _freeze_node(node, names, coordinates))
+@frozen
+class _Freezing:
+    """Expressions of the definition language as those of a pipeline.
 
+    Attributes:
+        names: the final name of each Func.
+        known: sizes that are known beforehand, by the name of their variable.
+        required: what is required on the way, as conditions with their messages.
+    """
+
+    names: Mapping[int, str]
+    known: Mapping[str, Expr]
+    required: dict[tuple[Expr, str], None]
+
+    def __call__(self, expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
+        """``expr``, frozen; random numbers in it are made of ``coordinates``."""
+        return rewrite(expr, lambda node: self._node(node, coordinates))
+
+    def _node(self, node: Expr, coordinates: tuple[Expr, ...]) -> Expr:
+        if isinstance(node, Op) and node.name in RANDOM:
+            return Op(node.type, node.name, (*node.args, *coordinates))
+        if isinstance(node, Required):
+            self.required[node.condition, node.message] = None
+            return node.value
+        if isinstance(node, Reference):
+            name = self.names.get(id(node.source), node.target)
+            return Call(node.type, name, tuple(map(arithmetic, node.args)), node.component)
+        if isinstance(node, Variable) and node.name in self.known:
+            return self.known[node.name]
+        if isinstance(node, RVar | ScalarVariable | SizeVariable):
+            return Variable(node.type, node.name)
+        return node
+
+
+def _freeze_func(func: Func, freeze: _Freezing) -> Function:
     stages = tuple(
         Stage(
             args=tuple(
-                arithmetic(frozen(_as_place(a, name)))
+                arithmetic(freeze(_as_place(a, name)))
                 for a, name in zip(d.args, func.args, strict=True)
             ),
-            values=tuple(frozen(v, _coordinates(d, func.args)) for v in d.values),
+            values=tuple(freeze(v, _coordinates(d, func.args)) for v in d.values),
             rvars=tuple(
-                ReductionVar(r.name, arithmetic(frozen(r.min)), arithmetic(frozen(r.extent)))
+                ReductionVar(r.name, arithmetic(freeze(r.min)), arithmetic(freeze(r.extent)))
                 for r in _reduction_vars(d)
             ),
-            predicates=tuple(frozen(p) for p in d.predicates),
+            predicates=tuple(freeze(p) for p in d.predicates),
         )
         for d in func.definitions
     )
-    return Function(names[id(func)], func.args, func.types, stages)
+    return Function(freeze.names[id(func)], func.args, func.types, stages)
 
 
 def _as_place(arg: Expr, name: str) -> Expr:
@@ -209,17 +284,6 @@ def _coordinates(definition: Definition, vars: tuple[str, ...]) -> tuple[Expr, .
     )
     reduced = (Variable(Int32, r.name) for r in _reduction_vars(definition))
     return (*pure, *reduced)
-
-
-def _freeze_node(node: Expr, names: dict[int, str], coordinates: tuple[Expr, ...]) -> Expr:
-    if isinstance(node, Op) and node.name in RANDOM:
-        return Op(node.type, node.name, (*node.args, *coordinates))
-    if isinstance(node, Reference):
-        name = names.get(id(node.source), node.target)
-        return Call(node.type, name, tuple(map(arithmetic, node.args)), node.component)
-    if isinstance(node, RVar | ScalarVariable):
-        return Variable(node.type, node.name)
-    return node
 
 
 def _estimate(

@@ -14,6 +14,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from spaces.model.definition_error import DefinitionError
+from spaces.model.dimensions import BufferDimensions, Dimension
 from spaces.model.expr import (
     Arithmetic,
     Call,
@@ -29,10 +31,6 @@ from spaces.model.pipeline import ReductionVar
 from spaces.model.types import Int32, Type, type_of
 
 _anonymous = itertools.count()
-
-
-class DefinitionError(ValueError):
-    """A Func is defined in a way that has no meaning; the message names Func and Var."""
 
 
 def _check_name(kind: str, name: object) -> str:
@@ -61,6 +59,50 @@ class ScalarVariable(Variable):
     """The value of a :class:`Param` inside an expression."""
 
     source: Param = field()
+
+
+@frozen(eq=False, slots=True, repr=False)
+class SizeVariable(Variable):
+    """The first coordinate or the extent of a dimension of an :class:`ImageParam`."""
+
+    source: ImageParam = field()
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Required(Expr):
+    """``value``, where a call is refused with ``message`` unless ``condition`` holds."""
+
+    condition: Expr = field()
+    value: Expr = field()
+    message: str = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.condition, self.value
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        condition, value = children
+        return Required(self.type, condition, value, self.message)
+
+
+def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
+    """``value``, computed only by calls whose sizes and Params meet ``condition``; any other is
+    refused with ``message``, the parts of which are joined by spaces.
+
+    Raises:
+        DefinitionError: ``condition`` is no condition, or depends on coordinates or pixels.
+    """
+    test, given = as_expr(condition), as_expr(value)
+    if not test.type.is_bool:
+        raise DefinitionError(f"require needs a condition first, and `{test}` is {test.type}.")
+    for node in walk(test):
+        is_var = isinstance(node, Variable) and _is_free_var(node) and node.name.isidentifier()
+        if is_var or isinstance(node, RVar | Reference):
+            raise DefinitionError(
+                f"`{test}` depends on `{node}`; require asks for what is known before a call "
+                "begins: sizes of images and outputs, and Params."
+            )
+    return Required(given.type, test, given, " ".join(map(str, message)))
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -155,6 +197,8 @@ class Param(Arithmetic):
     type: Type = field(converter=type_of)
     name: str = field()
     default: int | float | None = None
+    lowest: int | float | None = None
+    highest: int | float | None = None
 
     @name.validator
     def _is_name(self, _: Any, name: str) -> None:
@@ -162,6 +206,39 @@ class Param(Arithmetic):
 
     def as_expr(self) -> Expr:
         return ScalarVariable(self.type, self.name, self)
+
+    def set_range(self, lowest: int | float, highest: int | float) -> Param:
+        """Every call gives a value from ``lowest`` to ``highest``, or is refused; bounds know it.
+
+        Raises:
+            DefinitionError: no value, or not the default, lies in the range.
+        """
+        return self.set_min_value(lowest).set_max_value(highest)
+
+    def set_min_value(self, lowest: int | float) -> Param:
+        """Every call gives at least ``lowest``."""
+        self.lowest = lowest
+        self._check_range()
+        return self
+
+    def set_max_value(self, highest: int | float) -> Param:
+        """Every call gives at most ``highest``."""
+        self.highest = highest
+        self._check_range()
+        return self
+
+    def _check_range(self) -> None:
+        low, high = self.lowest, self.highest
+        at_least = self.default if self.default is not None else high
+        at_most = self.default if self.default is not None else low
+        if (low is not None and at_least is not None and at_least < low) or (
+            high is not None and at_most is not None and at_most > high
+        ):
+            raise DefinitionError(
+                f"Param {self.name} is to lie between {low} and {high}"
+                f"{'' if self.default is None else f', and its default {self.default} does not'}; "
+                "give it a range that holds values."
+            )
 
     def __hash__(self) -> int:
         return id(self)
@@ -174,6 +251,7 @@ class ImageParam:
     type: Type = field(converter=type_of)
     dimensions: int
     name: str = field()
+    buffer: BufferDimensions = field(init=False)
 
     @name.validator
     def _is_name(self, _: Any, name: str) -> None:
@@ -192,13 +270,28 @@ class ImageParam:
     def __call__(self, *coordinates: Any) -> Expr:
         return self[coordinates]
 
+    def dim(self, dimension: int) -> Dimension:
+        """A dimension, of which bounds and stride may be given.
+
+        Raises:
+            DefinitionError: there is no such dimension.
+        """
+        return self.buffer.dim(dimension)
+
+    @buffer.default
+    def _buffer(self) -> BufferDimensions:
+        return BufferDimensions(self.name, lambda: self.dimensions, self._size)
+
+    def _size(self, part: str, dimension: int) -> Expr:
+        return SizeVariable(Int32, f"{self.name}.{part}.{dimension}", self)
+
     def min(self, dimension: int) -> Expr:
         """The first coordinate of a dimension."""
-        return Variable(Int32, f"{self.name}.min.{dimension}")
+        return self._size("min", dimension)
 
     def extent(self, dimension: int) -> Expr:
         """The number of elements along a dimension."""
-        return Variable(Int32, f"{self.name}.extent.{dimension}")
+        return self._size("extent", dimension)
 
     def width(self) -> Expr:
         """The extent of dimension 0."""
@@ -245,6 +338,16 @@ class Func:
         unique = _check_name("Func", "f" if name is None else name)
         self.name = f"{unique}#{next(_anonymous)}" if name is None or anonymous else unique
         self.definitions: list[Definition] = []
+        self.buffer = BufferDimensions(self.name, lambda: len(self.args), self._size)
+
+    def output_buffer(self) -> BufferDimensions:
+        """The buffer that the Func is written to where it is an output; ``dim(d)`` is a dimension,
+        of which bounds and stride may be given.
+        """
+        return self.buffer
+
+    def _size(self, part: str, dimension: int) -> Expr:
+        return Variable(Int32, f"{self.name}.{part}.{dimension}")
 
     @property
     def type(self) -> Type:
@@ -531,7 +634,7 @@ def _indices(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _is_free_var(arg: Expr) -> bool:
-    return isinstance(arg, Variable) and not isinstance(arg, RVar | ScalarVariable)
+    return isinstance(arg, Variable) and not isinstance(arg, RVar | ScalarVariable | SizeVariable)
 
 
 def _is_var(arg: Expr, name: str) -> bool:

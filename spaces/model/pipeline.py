@@ -150,6 +150,24 @@ class Estimate:
     ranges: tuple[tuple[int, int], ...]
 
 
+@frozen
+class Promise:
+    """A condition on sizes and parameters that every call meets, or is refused with ``message``."""
+
+    condition: Expr
+    message: str
+
+
+@frozen
+class Strides:
+    """Elements in memory from a value to its neighbor along each dimension of an image or output;
+    None where that is left to the caller.
+    """
+
+    buffer: str
+    steps: tuple[int | None, ...]
+
+
 @frozen(cache_hash=True)
 class Pipeline:
     """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
@@ -165,6 +183,8 @@ class Pipeline:
     outputs: tuple[str, ...]
     estimates: tuple[Estimate, ...] = field(default=())
     derivations: tuple[Derivation, ...] = field(default=())
+    promises: tuple[Promise, ...] = field(default=())
+    strides: tuple[Strides, ...] = field(default=())
 
     def function(self, name: str) -> Function:
         """The Func of that name.
@@ -209,6 +229,15 @@ class Pipeline:
             if estimate.buffer == buffer:
                 return estimate.ranges
         return None
+
+    def steps(self, buffer: str, dimensions: int) -> tuple[int | None, ...]:
+        """The strides of an image, or of the array of an output: 1 along the first dimension and
+        the caller's along others, unless said otherwise.
+        """
+        for strides in self.strides:
+            if buffer == strides.buffer or buffer.rpartition(".")[0] == strides.buffer:
+                return strides.steps
+        return (1, *(None,) * (dimensions - 1))[:dimensions]
 
     def sizes(self) -> dict[str, int]:
         """The size variables (``out.extent.0`` ...) at the estimates."""

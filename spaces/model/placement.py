@@ -162,7 +162,7 @@ class Bounds:
         self.levels = Levels(self.pipeline, self.schedule)
         self._assume_factors()
         self._assume_output_sizes()
-        for condition in self.assumptions:
+        for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
             believe(self.simplify, condition)
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)

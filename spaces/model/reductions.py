@@ -8,15 +8,9 @@ import operator
 from collections.abc import Callable
 
 from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Expr, ExprLike, Variable, as_expr, constant, walk
-from spaces.model.func import (
-    DefinitionError,
-    Func,
-    RVar,
-    ScalarVariable,
-    domain_of,
-    require_one_domain,
-)
+from spaces.model.func import Func, RVar, ScalarVariable, domain_of, require_one_domain
 from spaces.model.types import Type
 
 

@@ -21,9 +21,10 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model import functions as fn
 from spaces.model.consistency import pipeline_problems
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, RDom, Tuple, Var
+from spaces.model.func import Func, ImageParam, RDom, Tuple, Var
 from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline

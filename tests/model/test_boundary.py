@@ -10,8 +10,9 @@ import pytest
 from backend.reference import evaluate
 from spaces.model import boundary
 from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
+from spaces.model.definition_error import DefinitionError
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, Var
+from spaces.model.func import Func, ImageParam, Var
 from spaces.model.types import Int32, UInt8
 
 X, Y = Var("x"), Var("y")

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, Variable, as_expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func, ImageParam, Param, RDom, Var
 from spaces.model.pipeline import Estimate, Image, ReductionVar, Scalar
 from spaces.model.types import Float32, Int32, UInt8, UInt16
 

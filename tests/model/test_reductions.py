@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from backend.reference import evaluate
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, as_expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, RDom, Var
+from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.reductions import highest, lowest, maximum, minimum, sum
 from spaces.model.types import Float32, Int8, Int32, UInt8
 

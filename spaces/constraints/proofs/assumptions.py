@@ -8,14 +8,14 @@ from attrs import frozen
 
 from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.expr import Const, Expr, Variable, constant
+from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.loopnest import LoopNest
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import size_variable
 from spaces.model.placement import inward_shifts
 from spaces.model.regions import Box
 from spaces.model.rewrite import variables
-from spaces.model.types import Int32
+from spaces.model.types import Bool, Int32
 
 _ONE = constant(1, Int32)
 
@@ -51,8 +51,9 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     """
     required = _needed(nest) if checked is None else (r.condition for r in checked.requirements)
     common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
+    promised = (p.condition for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
-    for condition in required:
+    for condition in (*required, *(c for c in promised if _is_about_coordinates(c))):
         if isinstance(condition, Const):
             continue
         about = {n.split(".")[0] for n in variables(condition)} & set(images)
@@ -67,6 +68,13 @@ def _is_of_sizes(condition: Expr) -> bool:
     """Whether a condition is one on where outputs and images begin and how large they are."""
     parts = (name.rsplit(".", 2)[1:2] for name in variables(condition))
     return all(part in (["min"], ["extent"]) for part in parts)
+
+
+def _is_about_coordinates(condition: Expr) -> bool:
+    """Whether it compares numbers that formulas are made of."""
+    return all(
+        n.type in (Int32, Bool) and isinstance(n, Op | Variable | Const) for n in walk(condition)
+    )
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:

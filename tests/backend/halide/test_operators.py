@@ -11,10 +11,11 @@ from backend.reference import evaluate
 from spaces.model import approximations as quick
 from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
-from spaces.model.expr import Expr
+from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
-from spaces.model.types import Float32, UInt8
+from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Float32, Float64, Int32, UInt8, UInt64
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",
@@ -22,7 +23,9 @@ bridge = pytest.importorskip(
     exc_type=ImportError,
 )
 
-X = Var("x")
+halide_source = pytest.importorskip("backend.halide.source").halide_source
+
+X, Y, C = Var("x"), Var("y"), Var("c")
 SIZE = 64
 
 Case = tuple[Callable[..., Expr], float, float]
@@ -101,3 +104,42 @@ def test_halide_gets_our_random_numbers() -> None:
     ours, theirs = sides(funcs, {})
     for name in funcs:
         assert (ours[name] == theirs[name]).all()
+
+
+def interleaved() -> Pipeline:
+    image, shift = ImageParam(UInt8, 3, "rgb"), Param(Int32, "shift").set_range(0, 4)
+    image.dim(0).set_stride(3)
+    image.dim(2).set_bounds(0, 3).set_stride(1)
+    out = Func("out")
+    out[X, Y, C] = image[X, Y, C] - image[X + shift, Y, (C + 1) % image.channels()]
+    out.output_buffer().dim(0).set_stride(3)
+    out.output_buffer().dim(2).set_bounds(0, 3).set_stride(1)
+    return pipeline(out)
+
+
+def test_halide_knows_the_same_sizes_strides_and_ranges() -> None:
+    algorithm = interleaved()
+    pixels = np.random.default_rng(5).integers(0, 256, (7, 20, 3)).astype(np.uint8)
+    run = ({"rgb": np.moveaxis(pixels, 2, 0)}, {"shift": 3}, {"out": (17, 7, 3)})
+    peer = bridge.build(algorithm)
+    theirs = peer.realize(*run)["out"]
+    assert (theirs == evaluate(algorithm, *run)["out"]).all()
+    assert theirs.strides == (1, 17 * 3, 3)
+    text = halide_source(algorithm)
+    for line in (
+        "rgb.dim(0).set_stride(3);",
+        "out.output_buffer().dim(2).set_extent(Expr(3));",
+        "shift.set_max_value(Expr(4));",
+    ):
+        assert line in text
+
+
+def test_literals_of_64_bits() -> None:
+    image, f, g = ImageParam(UInt64, 1, "in"), Func("f"), Func("g")
+    f[X] = (image[X] ^ ((1 << 64) - 3)) + cast(UInt64, 1 << 63)
+    g[X] = cast(Float64, image[X] + (1 << 63)) + cast(Float64, 1 << 63)
+    values = np.resize(np.array([0, 1, 1 << 63, (1 << 64) - 1], np.uint64), SIZE)
+    ours, theirs = sides({"f": f, "g": g}, {"in": values})
+    for name in ours:
+        assert (ours[name] == theirs[name]).all()
+    assert int(ours["f"][0]) == (1 << 63) - 3

@@ -1,0 +1,189 @@
+"""Sizes, strides and ranges that a pipeline knows beforehand: used in bounds, checked at calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.arguments import ArgumentError
+from backend.compile import CompiledPipeline, compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verify import verify
+from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
+from spaces.model.directives import schedule
+from spaces.model.expr import Variable, cast, walk
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Param, RDom, Var, require
+from spaces.model.pipeline import Pipeline
+from spaces.model.serialize import from_json, to_json
+from spaces.model.types import Float32, Int32, UInt8
+
+X, Y, C = Var("x"), Var("y"), Var("c")
+
+
+def interleaved() -> Pipeline:
+    """Each channel less the next one, of pixels whose three channels lie side by side."""
+    image = ImageParam(UInt8, 3, "rgb")
+    image.dim(0).set_stride(3)
+    image.dim(2).set_bounds(0, 3).set_stride(1)
+    out = Func("out")
+    out[X, Y, C] = image[X, Y, C] - image[X + 1, Y, (C + 1) % image.channels()]
+    out.output_buffer().dim(0).set_stride(3)
+    out.output_buffer().dim(2).set_bounds(0, 3).set_stride(1)
+    return pipeline(out)
+
+
+def pixels(width: int = 38, height: int = 11) -> np.ndarray:
+    """Interleaved, indexed [c, y, x]."""
+    generator = np.random.default_rng(5)
+    return np.moveaxis(generator.integers(0, 256, (height, width, 3)).astype(np.uint8), 2, 0)
+
+
+def vectorized(algorithm: Pipeline) -> CompiledPipeline:
+    directives = schedule(algorithm).func("out").reorder("c", "x", "y").unroll("c")
+    chosen = directives.vectorize("x", 16).schedule
+    return compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+
+
+def test_interleaved_pixels_are_read_and_written_in_place() -> None:
+    algorithm, image = interleaved(), pixels()
+    expected = image[:, :, :37] - np.roll(image, -1, 0)[:, :, 1:]
+    sizes = {"out": (37, 11, 3)}
+    assert (evaluate(algorithm, {"rgb": image}, sizes=sizes)["out"] == expected).all()
+    found = vectorized(algorithm).run({"rgb": image}, sizes=sizes)["out"]
+    assert (found == expected).all()
+    assert found.strides == (1, 37 * 3, 3)
+    planar = np.ascontiguousarray(image)  # copied into the strides wanted
+    assert (vectorized(algorithm).run({"rgb": planar}, sizes=sizes)["out"] == expected).all()
+    into = np.zeros((3, 11, 37), np.uint8)
+    vectorized(algorithm).run({"rgb": image}, out={"out": into})
+    assert (into == expected).all()
+
+
+def test_strides_of_the_program_are_numbers() -> None:
+    text = vectorized(interleaved()).program_text("flatten")
+    assert "rgb.stride.0" not in text
+    assert "rgb.stride.2" not in text
+    assert "rgb.stride.1" in text
+
+
+def test_kernels_see_what_lies_interleaved() -> None:
+    algorithm, image = interleaved(), pixels(17, 5)
+    chosen = schedule(algorithm).func("out").gpu_tile("x", "y", "xi", "yi", 8, 4).schedule
+    found = compile_gpu(algorithm, chosen).run({"rgb": image}, sizes={"out": (16, 5, 3)})["out"]
+    assert (found == image[:, :, :16] - np.roll(image, -1, 0)[:, :, 1:]).all()
+
+
+def test_known_sizes_are_used_and_asked_for() -> None:
+    algorithm = interleaved()
+    (stage,) = algorithm.function("out").stages
+    assert not any(isinstance(n, Variable) and "extent" in n.name for n in walk(*stage.values))
+    for inputs, sizes, sentence in (
+        (pixels()[:2], (37, 11, 3), "Dimension 2 of image rgb must have extent 3"),
+        (pixels(), (37, 11, 2), "Dimension 2 of output out must have extent 3"),
+        (pixels(), (37, 11, (1, 3)), "Dimension 2 of output out must begin at 0"),
+    ):
+        for run in (evaluate, lambda p, *a, **k: vectorized(p).run(*a, **k)):
+            with pytest.raises(ArgumentError, match=sentence):
+                run(algorithm, {"rgb": inputs}, sizes={"out": sizes})
+    out = Func("out")
+    out[X, Y, C] = X + Y + C
+    out.output_buffer().dim(2).set_extent(3)
+    with pytest.raises(DefinitionError, match=r"extent 3.*the estimates give out.extent.2 as 4"):
+        pipeline(out, estimates={out: (8, 8, 4)})
+
+
+def test_promises_survive_json_and_are_believed_by_proofs() -> None:
+    algorithm = interleaved()
+    assert from_json(to_json(algorithm), Pipeline) == algorithm
+    checked = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
+    report = prove(checked)
+    assert len(report.proven) == len(report.proofs)
+
+
+def test_a_parameter_is_known_to_lie_in_its_range() -> None:
+    image, shift = ImageParam(Int32, 1, "in"), Param(Int32, "shift").set_range(0, 4)
+    wide, out = Func("wide"), Func("out")
+    wide[X] = image[X] * 2
+    out[X] = wide[X + fn.min(shift, 4)] + wide[X + fn.max(shift, 0)]
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).func("wide").compute_root().schedule
+    compiled = compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    body = compiled.program_text("simplify").partition("allocate wide")[2]
+    assert "shift" in body
+    assert "min(" not in body
+    assert "max(" not in body
+    data = np.arange(40, dtype=np.int32)
+    found = compiled.run({"in": data}, {"shift": 3}, {"out": (20,)})["out"]
+    assert (found == 4 * (np.arange(20) + 3)).all()
+    for value in (-1, 5):
+        with pytest.raises(ArgumentError, match=f"between 0 and 4.*Here shift is {value}"):
+            compiled.run({"in": data}, {"shift": value}, {"out": (20,)})
+        with pytest.raises(ArgumentError, match="between 0 and 4"):
+            evaluate(algorithm, {"in": data}, {"shift": value}, {"out": (20,)})
+
+
+def test_a_float_parameter_has_a_range() -> None:
+    gain, out = Param(Float32, "gain", 0.5).set_range(0.25, 1.5), Func("out")
+    out[X] = gain * cast(Float32, X)
+    algorithm = pipeline(out)
+    assert evaluate(algorithm, {}, sizes={"out": (3,)})["out"].tolist() == [0, 0.5, 1.0]
+    with pytest.raises(ArgumentError, match=r"gain must be between 0.25 and 1.5"):
+        evaluate(algorithm, {}, {"gain": 1.75}, {"out": (3,)})
+    with pytest.raises(DefinitionError, match="range that holds values"):
+        Param(Int32, "p").set_range(4, 3)
+    with pytest.raises(DefinitionError, match="its default 9 does not"):
+        Param(Int32, "p", 9).set_range(0, 3)
+
+
+def test_what_is_required_is_said_when_it_does_not_hold() -> None:
+    image, radius, out = ImageParam(Int32, 1, "in"), Param(Int32, "radius"), Func("out")
+    r = RDom([(0, radius)], "r")
+    out[X] = 0
+    wanted = require(radius < image.width(), image[X + r.x], "The radius is", "too large.")
+    out[X] += wanted
+    algorithm = pipeline(out, requirements=[(radius > 0, "There is nothing to add up.")])
+    data = np.arange(10, dtype=np.int32)
+    sizes = {"out": (3,)}
+    plain = schedule(algorithm).schedule
+    compiled = compile_cpu(algorithm, verify(algorithm, plain, device("cpu")))
+    for run in (lambda *a: evaluate(algorithm, *a), compiled.run):
+        assert run({"in": data}, {"radius": 2}, sizes)["out"].tolist() == [1, 3, 5]
+        with pytest.raises(ArgumentError, match=r"The radius is too large.*radius is 10"):
+            run({"in": data}, {"radius": 10}, sizes)
+        with pytest.raises(ArgumentError, match="nothing to add up"):
+            run({"in": data}, {"radius": 0}, sizes)
+    with pytest.raises(DefinitionError, match="depends on `x`"):
+        require(X > 0, X)
+
+
+def test_images_of_which_only_the_size_is_used_belong_to_the_pipeline() -> None:
+    image, like, out = ImageParam(Int32, 1, "in"), ImageParam(UInt8, 2, "like"), Func("out")
+    out[X] = image[fn.min(X, like.height() - 1)] + like.dim(0).max()
+    image.dim(0).set_extent(like.width() * 2)
+    algorithm = pipeline(out)
+    assert {i.name for i in algorithm.images} == {"in", "like"}
+    inputs = {"in": np.arange(10, dtype=np.int32), "like": np.zeros((4, 5), np.uint8)}
+    found = evaluate(algorithm, inputs, sizes={"out": (6,)})["out"]
+    assert found.tolist() == [4, 5, 6, 7, 7, 7]
+    with pytest.raises(ArgumentError, match=r"must have extent like\(?.*width|extent.0 \* 2"):
+        evaluate(algorithm, {**inputs, "in": np.arange(9, dtype=np.int32)}, sizes={"out": (6,)})
+
+
+def test_senseless_dimensions_are_refused() -> None:
+    image = ImageParam(UInt8, 2, "in")
+    with pytest.raises(DefinitionError, match="dimensions 0 to 1"):
+        image.dim(2)
+    with pytest.raises(DefinitionError, match="at least 1"):
+        image.dim(0).set_extent(0)
+    with pytest.raises(DefinitionError, match="whole number of elements"):
+        image.dim(0).set_stride(0)
+    out = Func("out")
+    out[X, Y] = image[X, Y]
+    image.dim(1).set_stride(1)
+    with pytest.raises(DefinitionError, match="have the same stride"):
+        pipeline(out)
