@@ -257,7 +257,9 @@ def _freeze_func(func: Func, freeze: _Freezing) -> Function:
                 ReductionVar(r.name, arithmetic(freeze(r.min)), arithmetic(freeze(r.extent)))
                 for r in _reduction_vars(d)
             ),
-            predicates=tuple(freeze(p) for p in d.predicates),
+            predicates=tuple(
+                arithmetic(freeze(p, _coordinates(d, func.args))) for p in d.predicates
+            ),
         )
         for d in func.definitions
     )
