@@ -9,6 +9,16 @@ from spaces.model.simplify import Simplifier
 
 def never_decreases(expr: Expr, var: Variable, simplify: Simplifier) -> bool:
     """Whether ``expr`` at ``var + 1`` is provably at least ``expr`` at ``var``."""
+    return directions(expr, var, simplify)[0]
+
+
+def never_increases(expr: Expr, var: Variable, simplify: Simplifier) -> bool:
+    """Whether ``expr`` at ``var + 1`` is provably at most ``expr`` at ``var``."""
+    return directions(expr, var, simplify)[1]
+
+
+def directions(expr: Expr, var: Variable, simplify: Simplifier) -> tuple[bool, bool]:
+    """Whether ``expr`` provably never decreases, and whether it never increases, with ``var``."""
     rising: dict[Expr, bool] = {}
     falling: dict[Expr, bool] = {}
     for node in walk(simplify(expr)):
@@ -16,7 +26,8 @@ def never_decreases(expr: Expr, var: Variable, simplify: Simplifier) -> bool:
             rising[node] = falling[node] = True
             continue
         rising[node], falling[node] = _directions(node, var, rising, falling, simplify)
-    return rising[simplify(expr)]
+    whole = simplify(expr)
+    return rising[whole], falling[whole]
 
 
 def _directions(
@@ -46,21 +57,26 @@ def _directions(
     if node.name == "mul" and _sign(node.args[0], simplify) > 0:
         return rising[node.args[1]], falling[node.args[1]]
     if node.name == "select":
-        return _first_iteration(node, var, rising, simplify), False
+        return _first_iteration(node, var, rising, falling, simplify)
     return False, False
 
 
 def _first_iteration(
-    node: Op, var: Variable, rising: dict[Expr, bool], simplify: Simplifier
-) -> bool:
-    """``select(var == first, a, b)``: grows if ``b`` does and ``b`` is never below ``a``."""
+    node: Op,
+    var: Variable,
+    rising: dict[Expr, bool],
+    falling: dict[Expr, bool],
+    simplify: Simplifier,
+) -> tuple[bool, bool]:
+    """``select(var == first, a, b)``: grows if ``b`` does and ``b`` is never below ``a``; likewise
+    downwards.
+    """
     condition, first, later = node.args
     if not (isinstance(condition, Op) and condition.name == "eq" and condition.args[0] is var):
-        return False
+        return False, False
     start = {var.name: condition.args[1]}
-    return rising[later] and simplify.at_most(
-        simplify(substitute(first, start)), simplify(substitute(later, start))
-    )
+    a, b = simplify(substitute(first, start)), simplify(substitute(later, start))
+    return rising[later] and simplify.at_most(a, b), falling[later] and simplify.at_most(b, a)
 
 
 def _sign(expr: Expr, simplify: Simplifier) -> int:

@@ -398,7 +398,7 @@ class Bounds:
         limits = self._stage_box(placement.function, stage, placement.storage.target)
         result = {
             name: Interval(_low(i, analysis), _high(i, analysis))
-            for name, i in self._visits(placement.function, index, limits, tail_of_reads).items()
+            for name, i in self._read_from(placement, index, limits).items()
             if name not in partly
         }
         guarded = traversal.read_limits if partly else frozenset()
@@ -435,6 +435,19 @@ class Bounds:
             last = self.simplify(rvar.min + rvar.extent - 1)
             ranges[rvar.name] = Interval(self.simplify(rvar.min), last)
         return ranges
+
+    def _read_from(
+        self, placement: Placement, index: int, limits: dict[str, Interval]
+    ) -> dict[str, Interval]:
+        """Where the iterations of a stage read, in one visit of its Func."""
+        function, storage = placement.function, placement.storage
+        visited = self._visits(function, index, limits, tail_of_reads)
+        if index or not storage.slides:
+            return visited
+        # Of a window that slides the first iteration is known apart from the later ones.
+        written = self._visits(function, index, limits, tail_of_writes)
+        turns = box_of(function.args, storage.computed)
+        return {n: turns[n] if visited[n] == written[n] else visited[n] for n in visited}
 
     def _visits(
         self,

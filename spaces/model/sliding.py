@@ -2,7 +2,9 @@
 
 A Func that is stored outside a serial loop and computed inside it keeps what earlier iterations
 computed: each iteration computes only what is new, and storage that no later iteration reads is
-reused in a circle.
+reused in a circle. A window may slide upwards or downwards. Tiles of a pure Func may compute more
+than what is new: a value that is there already, once more, or one that is new later. Of a Func
+with updates they may not, which would begin anew or update twice.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ from collections.abc import Callable
 from attrs import frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Expr, constant
-from spaces.model.monotone import never_decreases
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.monotone import never_decreases, never_increases
 from spaces.model.pipeline import Function
-from spaces.model.regions import Box, Interval, Ranges, UnboundedError
+from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.rewrite import substitute, variables
-from spaces.model.schedule import FuncSchedule, LoopKind
+from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Split
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import divided, factor_expr
 from spaces.model.traversal import LoopVar, loop_ranges
@@ -73,16 +75,22 @@ def slide(
     """What a Func computes and stores, given what one visit of its compute level requires."""
     widened = widen(function, required)
     slides = _windows(function, schedule, widened, between, simplify)
-    remaining = list(required)
-    for window in slides:
-        d = function.args.index(window.dimension)
-        remaining[d] = _remaining(required[d], window.loop, simplify)
-    target = tuple(remaining)
-    computed = widen(function, target) if slides else widened
+    target, computed, live = list(required), list(widened), list(widened)
+    if slides:
+        later = list(required)
+        for window in slides:
+            d = function.args.index(window.dimension)
+            later[d] = _later(required[d], window, simplify)
+        reached = widen(function, tuple(later))
+        for window in slides:
+            d = function.args.index(window.dimension)
+            target[d] = _by_turns(window, required[d], later[d], simplify)
+            computed[d] = _by_turns(window, widened[d], reached[d], simplify)
+            live[d] = _live(window, widened[d], reached[d], simplify)
     whole = Ranges(simplify, loop_ranges(between, simplify))
     stored = tuple(
         Interval(whole.of(i.min).min, whole.of(i.max).max)
-        for i in widened
+        for i in live
         if i.min is not None and i.max is not None
     )
     asked = {f.dimension for f in schedule.folds} | {s.dimension for s in slides}
@@ -94,9 +102,9 @@ def slide(
                 f"more of them, or split and fuse fewer loops.",
                 function.name,
             )
-    least = _least_folds(function, widened, stored, slides, between, whole, asked)
+    least = _least_folds(function, tuple(live), stored, slides, between, whole, asked)
     folds = _folds(function, schedule, least, stored, slides, simplify)
-    return Storage(target, computed, stored, slides, least, folds)
+    return Storage(tuple(target), tuple(computed), stored, slides, least, folds)
 
 
 def _windows(
@@ -107,9 +115,6 @@ def _windows(
     simplify: Simplifier,
 ) -> tuple[Slide, ...]:
     """The innermost loops first: each slides the one dimension that moves with it."""
-    if not function.is_pure:
-        return ()
-    split = divided(schedule.stages[0])
     slides: list[Slide] = []
     for loop in reversed(between):
         if loop.kind not in (LoopKind.SERIAL, LoopKind.UNROLLED):
@@ -119,14 +124,46 @@ def _windows(
             continue
         dimension = moving[0]
         taken = {s.dimension for s in slides}
-        if len(moving) > 1 or dimension in taken or dimension in split:
+        if len(moving) > 1 or dimension in taken or not _may_slide(function, schedule, dimension):
             break
         interval = box[function.args.index(dimension)]
         ends = [e for e in (interval.min, interval.max) if e is not None]
-        if not all(never_decreases(e, loop.var, simplify) for e in ends):
+        rises = all(never_decreases(e, loop.var, simplify) for e in ends)
+        if not rises and not all(never_increases(e, loop.var, simplify) for e in ends):
             break
-        slides.append(Slide(dimension, loop))
+        slides.append(Slide(dimension, loop, rises))
     return tuple(slides)
+
+
+def _may_slide(function: Function, schedule: FuncSchedule, dimension: str) -> bool:
+    """Whether each value along a dimension can be computed without those before it, and whether
+    what tiles compute beyond what is new does no harm.
+    """
+    d = function.args.index(dimension)
+    if function.is_pure:
+        return not _is_fused(schedule.stages[0], dimension)
+    for stage, order in zip(function.stages, schedule.stages, strict=True):
+        own = [c.args for c in stage.calls if c.target == function.name]
+        if not all(_is_var(args[d], dimension) for args in (stage.args, *own)):
+            return False
+        if dimension in divided(order):
+            return False
+    return True
+
+
+def _is_var(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Variable) and expr.name == name
+
+
+def _is_fused(order: DomainOrder, dimension: str) -> bool:
+    """Whether a loop along a dimension becomes part of a loop along others, too."""
+    made = {dimension}
+    for record in order.splits:
+        if isinstance(record, Split):
+            made |= {record.outer, record.inner} if record.old in made else set()
+        elif made & {record.inner, record.outer}:
+            return True
+    return False
 
 
 def _moves(interval: Interval, loop: LoopVar) -> bool:
@@ -134,15 +171,42 @@ def _moves(interval: Interval, loop: LoopVar) -> bool:
     return loop.var.name in variables(*ends)
 
 
-def _remaining(interval: Interval, loop: LoopVar, simplify: Simplifier) -> Interval:
-    """What an iteration still has to compute after all earlier ones."""
-    low, high = interval.min, interval.max
+def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:
+    """What an iteration that is not the first still has to compute after all before it."""
+    low, high, loop = interval.min, interval.max, window.loop
     if low is None or high is None:
         return interval
-    before = simplify(substitute(high, {loop.var.name: loop.var - 1}))
-    rest = simplify(fn.max(low, before + 1))
-    first = fn.select(loop.var == loop.min, low, rest)
-    return Interval(simplify(first), high)
+    before = {loop.var.name: loop.var - 1}
+    if window.forward:
+        last = simplify(substitute(high, before))
+        return Interval(simplify(fn.max(low, last + 1)), high)
+    first = simplify(substitute(low, before))
+    return Interval(low, simplify(fn.min(high, first - 1)))
+
+
+def _by_turns(window: Slide, first: Interval, later: Interval, simplify: Simplifier) -> Interval:
+    """``first`` in the first iteration of a window's loop, then ``later``."""
+
+    def either(a: Expr | None, b: Expr | None) -> Expr | None:
+        if a is None or b is None or a is b:
+            return a
+        return simplify(fn.select(window.loop.var == window.loop.min, a, b))
+
+    return Interval(either(first.min, later.min), either(first.max, later.max))
+
+
+def _live(window: Slide, whole: Interval, later: Interval, simplify: Simplifier) -> Interval:
+    """All that an iteration reads or computes: ``whole`` in the first, ``later`` after it.
+
+    Tiles of a window that moves up reach no lower from a later first value, whatever their tails;
+    so its lower end is that of ``whole``, and of one that moves down the upper end.
+    """
+    both = union(whole, later)
+    if both.min is None or both.max is None:
+        return both
+    if window.forward:
+        return Interval(whole.min, simplify(both.max))
+    return Interval(simplify(both.min), whole.max)
 
 
 def _least_folds(

@@ -46,7 +46,7 @@ def _joined(
     last = low + extent - 1
     if outer is None and inner is None:
         if step.tail is Tail.SHIFT_INWARDS and not simplify.at_most(factor, extent):
-            return simplify(low + fn.min(extent - factor, 0)), simplify(last)
+            return simplify(fn.min(low, last - factor + 1)), simplify(last)
         if step.tail is Tail.ROUND_UP:
             return low, simplify(low + (extent + factor - 1) / factor * factor - 1)
         return None

@@ -79,8 +79,8 @@ ADVICE_EXAMPLES = (
     ),
     Example(
         "advice.no-window",
-        cpu(TOTAL, _sum.store_root().compute_at("out", "y")),
-        cpu(TOTAL, _sum.compute_at("out", "y")),
+        cpu(TOTAL, _sum.store_root().compute_at("out", "y").split("y", "y", "yi", 2)),
+        cpu(TOTAL, _sum.store_root().compute_at("out", "y").split("x", "x", "xi", 2)),
         "of a Func with updates",
     ),
     Example(

@@ -15,6 +15,7 @@ from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.loopnest import Allocate, loop_nest, walk_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
 from tests.model.nest_interpreter import ideal, run_nest
 
@@ -23,9 +24,9 @@ WIDTH, HEIGHT = 16, 24
 SIZES = {"out.min.0": 0, "out.min.1": 0, "out.extent.0": WIDTH, "out.extent.1": HEIGHT}
 
 
-def blur() -> Pipeline:
+def blur(output: str = "out") -> Pipeline:
     image = ImageParam(Int32, 2, "input")
-    blurx, out = Func("blurx"), Func("out")
+    blurx, out = Func("blurx" if output == "out" else "f"), Func(output)
     blurx[X, Y] = image[X - 1, Y] + image[X, Y] + image[X + 1, Y]
     out[X, Y] = blurx[X, Y - 1] + blurx[X, Y] + blurx[X, Y + 1]
     return pipeline(out)
@@ -168,11 +169,82 @@ def test_what_a_window_jumps_over_is_not_computed() -> None:
     assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (9,)) == 2 * 9
 
 
-def test_a_window_that_moves_back_does_not_slide() -> None:
+def test_a_window_slides_downwards() -> None:
     f, out = Func("f"), Func("out")
     f[X] = image_of(1)[X]
-    out[X] = f[-X] + f[1 - X]
+    out[X] = f[-X] + f[2 - X]
+    assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (9,)) == 9 + 2
+
+
+def test_a_window_that_moves_to_and_fro_does_not_slide() -> None:
+    f, out = Func("f"), Func("out")
+    f[X] = image_of(1)[X]
+    out[X] = f[X % 4] + f[X % 4 + 1]
     assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (9,)) == 2 * 9
+
+
+TWO_ROWS = "g.split(y, yo, yi, 2)\n"
+ROW_TILES = "split(y, y, yi, 2).reorder(yi, x, y)"
+
+
+@pytest.mark.parametrize(
+    ("text", "computed", "rows"),
+    [
+        # Strips of 8 rows, two at a time: each strip has its own window of 8 + 2 rows.
+        (
+            "g.split(y, y, yi, 8).parallel(y).split(yi, yi, yii, 2).reorder(yii, x, yi, y)\n"
+            f"f.store_at(g, y).compute_at(g, yi).{ROW_TILES}",
+            3 * 10,
+            4,
+        ),
+        (f"{TWO_ROWS}f.store_root().compute_at(g, yo).{ROW_TILES}", 24 + 2, 4),
+        # Three new rows of an iteration are tiled by two, the last of which is one too high.
+        (f"g.split(y, yo, yi, 3)\nf.store_root().compute_at(g, yo).{ROW_TILES}", None, 5),
+        ("f.store_root().compute_at(g, y).split(y, y, yi, 4, RoundUp)", None, 6),
+    ],
+)
+def test_a_window_is_computed_in_tiles(text: str, computed: int | None, rows: int) -> None:
+    built = blur("g")
+    nest = loop_nest(built, parse_schedule(text, built))
+    sizes = {name.replace("out", "g"): size for name, size in SIZES.items()}
+    outputs, count = run_nest(nest, sizes, pixel)
+    places = product(range(WIDTH), range(HEIGHT))
+    assert outputs["g"] == {at: ideal(built, "g", at, pixel) for at in places}
+    (allocation,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert evaluate(allocation.extents[1], sizes) == rows
+    if computed is not None:
+        assert count == WIDTH * (HEIGHT + computed)
+
+
+def test_sums_slide_row_by_row() -> None:
+    f, out, r = Func("f"), Func("out"), RDom([(0, 4)], "r")
+    f[X, Y] = X + Y
+    f[X, Y] += image_of(2)[X + r.x, Y]
+    out[X, Y] = f[X, Y - 1] + f[X, Y + 1]
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).func("f").store_root().compute_at("out", "y").schedule
+    sizes = {"out.min.0": 0, "out.extent.0": 2, "out.min.1": 0, "out.extent.1": 6}
+    outputs, computed = run_nest(loop_nest(algorithm, chosen), sizes, pixel)
+    assert computed == 2 * 6 + 2 * (6 + 2) * (1 + 4)
+
+    def value(x: int, y: int) -> int:
+        return x + y + sum(pixel("input", (x + i, y)) for i in range(4))
+
+    assert outputs["out"] == {
+        (x, y): value(x, y - 1) + value(x, y + 1) for x in range(2) for y in range(6)
+    }
+
+
+@pytest.mark.parametrize("split", ["f.split(y, y, yi, 2)", "f.update().split(y, y, yi, 2)"])
+def test_sums_in_tiles_of_rows_do_not_slide(split: str) -> None:
+    f, out, r = Func("f"), Func("out"), RDom([(0, 4)], "r")
+    f[X, Y] = X + Y
+    f[X, Y] += r.x
+    out[X, Y] = f[X, Y - 1] + f[X, Y + 1]
+    algorithm = pipeline(out)
+    text = f"f.store_root().compute_at(out, y)\n{split}"
+    placement = loop_nest(algorithm, parse_schedule(text, algorithm)).placements["f"]
+    assert placement.storage.slides == ()
 
 
 def test_a_window_that_moves_along_both_dimensions_does_not_slide() -> None:

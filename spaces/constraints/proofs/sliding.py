@@ -28,9 +28,32 @@ IN_TURN = (LoopKind.SERIAL, LoopKind.UNROLLED)
 def sliding(subject: Subject) -> Iterator[Obligation]:
     """One obligation for each Func that computes less than what is required of it."""
     for func in subject.productions:
-        storage = subject.nest.placements[func].storage
-        if storage.target != subject.nest.placements[func].required:
+        placement = subject.nest.placements[func]
+        if placement.storage.target != placement.required:
             yield _kept(subject, func)
+            if not placement.function.is_pure:
+                yield from _only_new(subject, func)
+
+
+def _only_new(subject: Subject, func: str) -> Iterator[Obligation]:
+    """What is kept of a Func with updates is neither begun anew nor updated again: along what
+    slides each stage writes within what is new.
+    """
+    placement = subject.nest.placements[func]
+    args, target = placement.function.args, placement.storage.target
+    moved_along = [args.index(slide.dimension) for slide in placement.storage.slides]
+    for site in subject.of(func):
+        written = tuple(site.write.args[d] for d in moved_along)
+        yield obligation(
+            subject,
+            "sliding",
+            site,
+            f"{site.name} writes nothing of {func} that is kept from before.",
+            subject.runs(site),
+            all_of(in_box(subject, written, tuple(target[d] for d in moved_along))),
+            func,
+            site.write.args,
+        )
 
 
 def _kept(subject: Subject, func: str) -> Obligation:

@@ -265,8 +265,8 @@ def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
 @advice_rule(
     "advice.no-window",
     "What is stored outside the loop that computes it keeps values for later iterations.",
-    "A window slides only along a serial loop, of a Func without updates, whose values move "
-    "forward along one dimension, which no split divides [RK13 4.3].",
+    "A window slides only along a serial loop in which values move up or down along one dimension, "
+    "which updates leave alone and no split divides where there are some [RK13 4.3].",
 )
 def no_window(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""

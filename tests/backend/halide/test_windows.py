@@ -1,0 +1,124 @@
+"""Sliding windows in nested and parallel tiled forms: as many values are computed as by Halide.
+
+Halide's stores are counted in its trace; ours by running the loop nest. Values are compared with
+the reference, and every schedule is proven for all sizes.
+"""
+
+import contextlib
+import io
+import re
+from math import prod
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.reference import evaluate
+from spaces import prove, verify
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.expr import constant
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32
+from tests.model.nest_interpreter import run_nest
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+X, Y = Var("x"), Var("y")
+PLACE = {"im": [(-80, 160), (-80, 160)], "g": (16, 24)}
+SIZES = {"g.min.0": 0, "g.min.1": 0, "g.extent.0": 16, "g.extent.1": 24}
+
+
+def rows() -> Pipeline:
+    """Three rows of what is read."""
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 2
+    g[X, Y] = f[X, Y - 1] + f[X, Y] + f[X, Y + 1]
+    return pipeline(g)
+
+
+def corners() -> Pipeline:
+    """Windows along both dimensions."""
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 2
+    g[X, Y] = f[X - 1, Y - 1] + f[X, Y] + f[X + 1, Y + 1]
+    return pipeline(g)
+
+
+def upside_down() -> Pipeline:
+    """Rows that are read from the last to the first."""
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 2
+    g[X, Y] = f[X, -Y - 1] + f[X, 1 - Y]
+    return pipeline(g)
+
+
+def sums() -> Pipeline:
+    """Rows of sums."""
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    r = RDom([(0, 3)], "r")
+    f[X, Y] = constant(0, Int32)
+    f[X, Y] += image[X + r.x, Y]
+    g[X, Y] = f[X, Y - 1] + f[X, Y + 1]
+    return pipeline(g)
+
+
+def count_halides_stores(built: Pipeline, chosen: Schedule) -> int:
+    """How many values of f Halide stores."""
+    peer = bridge.build(built, chosen)
+    peer.funcs["f"].trace_stores()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        peer.realize({"im": np.zeros((160, 160), np.int32)}, sizes=PLACE)
+    return len(re.findall(r"^Store f\b", printed.getvalue(), re.MULTILINE))
+
+
+STRIPS = "g.split(y, y, yi, 8).parallel(y)"
+TILES = "g.tile(x, y, xi, yi, 8, 8).parallel(y)"
+PAIRS = "split(yi, yi, yii, 2).reorder(yii, x, yi, y).unroll(yii)"
+TILED = "split(y, y, yi, 2).reorder(yi, x, y)"
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (rows, f"{STRIPS}\nf.store_at(g, y).compute_at(g, yi)"),
+        (rows, f"{STRIPS}\nf.store_at(g, y).compute_at(g, yi).fold_storage(y, 4)"),
+        (rows, f"{TILES}\nf.store_at(g, x).compute_at(g, yi)"),
+        (rows, f"{STRIPS}.{PAIRS}\nf.store_at(g, y).compute_at(g, yi).{TILED}.unroll(yi)"),
+        (rows, f"{STRIPS}.{PAIRS}\nf.store_at(g, y).compute_at(g, yi).{TILED}.fold_storage(y, 4)"),
+        (rows, f"g.split(y, y, yi, 2)\nf.store_root().compute_at(g, y).{TILED}"),
+        (corners, "f.store_root().compute_at(g, x)"),
+        (corners, f"{TILES}\nf.store_at(g, x).compute_at(g, xi)"),
+        (corners, f"{STRIPS}\nf.store_at(g, y).compute_at(g, x)"),
+        (upside_down, "f.store_root().compute_at(g, y)"),
+        (upside_down, "f.store_root().compute_at(g, y).fold_storage(y, 4, false)"),
+        (upside_down, f"{STRIPS}\nf.store_at(g, y).compute_at(g, yi)"),
+        (sums, "f.store_root().compute_at(g, y)"),
+        (sums, f"{STRIPS}\nf.store_at(g, y).compute_at(g, yi).update().reorder(x, y, r)"),
+    ],
+)
+def test_as_many_values_as_halide(make: object, text: str) -> None:
+    assert callable(make)
+    built: Pipeline = make()
+    chosen = parse_schedule(text, built)
+    verdict = verify(built, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    _, computed = run_nest(loop_nest(built, chosen), SIZES, lambda _, at: at[0] + at[1])
+    assert computed - prod((16, 24)) == count_halides_stores(built, chosen)
+    report = prove(verdict)
+    assert len(report.proven) == len(report.proofs)
+    image = np.random.default_rng(1).integers(0, 99, (160, 160), np.int32)
+    for extents in ((16, 24), (9, 11)):
+        sizes = {**PLACE, "g": extents}
+        wanted = evaluate(built, {"im": image}, sizes=sizes)["g"]
+        ours = compile_cpu(built, verdict).run({"im": image}, sizes=sizes)["g"]
+        assert np.array_equal(ours, wanted)
