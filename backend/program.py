@@ -13,7 +13,7 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.model.expr import Expr, Variable
-from spaces.model.schedule import LoopKind, Memory
+from spaces.model.schedule import LoopKind, Memory, Partition
 from spaces.model.types import Type
 
 Statement: TypeAlias = (
@@ -152,6 +152,7 @@ class For:
     extent: Expr
     kind: LoopKind
     body: Statement
+    partition: Partition = Partition.AUTO
 
 
 @frozen

@@ -30,9 +30,9 @@ from spaces.model.derive import derived
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.promises import Limit, limits
-from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail, Wrap
+from spaces.model.schedule import Derivation, Memory, Partition, RFactor, Schedule, Tail, Wrap
 from spaces.model.types import Int32
-from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, TAILS
+from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, TAILS
 
 HOST = "host"
 STRICT = "host-strict_float"
@@ -239,6 +239,8 @@ class HalidePipeline:
             args = [self._argument(a, loops) for a in call.args]
             if call.name == "specialize_fail":
                 args = list(call.args)
+            elif call.name in ("never_partition", "always_partition"):
+                args = [args]
             if call.name in LEVEL_DIRECTIVES:
                 args = self._level(call.args)
             shown = f"{call.name}({', '.join(map(str, call.args))})"
@@ -341,6 +343,8 @@ class HalidePipeline:
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
     if isinstance(value, Tail):
         return getattr(hl.TailStrategy, TAILS[value])
+    if isinstance(value, Partition):
+        return getattr(hl.Partition, PARTITIONS[value])
     if isinstance(value, Memory):
         return getattr(hl.MemoryType, MEMORIES[value])
     if isinstance(value, int):

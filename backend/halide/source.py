@@ -20,10 +20,10 @@ from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
-from spaces.model.schedule import Derivation, Memory, RFactor, Schedule, Tail
+from spaces.model.schedule import Derivation, Memory, Partition, RFactor, Schedule, Tail
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
-from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, TAILS
+from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, TAILS
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
@@ -255,6 +255,8 @@ class _Source:
     def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
         if isinstance(value, Tail):
             return f"TailStrategy::{TAILS[value]}"
+        if isinstance(value, Partition):
+            return f"Partition::{PARTITIONS[value]}"
         if isinstance(value, Memory):
             return f"MemoryType::{MEMORIES[value]}"
         if isinstance(value, int):

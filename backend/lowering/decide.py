@@ -87,6 +87,7 @@ class Decisions:
         var: the variable of the loop.
         known: what is known inside it.
         sight: the middle of it.
+        everywhere: whether tests count that no vector depends on.
         lows: the variable must be at least each of these,
         highs: and at most each of these, for all decisions to hold.
     """
@@ -94,6 +95,7 @@ class Decisions:
     var: Variable
     known: Simplifier
     sight: Sight
+    everywhere: bool = False
     lows: dict[Expr, None] = field(factory=dict)
     highs: dict[Expr, None] = field(factory=dict)
     _chosen: dict[Expr, Expr] = field(factory=dict)
@@ -133,7 +135,7 @@ class Decisions:
         )
 
     def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
-        if not inside.vectorized:
+        if not (inside.vectorized or self.everywhere):
             return value
         return rewrite(value, lambda node: self._node(node, inside, sight))
 
@@ -153,7 +155,7 @@ class Decisions:
         names = self._variables(node)
         if names is None or self.var.name not in names or names & inside.splittable:
             return False
-        return inside.is_innermost or bool(names & inside.vectorized)
+        return self.everywhere or inside.is_innermost or bool(names & inside.vectorized)
 
     def _variables(self, expr: Expr) -> frozenset[str] | None:
         """The variables of an expression over coordinates, None for one that reads data."""

@@ -16,13 +16,15 @@ from backend.lowering.statements import block, map_bodies, walk_statements
 from backend.program import For, If, LoopProgram, Statement
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, Op
-from spaces.model.schedule import LoopKind
+from spaces.model.schedule import LoopKind, Partition
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool
 
 
 def partition(program: LoopProgram) -> LoopProgram:
-    """The program with steady states of its loops that contain vectorized ones."""
+    """The program with steady states of its loops that contain vectorized ones, and of those for
+    which the schedule asks; but not of those that it says are to stay whole.
+    """
     outside = _Pass(known_sizes(program), Sight.of(program))
     return evolve(program, body=outside.statement(program.body))
 
@@ -43,9 +45,11 @@ class _Pass:
         known = inside_loop(self.known, loop.var, loop.min, loop.extent)
         inside = _Pass(known, self.sight.into(loop))
         usual = evolve(loop, body=inside.statement(loop.body))
-        if loop.kind not in SERIAL or not _contains(loop.body, (LoopKind.VECTORIZED,)):
+        always = loop.partition is Partition.ALWAYS
+        wanted = always or _contains(loop.body, (LoopKind.VECTORIZED,))
+        if loop.kind not in SERIAL or loop.partition is Partition.NEVER or not wanted:
             return usual
-        decisions = Decisions(loop.var, known, inside.sight)
+        decisions = Decisions(loop.var, known, inside.sight, everywhere=always)
         steady = decisions.body(loop.body)
         if not decisions.lows and not decisions.highs:
             return usual

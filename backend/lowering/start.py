@@ -70,7 +70,8 @@ _HOISTED = "{}.hoisted"
 def _statement(node: Node) -> Statement:
     match node:
         case Loop(var=var):
-            return For(var.var, var.min, var.extent, var.kind, _statements(node.body))
+            body = _statements(node.body)
+            return For(var.var, var.min, var.extent, var.kind, body, var.partition)
         case Produce():
             return _statements(node.body)
         case HoistedStorage():

@@ -25,6 +25,7 @@ from spaces.model.schedule import (
     LoopKind,
     LoopLevel,
     Memory,
+    Partition,
     RFactor,
     Schedule,
     Split,
@@ -32,7 +33,7 @@ from spaces.model.schedule import (
     Wrap,
 )
 
-Argument: TypeAlias = Factor | Tail | Memory | Loop | Expr
+Argument: TypeAlias = Factor | Tail | Memory | Partition | Loop | Expr
 """A truth value counts among the numbers."""
 
 
@@ -215,13 +216,15 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     for step in _steps(target):
         chain.add(*step)
     chain.arrange()
+    chain.partition()
     if chain.order == target:
         return tuple(chain.calls)
     chain = _Chain(start, target)
     for record in target.splits:
         chain.add(_record_call(record))
-    if chain.order != target:
+    if chain.order.loops != target.loops:
         chain.add(DirectiveCall("loops", tuple(_written(loop) for loop in target.loops[::-1])))
+    chain.partition()
     return tuple(chain.calls)
 
 
@@ -278,6 +281,18 @@ class _Chain:
             )
             self.add(*_kind_calls(kind, changed))
 
+    def partition(self) -> None:
+        """Add what says how loops are partitioned."""
+        for policy, directive in _POLICIES.items():
+            said = [one.loop for one in self.target.partitions if one.policy is policy]
+            if said and self.order.partitions != self.target.partitions:
+                self.add(DirectiveCall(directive, tuple(said)))
+
+
+_POLICIES = {
+    Partition.NEVER: "never_partition",
+    Partition.ALWAYS: "always_partition",
+}
 
 _KIND_ORDER = (
     LoopKind.SERIAL,

@@ -41,6 +41,8 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    Partition,
+    Partitioned,
     RFactor,
     Schedule,
     Specialization,
@@ -252,11 +254,15 @@ class Directives:
     ) -> Self:
         """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
         record = Split(_name(old), _name(outer), _name(inner), _factor(factor), Tail(tail))
-        kind = self._order.kind(record.old)
+        order = self._order
+        kind, policy = order.kind(record.old), order.partition(record.old)
         parts = (Loop(record.outer, kind), Loop(record.inner, kind))
+        policies = [Partitioned(name, policy) for name in (record.outer, record.inner)]
         return self._with_order(
             DomainOrder(
-                (*self._order.splits, record), _replaced(self._order.loops, record.old, parts)
+                (*order.splits, record),
+                _replaced(order.loops, record.old, parts),
+                (*_without(order.partitions, record.old), *policies),
             )
         )
 
@@ -264,13 +270,45 @@ class Directives:
         """Make one loop of two; it stands where ``inner`` stood and keeps its kind."""
         record = Fuse(_name(inner), _name(outer), _name(fused))
         loops = tuple(loop for loop in self._order.loops if loop.name != record.outer)
-        kind = self._order.kind(record.inner)
+        kind, policy = self._order.kind(record.inner), self._order.partition(record.inner)
+        policies = _without(self._order.partitions, record.inner, record.outer)
         return self._with_order(
             DomainOrder(
                 (*self._order.splits, record),
                 _replaced(loops, record.inner, (Loop(record.fused, kind),)),
+                (*policies, Partitioned(record.fused, policy)),
             )
         )
+
+    def partition(self, loop: Name, policy: Partition | str) -> Self:
+        """Say whether a loop is split where tests along it are decided. What is made of it later
+        is partitioned likewise.
+        """
+        one = Partitioned(_name(loop), Partition(policy))
+        changed = (*self._order.partitions, one)
+        return self._with_order(attrs.evolve(self._order, partitions=changed))
+
+    def never_partition(self, *loops: Name) -> Self:
+        """Leave loops whole: less code, whose tests are asked in each iteration."""
+        return self._partition_all(loops, Partition.NEVER)
+
+    def always_partition(self, *loops: Name) -> Self:
+        """Split loops where tests along them are decided, if there are no vectors in them, too."""
+        return self._partition_all(loops, Partition.ALWAYS)
+
+    def never_partition_all(self) -> Self:
+        """Leave all loops of the stage whole."""
+        return self._partition_all(self._order.names, Partition.NEVER)
+
+    def always_partition_all(self) -> Self:
+        """Split all loops of the stage where tests along them are decided."""
+        return self._partition_all(self._order.names, Partition.ALWAYS)
+
+    def _partition_all(self, loops: Sequence[Name], policy: Partition) -> Self:
+        result = self
+        for loop in loops:
+            result = result.partition(loop, policy)
+        return result
 
     def reorder(self, *loops: Name) -> Self:
         """Put the named loops into this order, innermost first, in the places they hold."""
@@ -528,6 +566,10 @@ def _loops_and_vars(pairs: Sequence[Name | Sequence[tuple[Name, Name]]]) -> Iter
             yield _name(pair)
         else:
             yield from (_name(one) for loop_and_var in pair for one in loop_and_var)
+
+
+def _without(policies: tuple[Partitioned, ...], *loops: str) -> tuple[Partitioned, ...]:
+    return tuple(one for one in policies if one.loop not in loops)
 
 
 def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:

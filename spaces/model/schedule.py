@@ -47,6 +47,16 @@ class Tail(StrEnum):
     PREDICATE_STORES = "predicate_stores"
 
 
+class Partition(StrEnum):
+    """Whether a loop is split where tests along it are decided, so that most of its iterations need
+    not ask.
+    """
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
 class Memory(StrEnum):
     """Where a Func's values are stored."""
 
@@ -86,13 +96,34 @@ class Loop:
 
 
 @frozen
+class Partitioned:
+    """The policy by which loop ``loop`` is partitioned."""
+
+    loop: str
+    policy: Partition
+
+
+def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
+    """By loop; what is said of a loop last counts, and what is said anyway is left out."""
+    last = {one.loop: one for one in policies}
+    told = (last[name] for name in sorted(last))
+    return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
+
+
+@frozen
 class DomainOrder:
     """How one stage is traversed: splits and fuses in the order given, then its final loops,
-    outermost first [RK13 3.2].
+    outermost first [RK13 3.2]; and which of them are partitioned otherwise than by default.
     """
 
     splits: tuple[Split | Fuse, ...] = ()
     loops: tuple[Loop, ...] = ()
+    partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
+
+    def partition(self, name: str) -> Partition:
+        """The policy by which a loop is partitioned."""
+        found = (one.policy for one in self.partitions if one.loop == name)
+        return next(found, Partition.AUTO)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from spaces.model.directives import Directives
 from spaces.model.directives import schedule as directives_on
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Factor, Loop, Memory, Schedule, Tail
+from spaces.model.schedule import Factor, Loop, Memory, Partition, Schedule, Tail
 from spaces.model.syntax import (
     Applied,
     Braces,
@@ -42,6 +42,7 @@ from spaces.model.vocabulary import (
     DERIVING,
     LEVEL_DIRECTIVES,
     MEMORIES,
+    PARTITIONS,
     RESERVED,
     SIGNATURES,
     TAILS,
@@ -159,6 +160,8 @@ class _Speller:
             return f"TailStrategy::{TAILS[value]}"
         if isinstance(value, Memory):
             return f"MemoryType::{MEMORIES[value]}"
+        if isinstance(value, Partition):
+            return f"Partition::{PARTITIONS[value]}"
         return self.name(value)
 
 
@@ -371,6 +374,7 @@ class _Reader:
             Kind.TRUTH: self.truth,
             Kind.CONDITION: self.condition,
             Kind.TEXT: self.message,
+            Kind.PARTITION: lambda i: _named(self.word(i, "a policy"), Partition, PARTITIONS),
             Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
             Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
             Kind.LOOP_OF_KIND: self.loop_of_kind,

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from spaces.model import functions as fn
 from spaces.model.expr import Const, Expr, Op, Variable
 from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Split, Tail
+from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import GUARDED, Division, Step, tail_of_reads
 from spaces.model.types import Bool, Int32
@@ -27,6 +27,7 @@ class LoopVar:
     min: Expr
     max: Expr
     extent: Expr
+    partition: Partition = Partition.AUTO
 
 
 @frozen
@@ -95,7 +96,12 @@ def traverse(
         var = Variable(Int32, f"{func}.s{index}.{loop.name}")
         last = simplify(low + extent - 1)
         simplify.assume(var.name, low, last)
-        loops.append(LoopVar(var, func, index, loop.name, loop.kind, low, last, extent))
+        loops.append(
+            LoopVar(
+                *(var, func, index, loop.name, loop.kind, low, last, extent),
+                order.partition(loop.name),
+            )
+        )
     return Traversal(tuple(loops), division.steps, simplify)
 
 

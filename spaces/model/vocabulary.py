@@ -6,7 +6,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from spaces.model.schedule import Memory, Tail
+from spaces.model.schedule import Memory, Partition, Tail
 
 TAILS = {
     Tail.AUTO: "Auto",
@@ -28,8 +28,16 @@ MEMORIES = {
 }
 """Members of Halide's ``MemoryType``."""
 
+PARTITIONS = {
+    Partition.AUTO: "Auto",
+    Partition.NEVER: "Never",
+    Partition.ALWAYS: "Always",
+}
+"""Members of Halide's ``Partition``."""
+
 RESERVED = frozenset(
-    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI"} | set(TAILS.values())
+    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI", "Partition"}
+    | set(TAILS.values())
 )
 """Words that are never the name of a loop or Func unless quoted."""
 
@@ -46,6 +54,7 @@ class Kind(Enum):
     TRUTH = "true or false"
     CONDITION = "condition"
     TEXT = "message"
+    PARTITION = "partition policy"
 
 
 @frozen
@@ -87,6 +96,9 @@ SIGNATURES: dict[str, Signature] = {
     ),
     "hoist_storage_root": _signature("hoist_storage_root()"),
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
+    "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Kind.PARTITION),
+    "never_partition_all": _signature("never_partition_all()"),
+    "always_partition_all": _signature("always_partition_all()"),
     "specialize": _signature("specialize(condition)", Kind.CONDITION),
     "specialize_fail": _signature('specialize_fail("message")', Kind.TEXT),
     "align_storage": _signature("align_storage(dimension, multiple)", Kind.LOOP, Kind.WHOLE),
@@ -103,6 +115,8 @@ SIGNATURES: dict[str, Signature] = {
 VARIADIC: dict[str, tuple[Kind, ...]] = {
     "reorder": (Kind.LOOP,),
     "reorder_storage": (Kind.LOOP,),
+    "never_partition": (Kind.LOOP,),
+    "always_partition": (Kind.LOOP,),
     "gpu_blocks": (Kind.LOOP,),
     "gpu_threads": (Kind.LOOP,),
     "tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
@@ -123,9 +137,8 @@ UNSUPPORTED: dict[str, str] = {
         name: f"{name} {_LATER}"
         for name in (
             *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
-            *("memoize", "never_partition", "partition"),
-            *("prefetch", "ring_buffer", "always_partition"),
-            *("gpu_lanes", "tensorcore", "never_partition_all", "no_profiling", "unscheduled"),
+            *("memoize", "prefetch", "ring_buffer"),
+            *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
         )
     },
     "eager_inline": "eager_inline is not supported; use compute_inline().",

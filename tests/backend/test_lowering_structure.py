@@ -121,6 +121,34 @@ def test_partition_loads_whole_vectors_away_from_the_edges(edge: str) -> None:
     assert counts == [1, 10, 1]
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("policy", ["auto", "never", "always"])
+def test_loops_are_partitioned_as_the_schedule_says(policy: str, lanes: int) -> None:
+    image, out = ImageParam(UInt16, 1, "input"), Func("out")
+    out[X] = boundary.repeat_edge(image)[X - 1]
+    algorithm = pipeline(out)
+    directives = schedule(algorithm).partition("x", policy)
+    chosen = directives.vectorize("x", lanes) if lanes > 1 else directives
+    program = programs(algorithm, chosen)["partition"]
+    splits = {"auto": lanes > 1, "never": False, "always": True}[policy]
+    assert len([f for f in found(program, For) if f.var.name == "out.s0.x"]) == 1 + 2 * splits
+    clamped = [
+        any(isinstance(n, Op) and n.name == "max" for n in walk(p.value))
+        for p in found(program, Provide)
+    ]
+    assert clamped.count(False) == splits
+
+
+def test_what_is_made_of_a_loop_is_partitioned_like_it() -> None:
+    directives = schedule(BLUR).never_partition("x").split("x", "xo", "xi", 8).always_partition("y")
+    policies = {p.loop: p.policy for p in directives.schedule.of("blur_y").stages[0].partitions}
+    assert policies == {"xo": "never", "xi": "never", "y": "always"}
+    fused = directives.fuse("y", "xo", "t").schedule.of("blur_y").stages[0].partitions
+    assert {p.loop: p.policy for p in fused} == {"xi": "never", "t": "always"}
+    every = directives.never_partition_all().partition("xi", "auto")
+    assert [p.loop for p in every.schedule.of("blur_y").stages[0].partitions] == ["xo", "y"]
+
+
 def test_partition_asks_in_parallel_loops() -> None:
     image, out = ImageParam(UInt16, 1, "input"), Func("out")
     out[X] = boundary.repeat_edge(image)[X - 1]

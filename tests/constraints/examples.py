@@ -231,6 +231,11 @@ EXAMPLES = (
         cpu(BLUR, D.split("x", "x", "xi", 1)),
     ),
     Example(
+        "order.partition-loop",
+        cpu(BLUR, D.vectorize("x", 8).never_partition("z")),
+        cpu(BLUR, D.vectorize("x", 8).never_partition("x_v", "y")),
+    ),
+    Example(
         "order.tail",
         cpu(TOTAL, SUM.split("r.x", "ro", "ri", 4, "round_up").func("s").compute_root()),
         cpu(TOTAL, SUM.split("r.x", "ro", "ri", 4, "guard_with_if").func("s").compute_root()),

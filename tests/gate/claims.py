@@ -65,6 +65,7 @@ _FORM = (
     "storage.fold-direction",
     "bounds.explicit-dimension",
     "kind.inside-vectorized",
+    "order.partition-loop",
     "specialize.condition",
     "specialize.inlined",
     "specialize.after-failure",

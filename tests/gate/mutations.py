@@ -26,6 +26,8 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    Partition,
+    Partitioned,
     Schedule,
     Split,
     StorageBound,
@@ -158,6 +160,17 @@ def _gpu_kind(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sch
 
     found = {loop.kind for f in schedule.funcs for order in f.stages for loop in order.loops}
     return _with_order(rng, schedule, change) if LoopKind.GPU_BLOCK in found else schedule
+
+
+def _partition(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Another policy for some loop."""
+
+    def change(order: DomainOrder) -> DomainOrder:
+        name = rng.choice((*order.names, *order.names, "w"))
+        one = Partitioned(name, rng.choice(list(Partition)))
+        return evolve(order, partitions=(*order.partitions, one))
+
+    return _with_order(rng, schedule, change)
 
 
 def _names(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
@@ -312,6 +325,7 @@ EDITS: tuple[Edit, ...] = (
     _gpu_kind,
     _gpu_kind,
     _names,
+    _partition,
     _records,
     _level,
     _level,

@@ -167,7 +167,16 @@ class _Order:
         if self.rng.random() < 0.5:
             self._reorder()
         self._kinds()
+        self._partitions()
         return self.directives
+
+    def _partitions(self) -> None:
+        for name in self.loops:
+            drawn = self.rng.random()
+            if drawn < 0.05:
+                self.directives = self.directives.never_partition(name)
+            elif drawn < 0.12:
+                self.directives = self.directives.always_partition(name)
 
     def _split(self, stage: Stage, number: int) -> None:
         old = self.rng.choice(list(self.loops))

@@ -21,6 +21,8 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    Partition,
+    Partitioned,
     Schedule,
     Specialization,
     Split,
@@ -122,10 +124,13 @@ def directives_after(draw: st.DrawFn, start: Directives, most: int = 10) -> Dire
 _records = st.one_of(
     st.builds(Split, names, names, names, factors, tails), st.builds(Fuse, names, names, names)
 )
+_partitions = st.builds(Partitioned, names, st.sampled_from(Partition))
+
 domain_orders = st.builds(
     DomainOrder,
     st.lists(_records, max_size=3).map(tuple),
     st.lists(st.builds(Loop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
+    st.lists(_partitions, max_size=2).map(tuple),
 )
 
 

@@ -145,6 +145,22 @@ VECTORS = (
         _VECTORS,
     ),
     Mutant(
+        "partitioned-all-the-same",
+        "backend/lowering/partition.py",
+        "or loop.partition is Partition.NEVER or",
+        "or",
+        "Loops are split that the schedule says are to stay whole.",
+        _PASSES,
+    ),
+    Mutant(
+        "splits-forget-the-policy",
+        "spaces/model/directives.py",
+        "(*_without(order.partitions, record.old), *policies),",
+        "_without(order.partitions, record.old),",
+        "What is made of a loop by a split is partitioned by default.",
+        _PASSES,
+    ),
+    Mutant(
         "masks-only-of-the-innermost-guard",
         "backend/lowering/vectorize.py",
         'Op(condition.type, "and", (self.mask, condition))',

@@ -15,7 +15,7 @@ from spaces.model.expr import Expr, constant
 from spaces.model.schedule import LoopKind, Split, Tail
 from spaces.model.splits import factor_expr, resolved_tails
 from spaces.model.types import Bool, Int32
-from spaces.model.vocabulary import TAILS
+from spaces.model.vocabulary import PARTITIONS, TAILS
 
 
 def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:
@@ -146,6 +146,33 @@ def factor_in_range(factor: int | str) -> Expr:
     if isinstance(factor, int):
         return constant(1 <= factor <= _LARGEST_FACTOR, Bool)
     return factor_expr(factor) >= constant(1, Int32)
+
+
+@own_rule(
+    "order.partition-loop",
+    "What is said about the partition of a loop is said of one that there is.",
+    "Halide's partition refuses a Var that is not among the loops.",
+)
+def partition_loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each name that is no loop in the end."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for one in order.partitions:
+            if one.loop not in order.names:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "{stage_name}.partition({loop}, Partition::{policy}) names {loop}, which is no "
+                    "loop of {stage_name}.",
+                    "Its loops are {legal}.",
+                    stage=index,
+                    loop=one.loop,
+                    values={
+                        "stage_name": stage_name(func, index),
+                        "loop": one.loop,
+                        "policy": PARTITIONS[one.policy],
+                        "legal": listed(order.names),
+                    },
+                )
 
 
 @own_rule(
@@ -293,4 +320,13 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
             )
 
 
-RULES = (unknown_loop, duplicate_loop, missing_loop, factor, tail, reduction, update_race)
+RULES = (
+    unknown_loop,
+    duplicate_loop,
+    missing_loop,
+    factor,
+    partition_loop,
+    tail,
+    reduction,
+    update_race,
+)

@@ -169,6 +169,9 @@ SIZES: dict[str, tuple[int | tuple[int, int], ...]] = {"blur_y": (96, 64)}
         "blur_x.store_root().compute_at(blur_y, y)",
         "blur_y.vectorize(x, 40, TailStrategy::Predicate)\n"
         "blur_x.compute_at(blur_y, y).vectorize(x, 8, TailStrategy::PredicateStores)",
+        "blur_y.vectorize(x, 16, TailStrategy::GuardWithIf).never_partition(x, y)\n"
+        "blur_x.compute_root().split(x, x, xi, 7, TailStrategy::GuardWithIf)"
+        ".always_partition(x).partition(xi, Partition::Never)",
         "blur_y.vectorize(x, 32, TailStrategy::PredicateLoads)\n"
         "blur_x.compute_root().vectorize(x, 40, TailStrategy::PredicateLoads)",
     ],
