@@ -7,7 +7,7 @@ from functools import cached_property
 from attrs import field, frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Const, Expr, Op, Variable
+from spaces.model.expr import Const, Expr, Op, Variable, constant
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 from spaces.model.simplify import Simplifier
@@ -111,8 +111,11 @@ def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | 
     if isinstance(record, Fuse):
         fused = values.pop(record.fused)
         (inner_low, inner_extent), (outer_low, _) = step.first, step.second
-        values[record.inner] = simplify(fused % inner_extent + inner_low)
-        values[record.outer] = simplify(fused / inner_extent + outer_low)
+        divisor = inner_extent
+        if not simplify.at_most(constant(1, Int32), inner_extent):
+            divisor = fn.max(inner_extent, 1)  # in an iteration the extent is positive
+        values[record.inner] = simplify(fused % divisor + inner_low)
+        values[record.outer] = simplify(fused / divisor + outer_low)
         return None
     low, extent = step.first
     factor = step.second[1]

@@ -181,3 +181,21 @@ def test_tiles_of_tiles_of_an_update_are_updated_once(factor: int) -> None:
     nest = loop_nest(algorithm, tiles.schedule)
     outputs, _ = run_nest(nest, {"f.min.0": 0, "f.extent.0": 8}, counting)
     assert outputs["f"] == {(x,): 2 for x in range(8)}
+
+
+@settings(max_examples=8)
+@given(height=st.integers(17, 40), low=st.integers(-4, 4))
+def test_the_rows_of_fused_loops_have_limits_where_no_number_of_rows_is_known(
+    height: int, low: int
+) -> None:
+    x, y = Var("x"), Var("y")
+    a, b, f, out = (Func(name) for name in ("a", "b", "f", "out"))
+    a[x, y] = x * 7 + y * 13
+    b[x, y] = a[x, y] + a[x + 1, y]
+    f[x, y] = b[x, y / 2 - 1 + 2 * (y % 2)]
+    out[x, y] = f[x / 2 - 1 + 2 * (x % 2), y / 2 - 1 + 2 * (y % 2)]
+    p = freeze(out)
+    s = schedule(p).func("a").compute_root().func("f").compute_root()
+    s = s.split("y", "y", "yi", 8).reorder("yi", "y", "x").fuse("y", "x", "t")
+    s = s.func("b").compute_at("f", "yi")
+    check_nest(p, s.schedule, sizes_of(p, (17, height), (-3, low)))
