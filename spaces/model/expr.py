@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from attrs import field, frozen
 
+from spaces.model.shared_text import ATOM, Shown, shared_text
 from spaces.model.types import Bool, Float32, Int32, Type, promote, type_of
 
 ExprLike: TypeAlias = "Arithmetic | int | float | bool"
@@ -226,7 +227,7 @@ class Expr(Arithmetic, metaclass=_Interned):
         )
 
     def __str__(self) -> str:
-        return _format(self, 0)
+        return shared_text(tuple(walk(self)), _written)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
@@ -365,35 +366,40 @@ _INFIX = {
     "ge": (">=", 5), "shift_left": ("<<", 6), "shift_right": (">>", 6), "add": ("+", 7),
     "sub": ("-", 7), "mul": ("*", 8), "div": ("/", 8), "mod": ("%", 8),
 }  # fmt: skip
+_PREFIX = {"not": "!", "bit_not": "~"}
 _UNARY = 10
 
 
-def _format(node: Expr, outer: int) -> str:
-    """Infix text with the fewest parentheses; ``outer`` is the precedence it stands in."""
+def _written(node: Expr, parts: list[Shown]) -> Shown:
+    """Infix text with the fewest parentheses, given the texts of operands."""
+    texts = [text for text, _ in parts]
     match node:
         case Const(value=value):
             if node.type.is_bool:
-                return "true" if value else "false"
-            return f"({value})" if value < 0 and outer > _INFIX["add"][1] else str(value)
+                return "true" if value else "false", ATOM
+            return str(value), _INFIX["add"][1] if value < 0 else ATOM
         case Variable(name=name):
-            return name
-        case Cast(type=to, value=value):
-            return f"{to}({_format(value, 0)})"
-        case Call(target=name, args=args, component=component):
+            return name, ATOM
+        case Cast(type=to):
+            return f"{to}({texts[0]})", ATOM
+        case Call(target=name, component=component):
             index = "" if component is None else f"[{component}]"
-            return f"{name}({', '.join(_format(a, 0) for a in args)}){index}"
-        case Op(name=name, args=args) if name in _INFIX:
+            return f"{name}({', '.join(texts)}){index}", ATOM
+        case Op(name=name) if name in _INFIX:
             symbol, level = _INFIX[name]
-            text = f"{_format(args[0], level)} {symbol} {_format(args[1], level + 1)}"
-            return f"({text})" if level < outer else text
-        case Op(name="not", args=args):
-            return f"!{_format(args[0], _UNARY)}"
-        case Op(name="bit_not", args=args):
-            return f"~{_format(args[0], _UNARY)}"
-        case Op(name=name, args=args):
-            return f"{name}({', '.join(_format(a, 0) for a in args)})"
+            return f"{_inside(parts[0], level)} {symbol} {_inside(parts[1], level + 1)}", level
+        case Op(name=name) if name in _PREFIX:
+            return f"{_PREFIX[name]}{_inside(parts[0], _UNARY)}", ATOM
+        case Op(name=name):
+            return f"{name}({', '.join(texts)})", ATOM
         case _:
-            return node.written(tuple(_format(c, 0) for c in node.children))
+            return node.written(tuple(texts)), ATOM
+
+
+def _inside(part: Shown, level: int) -> str:
+    """An operand where what binds less than ``level`` needs parentheses."""
+    text, own = part
+    return f"({text})" if own < level else text
 
 
 def constant(value: int | float, type: Type) -> Const:

@@ -179,3 +179,31 @@ def test_constants_are_cast_at_once() -> None:
 
 def test_variables_are_told_apart_by_type() -> None:
     assert Variable(UInt8, "x") is not X
+
+
+def doubled(times: int) -> Expr:
+    """``(x + 1) * 2**times`` by as many additions."""
+    result = X + 1
+    for _ in range(times):
+        result = result + result
+    return result
+
+
+def test_texts_of_what_is_shared_stay_short() -> None:
+    assert str(doubled(2)) == "x + 1 + (x + 1) + (x + 1 + (x + 1))"
+    whole, _, definitions = str(doubled(60)).partition(" where ")
+    values: dict[str, int] = {"x": 4}
+    for definition in definitions.split(", "):
+        name, text = definition.split(" = ")
+        values[name.replace("$", "t")] = eval(text.replace("$", "t"), {}, values)
+    assert eval(whole.replace("$", "t"), {}, values) == 5 << 60
+    assert len(definitions) < 60 * 20
+
+
+def test_texts_of_long_sums_are_cut() -> None:
+    total: Expr = X
+    for _ in range(20_000):
+        total = total + 1
+    text = str(total)
+    assert text.count("+ 1") == 20_000
+    assert text.startswith("$")

@@ -1,0 +1,75 @@
+"""Texts of expressions that share parts: what occurs often, or is long, gets a name.
+
+Written out in full, an expression of sixty nodes each of which uses the one before twice has more
+characters than there are atoms. Short ones are written in full all the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self, TypeAlias, TypeVar
+
+Shown: TypeAlias = tuple[str, int]
+"""A text, and how strongly what is outermost in it binds."""
+
+ATOM = 100
+"""How strongly names, literals and calls bind: they never need parentheses."""
+
+_FULL = 1000
+"""Nodes, each counted as often as it is written, up to which an expression is written in full."""
+
+_SMALL = 4
+"""Nodes up to which a part is written again rather than named."""
+
+_LONG = 120
+"""Nodes beyond which a part gets a name though it is used once."""
+
+
+class Node(Protocol):
+    """What has parts."""
+
+    @property
+    def children(self) -> tuple[Self, ...]:
+        """The parts, in order."""
+
+
+_N = TypeVar("_N", bound=Node)
+
+
+def shared_text(nodes: Sequence[_N], write: Callable[[_N, list[Shown]], Shown]) -> str:
+    """The text of the last of ``nodes``: ``$2 * $2 where $1 = x + 1, $2 = $1 * $1``.
+
+    Args:
+        nodes: all that it is made of, each once, parts before what they are part of.
+        write: the text of a node, given those of its parts.
+    """
+    names = _named(nodes)
+    shown: dict[_N, Shown] = {}
+    definitions: list[str] = []
+    for node in nodes:
+        text, level = write(node, [shown[part] for part in node.children])
+        if node in names:
+            name = f"${len(definitions) + 1}"
+            definitions.append(f"{name} = {text}")
+            text, level = name, ATOM
+        shown[node] = text, level
+    whole = shown[nodes[-1]][0]
+    return f"{whole} where {', '.join(definitions)}" if definitions else whole
+
+
+def _named(nodes: Sequence[_N]) -> set[_N]:
+    """The parts that get a name."""
+    written: dict[_N, int] = {}
+    for node in nodes:
+        written[node] = min(_FULL + 1, 1 + sum(written[part] for part in node.children))
+    if written[nodes[-1]] <= _FULL:
+        return set()
+    uses = Counter(part for node in nodes for part in node.children)
+    named: set[_N] = set()
+    for node in nodes[:-1]:
+        written[node] = 1 + sum(written[part] for part in node.children)
+        if written[node] > (_SMALL if uses[node] > 1 else _LONG):
+            named.add(node)
+            written[node] = 1
+    return named
