@@ -39,8 +39,8 @@ class AliasScopes:
 
 
 class LoopHint:
-    """Metadata of every loop: vectors and unrolled loops are where the schedule says, and nowhere
-    else.
+    """Metadata of every loop but the shortest: vectors and unrolled loops are where the schedule
+    says, and nowhere else.
     """
 
     _NODE = 1_000_000  # beyond the numbers of all metadata that the module prints itself

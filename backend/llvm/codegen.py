@@ -41,6 +41,9 @@ from spaces.model.types import Int32, Type
 
 OUT_OF_MEMORY = -1
 
+_SHORT = 16
+"""Iterations of a loop that is written out where its body is small, though no schedule says so."""
+
 
 def identifier(name: str) -> str:
     """A name of a pipeline, buffer or scalar as C can write it."""
@@ -257,7 +260,8 @@ class _Statements:
         following = build.add(index, i64(1), flags=["nsw"])
         index.add_incoming(following, build.block)
         jump = build.cbranch(build.icmp_signed("<", following, last), body, after)
-        jump.set_metadata("llvm.loop", LoopHint())
+        if not _is_short(loop):
+            jump.set_metadata("llvm.loop", LoopHint())
         build.position_at_end(after)
 
     @contextmanager
@@ -347,6 +351,11 @@ class _Statements:
         arguments = [self.frame.pool, task, low, extent, packed]
         status = build.call(module.runtime["par_for"], arguments)
         self._leave_if(build.icmp_signed("!=", status, i32(0)), status)
+
+
+def _is_short(loop: For) -> bool:
+    """Whether LLVM may write a loop out: what lies on the stack then moves to registers."""
+    return isinstance(loop.extent, Const) and loop.extent.value <= _SHORT
 
 
 @frozen

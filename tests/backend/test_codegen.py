@@ -17,7 +17,7 @@ from spaces.model import functions as fn
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, Op, binary, cast, compare, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import (
@@ -222,6 +222,23 @@ def test_float_arithmetic_is_as_written_unless_asked_otherwise() -> None:
     assert not re.search(r"(fast|contract|reassoc|nnan) ?float", strict)
     assert re.search(r"fadd contract float", ir_of(chain, schedule(chain), FloatMode.CONTRACT))
     assert re.search(r"fadd fast float", ir_of(chain, schedule(chain), FloatMode.FAST))
+
+
+@pytest.mark.parametrize(("taps", "is_written_out"), [(5, True), (50, False)])
+def test_short_reductions_are_written_out(taps: int, is_written_out: bool) -> None:
+    image, out = ImageParam(Float32, 1, "input"), Func("out")
+    r = RDom([(0, taps)], "r")
+    out[X] = constant(0.0, Float32)
+    out[X] += image[X + r.x] * (cast(Float32, r.x) + 2.0)
+    algorithm = pipeline(out)
+    directives = schedule(algorithm).update(0).reorder("r.x", "x").vectorize("x", 8, "round_up")
+    code = compile_cpu(algorithm, directives.schedule)
+    products = re.findall(r"fmul <8 x float>", code.llvm_ir())
+    assert len(products) == (taps if is_written_out else 1)
+    array = np.arange(100, dtype=np.float32) % 7
+    found = code.run({"input": array}, sizes={"out": [32]})["out"]
+    exact = [sum((t + 2) * array[x + t] for t in range(taps)) for x in range(32)]
+    assert found.tolist() == exact  # small whole numbers are exact in any order
 
 
 def test_small_constant_scratch_lies_on_the_stack() -> None:
