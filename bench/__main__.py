@@ -11,7 +11,14 @@ from apps.files import write_text
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
-NAMES = ("against_default", "against_plain", "against_halide", "throughput", "formal")
+NAMES = (
+    "against_default",
+    "against_plain",
+    "against_halide",
+    "against_blas",
+    "throughput",
+    "formal",
+)
 
 
 def main(names: list[str]) -> None:

@@ -28,7 +28,9 @@ def renew_readme(readme: Path) -> None:
 
 def tables() -> str:
     """All results as Markdown."""
-    return "\n\n".join([_speed(), _halide(), _formal(), _throughput(), _machine(), _trust()])
+    return "\n\n".join(
+        [_speed(), _halide(), _blas(), _formal(), _throughput(), _machine(), _trust()]
+    )
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -72,6 +74,18 @@ def _pair(found: dict[str, Any], unit: str) -> tuple[object, object, str]:
     ratio = found.get(f"{unit}_ours_over_halide")
     halide = found.get(f"halide_{unit}", "refuses")
     return found.get(f"ours_{unit}", ""), halide, "" if ratio is None else f"{ratio:.2f}"
+
+
+def _blas() -> str:
+    found = _load("against_blas")["results"]
+    rows = [
+        (name, pair["ours_ms"], pair["blas_ms"], f"{pair['part_of_blas_speed']:.0%}")
+        for name, pair in found.items()
+        if name != "size"
+    ]
+    size = found["size"]
+    columns = ("ours, ms", "NumPy's BLAS, ms", "of its speed")
+    return _table((f"SGEMM {size} x {size}", *columns), rows)
 
 
 def _formal() -> str:

@@ -1,0 +1,50 @@
+"""The product of two matrices under the hand schedule, and by the BLAS library that NumPy has."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from apps.sgemm import SIZE
+from apps.timing import interleaved
+from backend.llvm.operators import FloatMode
+from bench.contenders import inputs_of, program, written
+from spaces.constraints.devices import device
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+"""Read by BLAS libraries when they are loaded."""
+
+
+def measure() -> dict[str, Any]:
+    """Medians on one thread and on all, and which part of BLAS' speed is reached. Ours scales and
+    adds a third matrix, too.
+    """
+    cores = getattr(device("cpu"), "cores", 1)
+    fresh = multiprocessing.get_context("spawn")
+    found = {}
+    for threads in dict.fromkeys((1, cores)):
+        os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+        with ProcessPoolExecutor(1, mp_context=fresh) as process:
+            found[f"{threads} threads"] = process.submit(_measure, threads).result()
+    return {"size": SIZE, **found}
+
+
+def _measure(threads: int) -> dict[str, Any]:
+    images = inputs_of("sgemm")
+    a, b = images["A"], images["B"]
+    out = np.empty_like(a)
+    runs = {
+        "ours": program("sgemm", written("sgemm", "cpu"), threads, FloatMode.FAST),
+        "blas": lambda: np.matmul(a, b, out=out),
+    }
+    timings = interleaved(runs, rounds=15, budget_s=30)
+    ours, blas = timings["ours"], timings["blas"]
+    return {
+        "ours_ms": round(ours.median_ms, 2),
+        "blas_ms": round(blas.median_ms, 2),
+        "part_of_blas_speed": round(blas.ratio_to(ours), 3),
+    }
