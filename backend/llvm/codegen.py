@@ -22,7 +22,7 @@ from backend.llvm.expressions import Expressions, Place
 from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators, llvm_type
 from backend.llvm.words import Words, local_bytes
-from backend.lowering.sizes import factors
+from backend.lowering.sizes import SMALL_BYTES, factors
 from backend.lowering.statements import walk_statements
 from backend.program import (
     Allocate,
@@ -55,11 +55,8 @@ def entry_name(pipeline: str) -> str:
     return f"run_{identifier(pipeline)}"
 
 
-_SMALL_BYTES = 16 << 10
-"""Scratch of constant size up to this many bytes lies on the stack without being asked to,"""
-
 _STACK_BYTES = 256 << 10
-"""as long as a function's scratch there stays below this; a thread may have 2 MiB of stack, and be
+"""A function's scratch on the stack stays below this; a thread may have 2 MiB of stack, and be
 inside several functions."""
 
 
@@ -297,7 +294,7 @@ class _Statements:
 
     def _fits_stack(self, node: Allocate, size: int) -> bool:
         """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
-        most = {MemoryKind.AUTO: _SMALL_BYTES, MemoryKind.HEAP: -1}.get(node.memory, _STACK_BYTES)
+        most = {MemoryKind.AUTO: SMALL_BYTES, MemoryKind.HEAP: -1}.get(node.memory, _STACK_BYTES)
         return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
     def _bytes(self, node: Allocate) -> Value:

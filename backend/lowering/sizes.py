@@ -9,6 +9,9 @@ from spaces.model.types import Int32
 
 ONE = constant(1, Int32)
 
+SMALL_BYTES = 16 << 10
+"""Scratch of up to this many bytes lies on the stack without being asked to, as in Halide."""
+
 
 def times(a: Expr, b: Expr) -> Expr:
     """The product of two sizes."""

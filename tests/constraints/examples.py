@@ -77,6 +77,12 @@ GPU = D.gpu_tile("x", "y", "xi", "yi", 32, 8)
 SUM = schedule(TOTAL).func("s").update(0)
 POWERS = schedule(HORNER).func("s").update(0)
 
+
+def _fused(height: int) -> Subject:
+    pipeline = algorithms.blur(65535, height)
+    return cpu(pipeline, schedule(pipeline).fuse("x", "y", "t"))
+
+
 _folded = D.func("bx").store_root().compute_at("by", "y").fold_storage("y", 4)
 _harmonic = schedule(HARMONIC).func("f").compute_at("out", "x")
 _columns = (
@@ -400,6 +406,7 @@ EXAMPLES = (
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, False)),
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, True)),
     ),
+    Example("bounds.fused-extent", _fused(65536), _fused(32768)),
     Example(
         "bounds.explicit-dimension",
         cpu(BLUR, _bx.compute_root().align_bounds("z", 4)),

@@ -92,6 +92,7 @@ _WRONG = (
     "storage.memory-kind",
     "storage.host-memory-in-kernel",
     "bounds.unbounded",
+    "bounds.fused-extent",
     "bounds.smaller-than-tile",
     "bounds.output-overrun",
     "bounds.image-overrun",

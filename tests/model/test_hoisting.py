@@ -1,6 +1,9 @@
 """Hoisted and bounded storage: how much memory is obtained, where, and that it is used."""
 
+import re
+
 import numpy as np
+import pytest
 
 from backend.compile import compile_cpu
 from backend.reference import evaluate
@@ -72,3 +75,42 @@ def test_each_component_of_a_tuple_is_hoisted() -> None:
     inputs, sizes = {"im": np.arange(16, dtype=np.int32)}, {"g": (10, 7)}
     wanted = evaluate(built, inputs, sizes=sizes)["g"]
     assert np.array_equal(compiled.run(inputs, sizes=sizes)["g"], wanted)
+
+
+def test_the_scratch_of_a_tile_that_may_be_cut_short_lies_on_the_stack() -> None:
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y] + 1
+    g[X, Y] = f[X, Y] * f[X, Y + 2]
+    built = pipeline(g)
+    text = "g.split(x, x, xi, 8, GuardWithIf)\nf.compute_at(g, x)"
+    compiled = compile_cpu(built, parse_schedule(text, built))
+    assert "allocate f: int32[24]" in compiled.program_text("flatten")
+    assert "spaces_malloc" not in compiled.assembly()
+    heap = compile_cpu(built, parse_schedule(f"{text}.store_in(Heap)", built))
+    assert "spaces_malloc" in heap.assembly()
+    inputs, sizes = {"im": np.arange(19 * 7, dtype=np.int32).reshape(7, 19)}, {"g": (19, 5)}
+    wanted = evaluate(built, inputs, sizes=sizes)["g"]
+    for each in (compiled, heap):
+        assert np.array_equal(each.run(inputs, sizes=sizes)["g"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("layout", "place"),
+    [
+        ("", "x + 8 * y"),
+        (".reorder_storage(y, x)", "4 * x + y"),
+        (".align_storage(x, 3)", "x + 9 * y"),
+        (".reorder_storage(y, x).align_storage(y, 16)", "16 * x + y"),
+    ],
+)
+def test_where_values_lie(layout: str, place: str) -> None:
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y] + 1
+    g[X, Y] = f[X % 8, Y % 4]
+    built = pipeline(g)
+    text = f"f.compute_root(){layout}"
+    compiled = compile_cpu(built, parse_schedule(text, built))
+    (written,) = re.findall(r"f\[(.*?)\] = ", compiled.program_text("flatten"))
+    for x, y in ((0, 0), (1, 0), (0, 1), (7, 3)):
+        index = written.replace("f.s0.x", str(x)).replace("f.s0.y", str(y))
+        assert eval(index) == eval(place, {"x": x, "y": y})

@@ -15,7 +15,7 @@ LAYOUT = (
         "for d in node.order:",
         "for d in range(len(node.extents)):",
         "Storage is laid out in the order of the arguments, reordered or not.",
-        (_HALIDE,),
+        ("tests/model/test_hoisting.py",),
     ),
     Mutant(
         "storage-not-padded",
@@ -79,6 +79,22 @@ LAYOUT = (
         "s.forward is not fold.forward",
         "s.forward is None",
         "The direction of a fold is not asked about.",
+        (_RULES,),
+    ),
+    Mutant(
+        "scratch-for-the-smallest-tile",
+        "backend/lowering/simplify.py",
+        "total *= -least",
+        "total *= -least - 1",
+        "Scratch on the stack is one value a dimension too small for the largest tile.",
+        ("tests/model/test_hoisting.py",),
+    ),
+    Mutant(
+        "fused-loops-of-any-length",
+        "spaces/constraints/rules/bounds.py",
+        "count <= constant(Int32.max_value, Int32)",
+        "count >= constant(1, Int32)",
+        "A fused loop may have more iterations than int32 counts.",
         (_RULES,),
     ),
     Mutant(

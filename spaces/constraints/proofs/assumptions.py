@@ -49,7 +49,7 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     no smaller than the tiles that are shifted into them, and buffers around all that is computed
     of them or read.
     """
-    required = _needed(nest) if checked is None else (r.condition for r in checked.requirements)
+    required = _needed(nest) if checked is None else _required(checked)
     common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
     promised = (p.condition for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
@@ -75,6 +75,14 @@ def _is_about_coordinates(condition: Expr) -> bool:
     return all(
         n.type in (Int32, Bool) and isinstance(n, Op | Variable | Const) for n in walk(condition)
     )
+
+
+_OVERFLOW = "bounds.fused-extent"
+"""Integers are unbounded in proofs: that products do not overflow helps none, and slows them."""
+
+
+def _required(checked: CheckedSchedule) -> Iterator[Expr]:
+    return (r.condition for r in checked.requirements if r.rule != _OVERFLOW)
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:

@@ -15,11 +15,11 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
 from spaces.constraints.rules.written import bound_directive, split_directive
-from spaces.model.expr import Expr, constant
+from spaces.model.expr import Const, Expr, Op, constant
 from spaces.model.pipeline import size_variable
 from spaces.model.placement import InwardShift, inward_shifts
 from spaces.model.regions import Box, UnboundedError
-from spaces.model.schedule import Split, Tail
+from spaces.model.schedule import Fuse, Split, Tail
 from spaces.model.splits import resolved_tails, tail_of_writes
 from spaces.model.types import Int32
 
@@ -39,6 +39,41 @@ def unbounded(view: NestView, func: str) -> Iterator[Check]:
 def unbounded_check(error: UnboundedError) -> Check:
     """The check that failed where building the loop nest raised ``error``."""
     return Check(error.func, VIOLATED, "{error}", values={"error": str(error)})
+
+
+@nest_rule(
+    "bounds.fused-extent",
+    "A fused loop has at most 2147483647 iterations.",
+    "Its variable is of type int32; in Halide it overflows in silence.",
+    count="iterations",
+    most="iterations",
+)
+def fused_extent(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each fuse."""
+    placement = view.placement(func)
+    for stage, traversal in enumerate(placement.stages):
+        for index, step in enumerate(traversal.steps):
+            if not isinstance(step.record, Fuse):
+                continue
+            path = placement.path
+            inner, outer = (view.largest(e, path) for _, e in (step.first, step.second))
+            if isinstance(inner, Const) and inner.value == 1:
+                continue
+            # As it stands: a simplifier would wrap what does not fit.
+            count = Op(Int32, "mul", (inner, outer))
+            yield Check(
+                func,
+                count <= constant(Int32.max_value, Int32),
+                "{directive} makes a loop of {count} iterations; its variable counts to {most}.",
+                "Fuse shorter loops.",
+                stage=stage,
+                loop=step.record.fused,
+                values={
+                    "directive": partial(split_directive, view.records, func, stage, index),
+                    "count": count,
+                    "most": Int32.max_value,
+                },
+            )
 
 
 @nest_rule(
@@ -238,4 +273,4 @@ def _overruns(view: NestView, buffer: str, box: Box) -> Iterator[_Overrun]:
             yield _Overrun(d, view.simplify(interval.max - last), interval.max, last, False)
 
 
-RULES = (unbounded, smaller_than_tile, output_overrun, image_overrun)
+RULES = (unbounded, fused_extent, smaller_than_tile, output_overrun, image_overrun)

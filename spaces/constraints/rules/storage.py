@@ -15,6 +15,7 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
+from spaces.constraints.upper import upper_bound
 from spaces.model.expr import Expr, constant
 from spaces.model.regions import Interval
 from spaces.model.schedule import LoopKind, Memory
@@ -286,9 +287,20 @@ def _users(records: Records, func: str) -> list[tuple[str, int]]:
     return [*own, *records.levels.uses(func)]
 
 
+def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
+    """The most that the memory of a Func takes along each dimension, constants where they are
+    known.
+    """
+    path = view.placement(func).path
+    return tuple(
+        upper_bound(e, path, view.nest.simplify, view.is_constant)
+        for e in view.nest.memory_of(func)
+    )
+
+
 @nest_rule(
     "storage.private-size",
-    "An allocation on the stack or in registers has a constant size.",
+    "An allocation on the stack or in registers has a constant size, or a constant limit.",
     "Frames are laid out in the program; Halide refuses registers of other sizes, not the stack.",
 )
 def private_size(view: NestView, func: str) -> Iterator[Check]:
@@ -296,7 +308,7 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
     allocation = view.allocations.get(func)
     if allocation is None or allocation.memory not in _PRIVATE:
         return
-    allocation = evolve(allocation, extents=view.nest.memory_of(func))
+    allocation = evolve(allocation, extents=_limits(view, func))
     if not view.is_constant(allocation.elements):
         shape = " x ".join(f"({e})" for e in allocation.extents)
         yield Check(
@@ -326,7 +338,7 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     if allocation is None or allocation.memory not in _PRIVATE:
         return
     kinds = {loop.kind for loop in view.placement(func).path}
-    allocation = evolve(allocation, extents=view.nest.memory_of(func))
+    allocation = evolve(allocation, extents=_limits(view, func))
     if LoopKind.GPU_BLOCK in kinds or not view.is_constant(allocation.elements):
         return
     yield Check(
