@@ -89,7 +89,9 @@ def _replayed(
     pipeline = nest.pipeline
     try:
         inputs = inputs_for(nest, sizes)
-        expected = evaluate(pipeline, inputs.images, inputs.scalars, inputs.ranges)
+        buffers = (*pipeline.outputs, *(image.name for image in pipeline.images))
+        sizes_given = {name: inputs.ranges[name] for name in buffers}
+        expected = evaluate(pipeline, inputs.images, inputs.scalars, sizes_given)
     except (TooLargeError, ImageBoundsError) as error:
         return Replay(dict(sizes), (), (), (), f"It was not run: {error}")
     faults: dict[tuple[Mistake, Access, str], Fault] = {}

@@ -112,10 +112,12 @@ def test_short_vectors_of_narrow_values_are_stored_in_their_lanes_only() -> None
     np.testing.assert_array_equal(found, (x - y) * 3 + (values[:7, 4:12] + y - 1) * 2)
 
 
-def test_values_change_places_on_a_gpu() -> None:
+@pytest.mark.parametrize("tail", ["ShiftInwards", "GuardWithIf"])
+def test_values_change_places_on_a_gpu(tail: str) -> None:
     algorithm = swaps()
     text = (
-        "out.gpu_tile(x, y, xi, yi, 8, 4); pair.compute_at(out, x).gpu_threads(x, y);"
+        f"out.gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::{tail});"
+        "pair.compute_at(out, x).gpu_threads(x, y);"
         "pair.update(0).gpu_threads(x, y); pair.update(1).gpu_threads(x, y)"
     )
     compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
@@ -212,6 +214,32 @@ def test_accumulations_are_by_component() -> None:
     compiled = compile_cpu(algorithm, checked(algorithm, text.split(".update")[0]))
     found = compiled.run({"input": PIXELS[0]}, sizes={"out": [4]})["out"]
     np.testing.assert_array_equal(found, wanted)
+
+
+def crossed() -> Pipeline:
+    """Sums each of which takes the other component: their order matters."""
+    pair, out = Func("pair"), Func("out")
+    r = RDom([(0, 9)], "r")
+    pair[X] = (X, X * 0 + 1)
+    pair[X] = (pair[X][1] + r, pair[X][0] + 2 * r)
+    out[X] = pair[X][0] * 1000 + pair[X][1]
+    return pipeline(out)
+
+
+def test_sums_of_the_other_component() -> None:
+    algorithm = crossed()
+    first, second = np.arange(3), np.ones(3, int)
+    for step in range(9):
+        first, second = second + step, first + 2 * step
+    wanted = first * 1000 + second
+    found = compile_cpu(algorithm, checked(algorithm, "pair.compute_root()")).run(
+        {}, sizes={"out": [3]}
+    )["out"]
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(evaluate(algorithm, {}, sizes={"out": [3]})["out"], wanted)
+    text = "pair.compute_root().update(0).split(r.x, o, i, 3).reorder(o, i, x)"
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert {v.rule for v in verdict.violations} == {"order.reduction"}
 
 
 def test_a_pure_tuple_can_be_inlined() -> None:

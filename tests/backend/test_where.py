@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from attrs import evolve
 from numpy.typing import NDArray
 
 from backend.compile import compile_cpu
@@ -13,6 +14,7 @@ from backend.compile_gpu import compile_gpu
 from backend.halide.source import halide_source
 from backend.reference import evaluate
 from backend.replay import replay
+from backend.replay.report import Mistake
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
@@ -21,13 +23,14 @@ from spaces.model import functions as fn
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import DefinitionError, Func, ImageParam, RDom, Var
-from spaces.model.loopnest import loop_nest
+from spaces.model.loopnest import Compute, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmin, sum
 from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
+from tests.constraints.proofs.broken import changed
 
 X, Y = Var("x"), Var("y")
 
@@ -165,6 +168,39 @@ def test_an_order_that_predicates_need() -> None:
     text = "total.update(0).split(r.x, o, i, 3).reorder(o, i, x)"
     verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
     assert {v.rule for v in verdict.violations} == {"order.reduction"}
+
+
+def test_tails_visit_points_that_predicates_would_leave_out() -> None:
+    """Of ``total`` columns up to ``x`` are required, but tiles of 5 are updated; the rows that they
+    touch grow with their columns.
+    """
+    total, out = Func("total"), Func("out")
+    r = RDom([(0, 4), (1, 3)], "r")
+    total[X, Y] = 3 + X
+    r.where(r.x + X > r.y)
+    total[X, r.y] = total[X, r.y - 1] + r.x * 3
+    out[X, Y] = total[X - 1, Y - 1]
+    algorithm = pipeline(out)
+    verdict = checked(
+        algorithm, "total.compute_at(out, x).update(0).split(x, x, i, 5, TailStrategy::RoundUp)"
+    )
+    assert not prove(verdict).refuted
+    found = compile_cpu(algorithm, verdict).run({}, sizes={"out": [(-6, 12), (-2, 7)]})["out"]
+    values = np.tile(3 + np.arange(-7, 5), (8, 1))
+    for y in range(1, 4):
+        for step in range(4):
+            here = step + np.arange(-7, 5) > y
+            values[y + 3] = np.where(here, values[y + 2] + step * 3, values[y + 3])
+    np.testing.assert_array_equal(found, values[:7])
+    seen = replay(verdict.nest, {"out.min.0": -6, "out.extent.0": 8})
+    assert Mistake.OUTSIDE not in {fault.mistake for fault in seen.faults}
+
+
+def test_a_nest_without_its_predicates_is_not_as_defined() -> None:
+    nest = loop_nest(triangle(), Schedule.default(triangle()))
+    broken = changed(nest, lambda n: evolve(n, predicates=()) if isinstance(n, Compute) else n)
+    found = [p.obligation.kind for p in prove(broken).proofs if p not in prove(broken).proven]
+    assert "definition" in found
 
 
 def test_inline_reductions_leave_points_out() -> None:

@@ -12,6 +12,7 @@ from tests.mutants import (
     replaying,
     rules,
     specializing,
+    tuples,
     windows,
 )
 from tests.mutants.mutant import Mutant
@@ -24,6 +25,8 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "explicit bounds": layout.BOUNDS,
     "specializing": specializing.SPECIALIZING,
     "lowering": lowering.MUTANTS,
+    "tuples": tuples.TUPLES,
+    "predicates": tuples.WHERE,
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,
     "prover": (*prover.MUTANTS, *proofs.MUTANTS),

@@ -30,13 +30,14 @@ def _as_defined(subject: Subject, site: Site) -> Obligation:
     at = coordinates(subject, site)
     conditions = [
         condition
-        for value, defined in zip(
-            (*compute.values, *compute.predicates),
-            (*stage.values, *stage.predicates),
-            strict=True,
+        for value, defined in (
+            *zip(compute.values, stage.values, strict=True),
+            *zip(compute.predicates, stage.predicates, strict=False),
         )
         for condition in _same(subject, value, substitute(defined, at))
     ]
+    if len(compute.predicates) != len(stage.predicates):
+        conditions.append(FALSE)
     for written, defined in zip(compute.args, stage.args, strict=True):
         conditions.append(equal(formula(written), formula(substitute(defined, at))))
     for rvar in stage.rvars:

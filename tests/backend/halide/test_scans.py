@@ -1,0 +1,25 @@
+"""Scans, scatters and several outputs, by Halide and by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from spaces.model.text import parse_schedule
+from tests.backend.test_scans import EXAMPLES, Example, same
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+
+
+@pytest.mark.parametrize("make", EXAMPLES)
+def test_bits_are_those_of_halide(make: Callable[[], Example]) -> None:
+    example = make()
+    for text in example.cpu:
+        peer = bridge.build(example.algorithm, parse_schedule(text, example.algorithm))
+        found = peer.realize(example.inputs, sizes=example.sizes, target=bridge.STRICT)
+        same(found, example.wanted)
