@@ -17,7 +17,7 @@ from spaces.model.schedule import LoopKind, Memory, Partition
 from spaces.model.types import Type
 
 Statement: TypeAlias = (
-    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Barrier"
+    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Barrier | Prefetch"
 )
 
 
@@ -228,6 +228,16 @@ class If:
     condition: Expr
     body: Statement
     otherwise: Statement | None = None
+
+
+@frozen
+class Prefetch:
+    """The element of a buffer at some coordinates (before flattening) or at a flat index (after) is
+    brought near, if there is one.
+    """
+
+    buffer: str
+    at: tuple[Expr, ...]
 
 
 @frozen

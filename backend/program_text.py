@@ -12,6 +12,7 @@ from backend.program import (
     If,
     LoopProgram,
     ParallelFor,
+    Prefetch,
     Provide,
     Statement,
     Store,
@@ -66,6 +67,8 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
         case Store():
             where = "" if statement.mask is None else f" where {statement.mask}"
             yield f"{indent}{statement.buffer}[{statement.index}{where}] = {statement.value}"
+        case Prefetch():
+            yield f"{indent}prefetch {statement.buffer}[{', '.join(map(str, statement.at))}]"
         case Barrier():
             yield f"{indent}barrier"
 

@@ -27,6 +27,7 @@ SUBJECTS = {
     "order": "Domain order",
     "race": "Races",
     "call": "Call schedule",
+    "prefetch": "Prefetches",
     "specialize": "Specializations",
     "kind": "Vectors and unrolled loops",
     "storage": "Storage",

@@ -30,9 +30,18 @@ from spaces.model.derive import derived
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.promises import Limit, limits
-from spaces.model.schedule import Derivation, Memory, Partition, RFactor, Schedule, Tail, Wrap
+from spaces.model.schedule import (
+    Derivation,
+    Memory,
+    Partition,
+    PrefetchBound,
+    RFactor,
+    Schedule,
+    Tail,
+    Wrap,
+)
 from spaces.model.types import Int32
-from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, TAILS
+from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, PREFETCHES, TAILS
 
 HOST = "host"
 STRICT = "host-strict_float"
@@ -237,6 +246,9 @@ class HalidePipeline:
                 rvars.setdefault(new, hl.RVar(identifier(new)))
             loops = self._vars.get(name, {}) | rvars
             args = [self._argument(a, loops) for a in call.args]
+            if call.name == "prefetch":
+                target = str(call.args[0])
+                args[0] = self.images[target] if target in self.images else self.funcs[target]
             if call.name == "specialize_fail":
                 args = list(call.args)
             elif call.name in ("never_partition", "always_partition"):
@@ -343,6 +355,8 @@ class HalidePipeline:
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
     if isinstance(value, Tail):
         return getattr(hl.TailStrategy, TAILS[value])
+    if isinstance(value, PrefetchBound):
+        return getattr(hl.PrefetchBoundStrategy, PREFETCHES[value])
     if isinstance(value, Partition):
         return getattr(hl.Partition, PARTITIONS[value])
     if isinstance(value, Memory):

@@ -20,10 +20,25 @@ from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
-from spaces.model.schedule import Derivation, Memory, Partition, RFactor, Schedule, Tail
+from spaces.model.schedule import (
+    Derivation,
+    Memory,
+    Partition,
+    PrefetchBound,
+    RFactor,
+    Schedule,
+    Tail,
+)
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
-from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, TAILS
+from spaces.model.vocabulary import (
+    DERIVING,
+    LEVEL_DIRECTIVES,
+    MEMORIES,
+    PARTITIONS,
+    PREFETCHES,
+    TAILS,
+)
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
@@ -236,6 +251,9 @@ class _Source:
             return self._level(str(call.args[0]), str(call.args[1]))
         if call.name == "specialize_fail":
             return quote(str(call.args[0]))
+        if call.name == "prefetch":
+            rest = (self._argument(a, rvars) for a in call.args[1:])
+            return ", ".join([self._name("buffer", str(call.args[0])), *rest])
         if call.name == "rfactor":
             names = [self._argument(a, rvars) for a in call.args]
             pairs = zip(names[::2], names[1::2], strict=True)
@@ -255,6 +273,8 @@ class _Source:
     def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
         if isinstance(value, Tail):
             return f"TailStrategy::{TAILS[value]}"
+        if isinstance(value, PrefetchBound):
+            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
         if isinstance(value, Partition):
             return f"Partition::{PARTITIONS[value]}"
         if isinstance(value, Memory):

@@ -31,6 +31,7 @@ from backend.program import (
     If,
     LoopProgram,
     ParallelFor,
+    Prefetch,
     Statement,
     Store,
     Together,
@@ -201,6 +202,8 @@ class _Statements:
                 ready = [self.values.ready(part) for part in parts if isinstance(part, Store)]
                 for store in ready:
                     store()
+            case Prefetch():
+                self.values.prefetch(statement.buffer, statement.at[0])
             case For():
                 self._loop(statement)
             case If():

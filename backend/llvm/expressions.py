@@ -136,6 +136,10 @@ class Expressions:
         addresses = self._lane_addresses(buffer, index)
         return partial(memory.store_lanes, buffer, held, value.type, addresses)
 
+    def prefetch(self, buffer: str, index: Expr) -> None:
+        """Bring the element at a scalar index near."""
+        self.here.memory.prefetch(self._address(buffer, index))
+
     def _emit(self, wanted: Key) -> Value:
         """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
         stack = [wanted]

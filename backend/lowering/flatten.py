@@ -8,7 +8,16 @@ from attrs import evolve, frozen
 
 from backend.lowering.sizes import times
 from backend.lowering.statements import map_bodies, map_own
-from backend.program import Allocate, BufferParameter, Load, LoopProgram, Provide, Statement, Store
+from backend.program import (
+    Allocate,
+    BufferParameter,
+    Load,
+    LoopProgram,
+    Prefetch,
+    Provide,
+    Statement,
+    Store,
+)
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
@@ -74,6 +83,8 @@ class _Pass:
                 layouts = {**self.layouts, name: _allocated(statement)}
                 body = _Pass(layouts, self.simplify).statement(statement.body)
                 return evolve(statement, mins=(), extents=(), folds=(), order=(), body=body)
+            case Prefetch(buffer=name, at=at):
+                return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))
             case Provide(func=name, args=args, value=value):
                 index = self._index(name, tuple(self.value(a) for a in args))
                 return Store(name, index, self.value(value))

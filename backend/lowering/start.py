@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
 from backend.lowering.statements import block, map_all, map_bodies
 from backend.program import (
@@ -26,6 +27,7 @@ from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_names, constant, walk
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function, Pipeline, size_variable
+from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Split, Tail
@@ -53,31 +55,31 @@ def start(nest: LoopNest) -> LoopProgram:
         buffers=(*images, *outputs),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
         requirements=(*_promises(pipeline), *_requirements(nest), *_alike(pipeline)),
-        body=_statements(nest.body),
+        body=_statements(nest.body, nest.bounds),
         assumptions=nest.assumptions,
     )
     return program if not sizes else _renamed(program, sizes)
 
 
-def _statements(nodes: tuple[Node, ...]) -> Statement:
-    return block(*(_statement(n) for n in nodes))
+def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
+    return block(*(_statement(n, bounds) for n in nodes))
 
 
 _HOISTED = "{}.hoisted"
 """The buffer whose memory the storage of a Func takes."""
 
 
-def _statement(node: Node) -> Statement:
+def _statement(node: Node, bounds: Bounds) -> Statement:
     match node:
         case Loop(var=var):
-            body = _statements(node.body)
+            body = block(*prefetches(bounds, var), _statements(node.body, bounds))
             return For(var.var, var.min, var.extent, var.kind, body, var.partition)
         case Produce():
-            return _statements(node.body)
+            return _statements(node.body, bounds)
         case HoistedStorage():
-            return _hoisted(node)
+            return _hoisted(node, bounds)
         case loopnest.Allocate():
-            return _allocate(node)
+            return _allocate(node, bounds)
         case Compute():
             statement = _assignment(node)
             for predicate in reversed(node.predicates):
@@ -108,10 +110,10 @@ def _by_array(value: Expr) -> Expr:
     return rewrite(value, named)
 
 
-def _hoisted(node: HoistedStorage) -> Statement:
+def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
     """The memory for each component, one inside the other."""
     names = component_names(node.func, len(node.types))
-    statement = _within(frozenset(names), _statements(node.body))
+    statement = _within(frozenset(names), _statements(node.body, bounds))
     for name, type in reversed(tuple(zip(names, node.types, strict=True))):
         statement = Allocate(
             buffer=_HOISTED.format(name),
@@ -135,9 +137,9 @@ def _within(buffers: frozenset[str], statement: Statement) -> Statement:
     return inside
 
 
-def _allocate(node: loopnest.Allocate) -> Statement:
+def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
     """An allocation for each component, one inside the other."""
-    statement = _statements(node.body)
+    statement = _statements(node.body, bounds)
     for name, type in reversed(tuple(zip(node.buffers, node.types, strict=True))):
         statement = Allocate(
             buffer=name,

@@ -15,6 +15,7 @@ from backend.program import (
     Load,
     MaskedLoad,
     ParallelFor,
+    Prefetch,
     Provide,
     Statement,
     Store,
@@ -47,7 +48,7 @@ def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -
             return If(statement.condition, change(statement.body), rest)
         case For() | ParallelFor() | Allocate():
             return evolve(statement, body=change(statement.body))
-        case Provide() | Store() | Barrier():
+        case Provide() | Store() | Barrier() | Prefetch():
             return statement
 
 
@@ -78,6 +79,8 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return Store(statement.buffer, change(statement.index), change(statement.value), mask)
         case If():
             return evolve(statement, condition=change(statement.condition))
+        case Prefetch():
+            return Prefetch(statement.buffer, tuple(change(e) for e in statement.at))
         case Block() | Together() | Barrier():
             return statement
 
@@ -122,6 +125,8 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
             return (statement.index, statement.value, *mask)
         case If():
             return (statement.condition,)
+        case Prefetch():
+            return statement.at
         case Block() | Together() | Barrier():
             return ()
 
@@ -157,6 +162,8 @@ def buffers_read(statement: Statement) -> tuple[str, ...]:
             found[node.buffer] = None
         elif isinstance(node, Call):
             found[node.target] = None
+    if isinstance(statement, Prefetch):
+        found[statement.buffer] = None
     return tuple(found)
 
 

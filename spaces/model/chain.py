@@ -26,6 +26,8 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Partition,
+    Prefetch,
+    PrefetchBound,
     RFactor,
     Schedule,
     Split,
@@ -33,7 +35,7 @@ from spaces.model.schedule import (
     Wrap,
 )
 
-Argument: TypeAlias = Factor | Tail | Memory | Partition | Loop | Expr
+Argument: TypeAlias = Factor | Tail | Memory | Partition | PrefetchBound | Loop | Expr
 """A truth value counts among the numbers."""
 
 
@@ -217,6 +219,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
         chain.add(*step)
     chain.arrange()
     chain.partition()
+    chain.add(*map(prefetch_call, target.prefetches))
     if chain.order == target:
         return tuple(chain.calls)
     chain = _Chain(start, target)
@@ -225,6 +228,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     if chain.order.loops != target.loops:
         chain.add(DirectiveCall("loops", tuple(_written(loop) for loop in target.loops[::-1])))
     chain.partition()
+    chain.add(*map(prefetch_call, target.prefetches))
     return tuple(chain.calls)
 
 
@@ -287,6 +291,13 @@ class _Chain:
             said = [one.loop for one in self.target.partitions if one.policy is policy]
             if said and self.order.partitions != self.target.partitions:
                 self.add(DirectiveCall(directive, tuple(said)))
+
+
+def prefetch_call(record: Prefetch) -> DirectiveCall:
+    """The directive that prefetches."""
+    args = (record.target, record.at, record.origin, record.offset)
+    usual = record.bound is PrefetchBound.GUARD_WITH_IF
+    return DirectiveCall("prefetch", args if usual else (*args, record.bound))
 
 
 _POLICIES = {

@@ -43,6 +43,8 @@ from spaces.model.schedule import (
     Pad,
     Partition,
     Partitioned,
+    Prefetch,
+    PrefetchBound,
     RFactor,
     Schedule,
     Specialization,
@@ -263,6 +265,7 @@ class Directives:
                 (*order.splits, record),
                 _replaced(order.loops, record.old, parts),
                 (*_without(order.partitions, record.old), *policies),
+                order.prefetches,
             )
         )
 
@@ -277,6 +280,7 @@ class Directives:
                 (*self._order.splits, record),
                 _replaced(loops, record.inner, (Loop(record.fused, kind),)),
                 (*policies, Partitioned(record.fused, policy)),
+                self._order.prefetches,
             )
         )
 
@@ -303,6 +307,23 @@ class Directives:
     def always_partition_all(self) -> Self:
         """Split all loops of the stage where tests along them are decided."""
         return self._partition_all(self._order.names, Partition.ALWAYS)
+
+    def prefetch(
+        self,
+        target: str | Func | ImageParam,
+        at: Name,
+        origin: Name,
+        offset: int = 1,
+        bound: PrefetchBound | str = PrefetchBound.GUARD_WITH_IF,
+    ) -> Self:
+        """At the beginning of each iteration of loop ``at``, bring near what its body reads of an
+        image or a Func ``offset`` iterations of loop ``origin`` later; ``bound`` says of what at
+        the end of that loop.
+        """
+        names = _name(target), _name(at), _name(origin)
+        record = Prefetch(*names, _whole(offset), PrefetchBound(bound))
+        changed = (*self._order.prefetches, record)
+        return self._with_order(attrs.evolve(self._order, prefetches=changed))
 
     def _partition_all(self, loops: Sequence[Name], policy: Partition) -> Self:
         result = self

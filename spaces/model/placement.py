@@ -340,6 +340,14 @@ class Bounds:
             box = self._union(box, widened)
         return box
 
+    def read_inside(self, name: str, place: Place) -> Box:
+        """What one iteration of a loop reads of a Func or an image, with all that is in it."""
+        readers = [use for use in self.levels.uses(name) if place in self.levels.stage_path(*use)]
+        path = self.levels.stage_path(place.func, place.stage)
+        images = {image.name: image.dimensions for image in self.pipeline.images}
+        count = images[name] if name in images else len(self.pipeline.function(name).args)
+        return self._read_box(name, count, readers, path.index(place) + 1)
+
     def _read_box(
         self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int
     ) -> Box:

@@ -110,15 +110,40 @@ def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
     return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
 
 
+class PrefetchBound(StrEnum):
+    """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
+    one reads; nothing; or what such an iteration would.
+    """
+
+    CLAMP = "clamp"
+    GUARD_WITH_IF = "guard_with_if"
+    NON_FAULTING = "non_faulting"
+
+
+@frozen
+class Prefetch:
+    """At the beginning of each iteration of loop ``at``, what its body reads of ``target`` (a Func
+    or an image) ``offset`` iterations of loop ``origin`` later is brought near.
+    """
+
+    target: str
+    at: str
+    origin: str
+    offset: int = 1
+    bound: PrefetchBound = PrefetchBound.GUARD_WITH_IF
+
+
 @frozen
 class DomainOrder:
     """How one stage is traversed: splits and fuses in the order given, then its final loops,
-    outermost first [RK13 3.2]; and which of them are partitioned otherwise than by default.
+    outermost first [RK13 3.2]; which of them are partitioned otherwise than by default, and what
+    is prefetched in them.
     """
 
     splits: tuple[Split | Fuse, ...] = ()
     loops: tuple[Loop, ...] = ()
     partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
+    prefetches: tuple[Prefetch, ...] = ()
 
     def partition(self, name: str) -> Partition:
         """The policy by which a loop is partitioned."""

@@ -21,7 +21,7 @@ from spaces.model.directives import Directives
 from spaces.model.directives import schedule as directives_on
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Factor, Loop, Memory, Partition, Schedule, Tail
+from spaces.model.schedule import Factor, Loop, Memory, Partition, PrefetchBound, Schedule, Tail
 from spaces.model.syntax import (
     Applied,
     Braces,
@@ -43,6 +43,7 @@ from spaces.model.vocabulary import (
     LEVEL_DIRECTIVES,
     MEMORIES,
     PARTITIONS,
+    PREFETCHES,
     RESERVED,
     SIGNATURES,
     TAILS,
@@ -162,6 +163,8 @@ class _Speller:
             return f"MemoryType::{MEMORIES[value]}"
         if isinstance(value, Partition):
             return f"Partition::{PARTITIONS[value]}"
+        if isinstance(value, PrefetchBound):
+            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
         return self.name(value)
 
 
@@ -374,6 +377,10 @@ class _Reader:
             Kind.TRUTH: self.truth,
             Kind.CONDITION: self.condition,
             Kind.TEXT: self.message,
+            Kind.SOURCE: self.source,
+            Kind.PREFETCH: lambda i: _named(
+                self.word(i, "a prefetch strategy"), PrefetchBound, PREFETCHES
+            ),
             Kind.PARTITION: lambda i: _named(self.word(i, "a policy"), Partition, PARTITIONS),
             Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
             Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
@@ -417,6 +424,10 @@ class _Reader:
         if isinstance(item, Word) and plainly(item.text) in ("true", "false"):
             return plainly(item.text) == "true"
         raise Mistake("Expected true or false here.", item.start, item.end)
+
+    def source(self, item: Item) -> str:
+        word = self.word(item, "a Func or an image")
+        return word.text if word.quoted else self.funcs.get(word.text, word.text)
 
     def condition(self, item: Item) -> Expr:
         assert isinstance(item, Code)

@@ -6,7 +6,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from spaces.model.schedule import Memory, Partition, Tail
+from spaces.model.schedule import Memory, Partition, PrefetchBound, Tail
 
 TAILS = {
     Tail.AUTO: "Auto",
@@ -35,8 +35,24 @@ PARTITIONS = {
 }
 """Members of Halide's ``Partition``."""
 
+PREFETCHES = {
+    PrefetchBound.CLAMP: "Clamp",
+    PrefetchBound.GUARD_WITH_IF: "GuardWithIf",
+    PrefetchBound.NON_FAULTING: "NonFaulting",
+}
+"""Members of Halide's ``PrefetchBoundStrategy``."""
+
 RESERVED = frozenset(
-    {"Halide", "hl", "TailStrategy", "MemoryType", "LoopLevel", "DeviceAPI", "Partition"}
+    {
+        "Halide",
+        "hl",
+        "TailStrategy",
+        "MemoryType",
+        "LoopLevel",
+        "DeviceAPI",
+        "Partition",
+        "PrefetchBoundStrategy",
+    }
     | set(TAILS.values())
 )
 """Words that are never the name of a loop or Func unless quoted."""
@@ -55,6 +71,8 @@ class Kind(Enum):
     CONDITION = "condition"
     TEXT = "message"
     PARTITION = "partition policy"
+    SOURCE = "Func or image"
+    PREFETCH = "prefetch strategy"
 
 
 @frozen
@@ -97,6 +115,11 @@ SIGNATURES: dict[str, Signature] = {
     "hoist_storage_root": _signature("hoist_storage_root()"),
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
     "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Kind.PARTITION),
+    "prefetch": _signature(
+        "prefetch(f, at, from[, offset[, PrefetchBoundStrategy::GuardWithIf]])",
+        *(Kind.SOURCE, Kind.LOOP, Kind.LOOP, Kind.WHOLE, Kind.PREFETCH),
+        optional=2,
+    ),
     "never_partition_all": _signature("never_partition_all()"),
     "always_partition_all": _signature("always_partition_all()"),
     "specialize": _signature("specialize(condition)", Kind.CONDITION),
@@ -137,7 +160,7 @@ UNSUPPORTED: dict[str, str] = {
         name: f"{name} {_LATER}"
         for name in (
             *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
-            *("memoize", "prefetch", "ring_buffer"),
+            *("memoize", "ring_buffer"),
             *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
         )
     },

@@ -20,6 +20,7 @@ from backend.program import (
     LoopProgram,
     MaskedLoad,
     ParallelFor,
+    Prefetch,
     Provide,
     Ramp,
     Shuffle,
@@ -70,6 +71,8 @@ class _Run:
                 self._stored([node])
             case Together(body=parts):
                 self._stored(parts)
+            case Prefetch():
+                self.value(node.at[0])  # wherever it is, it need not exist
             case _:
                 raise TypeError(f"{node} is no statement of CPU code")
 

@@ -332,6 +332,23 @@ EXAMPLES = (
         "a dimension twice",
     ),
     Example(
+        "prefetch.loop",
+        cpu(BLUR, D.prefetch("input", "y", "x")),
+        cpu(BLUR, D.prefetch("input", "x", "y")),
+    ),
+    Example(
+        "prefetch.loop",
+        cpu(BLUR, D.vectorize("x", 8).prefetch("input", "x_v", "y")),
+        cpu(BLUR, D.vectorize("x", 8).prefetch("input", "x", "y")),
+        "in a vector",
+    ),
+    Example("prefetch.gpu", gpu(BLUR, GPU.prefetch("input", "y", "y")), gpu(BLUR, GPU)),
+    Example(
+        "prefetch.unread",
+        cpu(BLUR, D.prefetch("input", "y", "y").func("bx").compute_root()),
+        cpu(BLUR, D.prefetch("bx", "y", "y").func("bx").compute_root()),
+    ),
+    Example(
         "specialize.condition",
         cpu(BLUR, D.specialize(Variable(Int32, "by.extent.2") > 3).parallel("y")),
         cpu(BLUR, D.specialize(WIDTH > 3).parallel("y")),

@@ -35,6 +35,7 @@ _DEVICE = (
     "storage.stack-bytes",
     "specialize.cases",
     "specialize.gpu",
+    "prefetch.gpu",
 )
 
 _FORM = (
@@ -66,6 +67,8 @@ _FORM = (
     "bounds.explicit-dimension",
     "kind.inside-vectorized",
     "order.partition-loop",
+    "prefetch.loop",
+    "prefetch.unread",
     "specialize.condition",
     "specialize.inlined",
     "specialize.after-failure",

@@ -17,7 +17,7 @@ from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
+from spaces.model.schedule import LoopKind, Memory, PrefetchBound, Schedule, Tail
 from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -168,6 +168,12 @@ class _Order:
             self._reorder()
         self._kinds()
         self._partitions()
+        if self.rng.random() < 0.1 and self.loops:
+            at, origin = self.rng.choice(list(self.loops)), self.rng.choice(list(self.loops))
+            reads = [c.target for c in self.function.stages[self.index].calls]
+            target = self.rng.choice(reads or [self.function.name])
+            offset, bound = self.rng.randint(0, 3), self.rng.choice(list(PrefetchBound))
+            self.directives = self.directives.prefetch(target, at, origin, offset, bound)
         return self.directives
 
     def _partitions(self) -> None:

@@ -23,6 +23,8 @@ from spaces.model.schedule import (
     Pad,
     Partition,
     Partitioned,
+    Prefetch,
+    PrefetchBound,
     Schedule,
     Specialization,
     Split,
@@ -126,11 +128,16 @@ _records = st.one_of(
 )
 _partitions = st.builds(Partitioned, names, st.sampled_from(Partition))
 
+_prefetches = st.builds(
+    Prefetch, names, names, names, st.integers(-3, 9), st.sampled_from(PrefetchBound)
+)
+
 domain_orders = st.builds(
     DomainOrder,
     st.lists(_records, max_size=3).map(tuple),
     st.lists(st.builds(Loop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
     st.lists(_partitions, max_size=2).map(tuple),
+    st.lists(_prefetches, max_size=2).map(tuple),
 )
 
 

@@ -357,7 +357,7 @@ def test_a_mistake_is_shown_under_its_line() -> None:
     [
         ("blur_x.in(8).compute_root()", "Expected a Func here"),
         ("blur_x.clone_in()", "Funcs that read the copy"),
-        ("blur_y.prefetch(x, 2)", "prefetch is not supported"),
+        ("blur_y.prefetch(x, 2)", "it is written prefetch(f, at, from"),
         ("blur_y.set_estimate(x, 0, 10)", "pipeline(...)"),
         ("blur_y.tile(x, y, 8)", "tile takes x, y"),
         ("blur_y.reorder()", "at least one loop"),

@@ -1,0 +1,57 @@
+"""Prefetches written out: one a cache line of the innermost dimension, in loops over the others."""
+
+from __future__ import annotations
+
+from backend.lowering.statements import block
+from backend.program import For, If, Prefetch, Statement
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.placement import Bounds
+from spaces.model.prefetching import Ahead, ahead
+from spaces.model.schedule import LoopKind, Partition
+from spaces.model.traversal import LoopVar
+from spaces.model.types import Int32, Type
+
+LINE_BYTES = 64
+"""A cache line of all hosts that there is code for."""
+
+
+def prefetches(bounds: Bounds, loop: LoopVar) -> tuple[Statement, ...]:
+    """What is done first in each iteration of a loop."""
+    return tuple(
+        _prefetch(bounds, f"{loop.var.name}.ahead{number}", one)
+        for number, one in enumerate(ahead(bounds, loop))
+    )
+
+
+def _prefetch(bounds: Bounds, name: str, one: Ahead) -> Statement:
+    pipeline = bounds.pipeline
+    images = {i.name: i for i in pipeline.images}
+    if one.target in images:
+        arrays: tuple[tuple[str, Type], ...] = ((one.target, images[one.target].type),)
+    else:
+        function = pipeline.function(one.target)
+        arrays = tuple(zip(function.buffers, function.types, strict=True))
+    parts = (_lines(f"{name}.{buffer}", buffer, type, one) for buffer, type in arrays)
+    found = block(*parts)
+    return found if one.condition is None else If(one.condition, found)
+
+
+def _lines(name: str, buffer: str, type: Type, one: Ahead) -> Statement:
+    at: list[Expr] = []
+    loops: list[tuple[Variable, Expr]] = []
+    for d, interval in enumerate(one.box):
+        low, high = interval.min, interval.max
+        if low is None or high is None:
+            raise ValueError(f"What is prefetched of {buffer} has no limits.")
+        var = Variable(Int32, f"{name}.{d}")
+        step = max(1, LINE_BYTES // type.bytes) if d == 0 else 1
+        at.append(fn.min(low + var * step, high) if step > 1 else low + var)
+        # Lines begin anywhere: the last value is on the last of them.
+        loops.append((var, (high - low + step - 1) / step + 1 if step > 1 else high - low + 1))
+    result: Statement = Prefetch(buffer, tuple(at))
+    for var, extent in loops:
+        result = For(
+            var, constant(0, Int32), extent, LoopKind.SERIAL, result, partition=Partition.NEVER
+        )
+    return result

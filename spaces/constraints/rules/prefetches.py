@@ -1,0 +1,109 @@
+"""Rules about prefetches: at loops that there are, of what is read there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.model.chain import prefetch_call
+from spaces.model.levels import Place
+from spaces.model.schedule import LoopKind, Prefetch
+from spaces.model.text import format_call
+
+
+def _directive(func: str, stage: int, one: Prefetch) -> str:
+    return f"{stage_name(func, stage)}.{format_call(prefetch_call(one))}"
+
+
+@own_rule(
+    "prefetch.loop",
+    "A prefetch stands at a loop of its stage that is not vectorized, and looks ahead along that "
+    "loop or one around it.",
+    "Halide's prefetch refuses Vars that are no loops; lanes have no beginning of their own.",
+)
+def loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each prefetch at no such loop."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for one in order.prefetches:
+            names = order.names
+            known = one.at in names and one.origin in names
+            if known and order.kind(one.at) is LoopKind.VECTORIZED:
+                reason = f"{one.at} is vectorized"
+            elif known and names.index(one.origin) > names.index(one.at):
+                reason = f"{one.origin} is inside {one.at}"
+            elif not known:
+                missing = one.at if one.at not in names else one.origin
+                reason = f"{missing} is no loop of {stage_name(func, index)}"
+            else:
+                continue
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} has no place to stand: {reason}.",
+                "The loops, outermost first, are {legal}.",
+                stage=index,
+                loop=one.at,
+                values={
+                    "directive": _directive(func, index, one),
+                    "reason": reason,
+                    "legal": listed(names),
+                },
+            )
+
+
+@own_rule(
+    "prefetch.gpu",
+    "There are no prefetches in pipelines for a GPU.",
+    "Kernels hide the latency of memory by having many threads.",
+)
+def on_gpu(records: Records, func: str) -> Iterator[Check]:
+    """One check for each prefetch."""
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for one in order.prefetches if records.gpu is not None else ():
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} prefetches in a pipeline for a GPU, which has no instruction for it.",
+                "Leave it out.",
+                stage=index,
+                loop=one.at,
+                values={"directive": _directive(func, index, one)},
+            )
+
+
+@call_rule(
+    "prefetch.unread",
+    "What is prefetched is an image, or a Func that is stored, and is read in that loop.",
+    "Halide drops other prefetches without a word.",
+)
+def unread(records: Records, func: str) -> Iterator[Check]:
+    """One check for each prefetch of what is not read there."""
+    images = {image.name for image in records.pipeline.images}
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        for one in order.prefetches:
+            if records.is_inlined(func) or one.at not in order.names:
+                continue
+            if one.target in images or one.target in records.computed:
+                paths = [records.path(*use) for use in records.levels.uses(one.target)]
+                place = Place(func, index, one.at)
+                if any(path is None or place in path for path in paths):
+                    continue
+                reason = f"nothing in the loop {one.at} reads {one.target}"
+            elif any(function.name == one.target for function in records.pipeline.functions):
+                reason = f"{one.target} is inlined, and has no storage"
+            else:
+                reason = f"there is no image or Func {one.target}"
+            yield Check(
+                func,
+                VIOLATED,
+                "{directive} prefetches nothing: {reason}.",
+                "Leave it out, or prefetch what is read there.",
+                stage=index,
+                loop=one.at,
+                values={"directive": _directive(func, index, one), "reason": reason},
+            )
+
+
+RULES = (loop, on_gpu, unread)

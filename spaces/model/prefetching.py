@@ -1,0 +1,51 @@
+"""What a prefetch brings near: the box that a loop's body will read in a later iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from spaces.model import functions as fn
+from spaces.model.expr import Expr
+from spaces.model.levels import Place
+from spaces.model.placement import Bounds
+from spaces.model.regions import Box, Interval
+from spaces.model.rewrite import substitute
+from spaces.model.schedule import PrefetchBound
+from spaces.model.traversal import LoopVar
+
+
+@frozen
+class Ahead:
+    """At the beginning of an iteration ``box`` of ``target`` is prefetched, where ``condition``
+    holds.
+    """
+
+    target: str
+    box: Box
+    condition: Expr | None
+
+
+def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
+    """What is prefetched at the beginning of each iteration of a loop."""
+    order = bounds.schedule.of(loop.func).stages[loop.stage]
+    for record in order.prefetches:
+        if record.at != loop.loop:
+            continue
+        own = bounds.placements[loop.func].stages[loop.stage].loops
+        origin = next(one for one in own if one.loop == record.origin)
+        later: Expr = origin.var + record.offset
+        condition: Expr | None = None
+        if record.bound is PrefetchBound.CLAMP:
+            later = fn.min(later, origin.max)
+        elif record.bound is PrefetchBound.GUARD_WITH_IF:
+            condition = bounds.simplify(later <= origin.max)
+        box = tuple(
+            Interval(
+                None if i.min is None else substitute(i.min, {origin.var.name: later}),
+                None if i.max is None else substitute(i.max, {origin.var.name: later}),
+            )
+            for i in bounds.read_inside(record.target, Place(loop.func, loop.stage, loop.loop))
+        )
+        yield Ahead(record.target, box, condition)

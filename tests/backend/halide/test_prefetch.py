@@ -1,0 +1,125 @@
+"""Prefetches: which places they name, in which iterations; and that no result depends on them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.halide.source import halide_source
+from backend.lowering.passes import lower
+from backend.lowering.statements import walk_statements
+from backend.program import Allocate, Block, For, If, Prefetch, Statement
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate as number
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.types import UInt8
+from tests.backend.cpu_runs import check
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+X, Y = Var("x"), Var("y")
+
+
+def blurred() -> Pipeline:
+    image, rows, out = ImageParam(UInt8, 2, "image"), Func("rows"), Func("out")
+    rows[X, Y] = image[X, Y] + image[X + 1, Y]
+    out[X, Y] = rows[X, Y] + rows[X, Y + 1]
+    return pipeline(out)
+
+
+BLUR = blurred()
+SIZES = {"out.min.0": 0, "out.min.1": 0, "out.extent.0": 100, "out.extent.1": 6}
+
+
+def touched(statement: Statement, values: dict[str, int]) -> set[tuple[str, tuple[int, ...]]]:
+    """The coordinates that are prefetched when a program runs."""
+    found: set[tuple[str, tuple[int, ...]]] = set()
+    match statement:
+        case Prefetch(buffer=buffer, at=at):
+            return {(buffer, tuple(number(e, values) for e in at))}
+        case If(condition=condition, body=body):
+            return touched(body, values) if number(condition, values) else set()
+        case For():
+            low = number(statement.min, values)
+            for i in range(low, low + number(statement.extent, values)):
+                found |= touched(statement.body, {**values, statement.var.name: i})
+            return found
+        case Block(body=parts):
+            for part in parts:
+                found |= touched(part, values)
+        case Allocate(body=inside):
+            return touched(inside, values)
+    return found
+
+
+def of_row(text: str, row: int) -> set[tuple[str, tuple[int, ...]]]:
+    """What is prefetched in one iteration of the loop over rows of the output."""
+    program = lower(loop_nest(BLUR, parse_schedule(text, BLUR)))["start"]
+    loop = next(s for s in walk_statements(program.body) if isinstance(s, For))
+    assert loop.var.name == "out.s0.y"
+    return touched(loop.body, {**SIZES, loop.var.name: row})
+
+
+def test_the_rows_that_a_later_iteration_reads_are_prefetched() -> None:
+    # Rows y + 2 and y + 3 of 101 bytes: on the lines of bytes 0, 64 and 100.
+    lines = {("image", (x, y)) for x in (0, 64, 100) for y in (3, 4)}
+    assert of_row("out.prefetch(image, y, y, 2)", 1) == lines
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rows"), [("GuardWithIf", ()), ("Clamp", (5, 6)), ("NonFaulting", (7, 8))]
+)
+def test_beyond_the_last_iteration(strategy: str, rows: tuple[int, ...]) -> None:
+    text = f"out.prefetch(image, y, y, 2, PrefetchBoundStrategy::{strategy})"
+    assert {at[1] for _, at in of_row(text, 5)} == set(rows)
+
+
+def test_what_funcs_inside_the_loop_read_is_prefetched() -> None:
+    text = "out.prefetch(image, y, y, 1)\nrows.compute_at(out, y)"
+    assert {at for _, at in of_row(text, 0)} == {(x, y) for x in (0, 64, 100) for y in (1, 2)}
+
+
+TEXTS = (
+    "out.prefetch(image, y, y, 2)",
+    "out.tile(x, y, xi, yi, 16, 2).vectorize(xi, 8).prefetch(rows, x, y, 1, "
+    "PrefetchBoundStrategy::Clamp).parallel(y)\nrows.compute_root().vectorize(x, 16)",
+    "out.split(y, y, yi, 2).prefetch(rows, yi, y, 1, PrefetchBoundStrategy::NonFaulting)\n"
+    "rows.store_root().compute_at(out, y).fold_storage(y, 8).prefetch(image, x, y, 3)",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_results_are_the_same(text: str) -> None:
+    chosen = parse_schedule(text, BLUR)
+    assert parse_schedule(format_schedule(chosen, BLUR), BLUR) == chosen
+    assert from_json(to_json(chosen), Schedule) == chosen
+    verdict = verify(BLUR, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    for width, height in ((100, 6), (33, 9)):
+        check(BLUR, chosen, {"out": [(0, width), (0, height)]})
+    data = np.random.default_rng(0).integers(0, 256, (7, 101), np.uint8)
+    sizes = {"out": (100, 6)}
+    theirs = bridge.build(BLUR, chosen).realize({"image": data}, sizes=sizes)["out"]
+    np.testing.assert_array_equal(theirs, evaluate(BLUR, {"image": data}, sizes=sizes)["out"])
+
+
+def test_it_is_an_instruction_of_the_host() -> None:
+    compiled = compile_cpu(BLUR, parse_schedule(TEXTS[0], BLUR))
+    assert re.search(r"call void @llvm\.prefetch", compiled.llvm_ir())
+    source = halide_source(BLUR, parse_schedule(TEXTS[0], BLUR))
+    assert ".prefetch(image, y, y, 2);" in source

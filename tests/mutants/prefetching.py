@@ -1,0 +1,42 @@
+"""Bugs in what is prefetched."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = ("tests/backend/halide/test_prefetch.py",)
+
+PREFETCHING = (
+    Mutant(
+        "prefetched-now",
+        "spaces/model/prefetching.py",
+        "later: Expr = origin.var + record.offset",
+        "later: Expr = origin.var + 0",
+        "What this iteration reads is prefetched, not what a later one does.",
+        _TESTS,
+    ),
+    Mutant(
+        "prefetched-beyond-the-end",
+        "spaces/model/prefetching.py",
+        "condition = bounds.simplify(later <= origin.max)",
+        "condition = bounds.simplify(origin.var <= origin.max)",
+        "What no iteration will read is prefetched.",
+        _TESTS,
+    ),
+    Mutant(
+        "last-line-left-out",
+        "backend/lowering/prefetch.py",
+        "(high - low + step - 1) / step + 1",
+        "(high - low + step - 1) / step",
+        "The line that holds the last value is not prefetched.",
+        _TESTS,
+    ),
+    Mutant(
+        "readers-outside-the-loop",
+        "spaces/model/placement.py",
+        "path.index(place) + 1)",
+        "path.index(place))",
+        "What all iterations of the loop read is prefetched in each.",
+        _TESTS,
+    ),
+)
