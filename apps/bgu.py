@@ -30,7 +30,8 @@ from spaces import (
     boundary,
     cast,
     clamp,
-    select,
+    lerp,
+    mux,
 )
 from spaces.model.expr import Arithmetic
 
@@ -72,19 +73,19 @@ def pipeline() -> Pipeline:
 
     grid = _fitted(_blurred(_sums(small, values, x, y, z, c), x, y, z, c), x, y, z, c)
     line = Func("line")
-    line[x, y, z, c] = _chosen(c, _solution(grid, x, y, z))
+    line[x, y, z, c] = mux(c, _solution(grid, x, y, z))
 
     size = CELL * FACTOR
     line_y, line_x, line_z = Func("line_y"), Func("line_x"), Func("line_z")
     part = cast(Float32, y % size) / float(size)
-    line_y[x, y, z, c] = _mix(line[x, y / size, z, c], line[x, y / size + 1, z, c], part)
+    line_y[x, y, z, c] = lerp(line[x, y / size, z, c], line[x, y / size + 1, z, c], part)
     part = cast(Float32, x % size) / float(size)
-    line_x[x, y, z, c] = _mix(line_y[x / size, y, z, c], line_y[x / size + 1, y, z, c], part)
+    line_x[x, y, z, c] = lerp(line_y[x / size, y, z, c], line_y[x / size + 1, y, z, c], part)
     place = Func("place")
     place[x, y] = clamp(_gray(large, x, y), 0.0, 1.0) * float(BINS)
     below = clamp(cast(Int32, place[x, y]), 0, BINS)
     part = place[x, y] - cast(Float32, below)
-    line_z[x, y, c] = _mix(line_x[x, y, below, c], line_x[x, y, below + 1, c], part)
+    line_z[x, y, c] = lerp(line_x[x, y, below, c], line_x[x, y, below + 1, c], part)
 
     output = Func("output")
     mapped = _sum([line_z[x, y, 4 * c + i] * large[x, y, i] for i in range(3)])
@@ -116,7 +117,7 @@ def _sums(small: ImageParam, values: ImageParam, x: Var, y: Var, z: Var, c: Var)
         products += [value * homogeneous[i] for i in range(3)] + [value]
     histogram = Func("histogram")
     histogram[x, y, z, c] = 0.0
-    histogram[x, y, clamp(bin, 0, BINS), c] += _chosen(c, products)
+    histogram[x, y, clamp(bin, 0, BINS), c] += mux(c, products)
     return histogram
 
 
@@ -157,7 +158,7 @@ def _fitted(sums: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
                 kept = entries[10 + 4 * k + i]
                 after[10 + 4 * k + i] = row * factor if i == j else kept - factor * row
         stage = Func(f"eliminated_{j}")
-        stage[x, y, z, c] = _chosen(c, after)
+        stage[x, y, z, c] = mux(c, after)
         entries = [stage[x, y, z, i].as_expr() for i in range(_CHANNELS)]
     return stage
 
@@ -182,18 +183,6 @@ def _at(i: int, j: int) -> int:
 def _gray(image: ImageParam | Func, x: Arithmetic, y: Arithmetic) -> Expr:
     red, green, blue = (image[x, y, i] for i in range(3))
     return 0.25 * red + 0.5 * green + 0.25 * blue
-
-
-def _mix(a: Arithmetic, b: Arithmetic, part: Expr) -> Expr:
-    return a * (1.0 - part) + b * part
-
-
-def _chosen(c: Var, values: Sequence[Arithmetic]) -> Expr:
-    """The value of number ``c``, or the last one."""
-    result = values[-1].as_expr()
-    for i in reversed(range(len(values) - 1)):
-        result = select((c + 0).as_expr() == i, values[i], result)
-    return result
 
 
 def _sum(terms: Sequence[Arithmetic]) -> Expr:

@@ -8,8 +8,6 @@ are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal
 
 from __future__ import annotations
 
-import builtins
-
 import numpy as np
 
 import spaces
@@ -17,7 +15,6 @@ from apps.app import App
 from apps.pictures import Array, Photograph, clipped
 from apps.resampling import doubled, halved
 from spaces import (
-    Expr,
     Float32,
     Func,
     ImageParam,
@@ -25,16 +22,18 @@ from spaces import (
     Pipeline,
     RDom,
     UInt8,
-    UInt32,
     Var,
     abs,
+    absd,
     argmin,
     boundary,
     cast,
     clamp,
-    max,
+    lerp,
     maximum,
     min,
+    mux,
+    random_float,
     select,
 )
 
@@ -72,9 +71,9 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
 
     colored = Func("colored")
     view = _bounded(left)
-    color = cast(Float32, view[x, y, clamp(c, 0, CHANNELS - 1)])
-    colored[x, y, c] = select(c < CHANNELS, color, 255.0)
-    largest = int(builtins.max(slices - FOCUS, FOCUS) * SPREAD)
+    colors = [cast(Float32, view[x, y, i]) for i in range(CHANNELS)]
+    colored[x, y, c] = mux(c, [*colors, 255.0])
+    largest = int(max(slices - FOCUS, FOCUS) * SPREAD)
     blurred = _averaged(colored, depth, radius, largest, samples, x, y, z, c)
 
     output = Func("output")
@@ -93,15 +92,11 @@ def _cost(left: Func, right: Func, x: Var, y: Var, z: Var) -> Func:
     """How different the views are at a shift of two pixels a slice, or one more."""
     c = Var("c")
     different, cost = Func("different"), Func("cost")
-    one, other = (_apart(left[x, y, c], right[x + 2 * z + odd, y, c]) for odd in (0, 1))
+    one, other = (absd(left[x, y, c], right[x + 2 * z + odd, y, c]) for odd in (0, 1))
     different[x, y, z, c] = min(one, other)
     red, green, blue = (cast(Float32, different[x, y, z, i]) for i in range(CHANNELS))
     cost[x, y, z] = red * red + green * green + blue * blue
     return cost
-
-
-def _apart(a: Expr, b: Expr) -> Expr:
-    return max(a, b) - min(a, b)
 
 
 def _smoothed(
@@ -120,7 +115,7 @@ def _smoothed(
 
     pushed = [Func("push_0")]
     weight = confidence[x, y]
-    pushed[0][x, y, z, c] = select(c == 0, cost[x, y, z] * weight, weight)
+    pushed[0][x, y, z, c] = mux(c, [cost[x, y, z] * weight, weight])
     width, height = view.extent(0), view.extent(1)
     for j in range(1, levels):
         width, height = width / 2, height / 2
@@ -133,7 +128,7 @@ def _smoothed(
     for j in reversed(range(levels - 1)):
         mixed = Func(f"pull_{j}")
         coarse = doubled(pulled, f"pull_{j + 1}", x, y, z, c)
-        mixed[x, y, z, c] = 0.5 * coarse[x, y, z, c] + 0.5 * pushed[j][x, y, z, c]
+        mixed[x, y, z, c] = lerp(coarse[x, y, z, c], pushed[j][x, y, z, c], 0.5)
         pulled = mixed
     smooth = Func("smooth")
     smooth[x, y, z] = pulled[x, y, z, 0] / pulled[x, y, z, 1]
@@ -151,7 +146,7 @@ def _averaged(
     worst[x, y] = maximum(worst_y[x + r, y], name="highest")
 
     offset = Func("offset")
-    steps = [(_random(seed, x, y, z) - 0.5) * 2.0 * worst[x, y] for seed in (1, 2)]
+    steps = [(random_float(seed) - 0.5) * 2.0 * worst[x, y] for seed in (1, 2)]
     offset[x, y, z] = tuple(cast(Int32, step) for step in steps)
 
     weight = Func("weight")
@@ -169,15 +164,6 @@ def _averaged(
     dx, dy = (clamp(step, -largest, largest) for step in offset[x, y, s])
     blurred[x, y, c] += weight[x, y, s] * colored[x + dx, y + dy, c]
     return blurred
-
-
-def _random(seed: int, x: Var, y: Var, z: Var) -> Expr:
-    """A float of [0, 1)."""
-    bits = cast(UInt32, x * 73856093 + y * 19349663 + z * 83492791 + seed * 49979687)
-    for _ in range(2):
-        bits = bits * cast(UInt32, 1664525) + cast(UInt32, 1013904223)
-        bits = bits + bits / 32768 * bits
-    return cast(Float32, bits / 256) * (1.0 / 16777216.0)
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:

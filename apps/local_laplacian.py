@@ -12,8 +12,8 @@ import numpy as np
 import spaces
 from apps.app import App
 from apps.pictures import Array, Photograph, deep, photographed
+from apps.resampling import doubled
 from spaces import (
-    Expr,
     Float32,
     Func,
     ImageParam,
@@ -26,7 +26,6 @@ from spaces import (
     cast,
     clamp,
     exp,
-    lerp,
 )
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
@@ -82,7 +81,7 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
     details: list[Func] = []
     for j in range(levels - 1):
         band = Func(f"band_{j}")
-        coarser = _doubled(remapped[j + 1], f"band_{j}", x, y, k)
+        coarser = doubled(remapped[j + 1], f"band_{j}", x, y, k)
         band[x, y, k] = remapped[j][x, y, k] - coarser[x, y, k]
         details.append(band)
     details.append(remapped[-1])
@@ -99,7 +98,7 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
     rebuilt = chosen[-1]
     for j in reversed(range(levels - 1)):
         finer = Func(f"rebuilt_{j}")
-        finer[x, y] = _doubled(rebuilt, f"rebuilt_{j}", x, y)[x, y] + chosen[j][x, y]
+        finer[x, y] = doubled(rebuilt, f"rebuilt_{j}", x, y)[x, y] + chosen[j][x, y]
         rebuilt = finer
 
     colored = Func("colored")
@@ -126,23 +125,6 @@ def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     )
     result[x, y, *more] = total[x, y, *more] * (1.0 / 64.0)
     return result
-
-
-def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
-    """``of`` at twice the resolution: a quarter of the farther, three quarters of the nearer."""
-    across, result = Func(f"{name}_up_x"), Func(f"{name}_up")
-    across[x, y, *more] = lerp(
-        of[(x + 1) / 2, y, *more], of[(x - 1) / 2, y, *more], _share_of_left(x)
-    )
-    result[x, y, *more] = lerp(
-        across[x, (y + 1) / 2, *more], across[x, (y - 1) / 2, *more], _share_of_left(y)
-    )
-    return result
-
-
-def _share_of_left(x: Var) -> Expr:
-    """A quarter at even places, which lie nearer to what is right of them, else three quarters."""
-    return cast(Float32, x % 2 * 2 + 1) * 0.25
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:

@@ -23,8 +23,8 @@ from spaces import (
     Var,
     boundary,
     clamp,
-    exp,
-    select,
+    fast_exp,
+    mux,
 )
 
 WIDTH, HEIGHT, CHANNELS = 614, 1024, 3
@@ -63,10 +63,10 @@ def pipeline(patch: int = PATCH, search: int = SEARCH) -> Pipeline:
 
     weight = Func("weight")
     scale = -1.0 / (sigma * sigma * float(patch * patch))
-    weight[x, y, dx, dy] = exp(patch_xy[x, y, dx, dy] * scale)
+    weight[x, y, dx, dy] = fast_exp(patch_xy[x, y, dx, dy] * scale)
 
     counted = Func("counted")
-    counted[x, y, c] = select(c < CHANNELS, bounded[x, y, clamp(c, 0, CHANNELS - 1)], 1.0)
+    counted[x, y, c] = mux(c, [*(bounded[x, y, i] for i in range(CHANNELS)), 1.0])
 
     s = RDom([(-(search // 2), search)] * 2, name="s")
     total = Func("total")

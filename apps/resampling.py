@@ -6,7 +6,7 @@ The filters of Halide's apps: Burt and Adelson, "The Laplacian Pyramid as a Comp
 
 from __future__ import annotations
 
-from spaces import Func, Var
+from spaces import Expr, Float32, Func, Var, cast, lerp
 
 
 def halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
@@ -32,8 +32,15 @@ def doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     nearer, in two passes: ``name_up_x`` along x, then ``name_up``.
     """
     across, result = Func(f"{name}_up_x"), Func(f"{name}_up")
-    across[x, y, *more] = 0.25 * of[x / 2 - 1 + 2 * (x % 2), y, *more] + 0.75 * of[x / 2, y, *more]
-    result[x, y, *more] = (
-        0.25 * across[x, y / 2 - 1 + 2 * (y % 2), *more] + 0.75 * across[x, y / 2, *more]
+    across[x, y, *more] = lerp(
+        of[(x + 1) / 2, y, *more], of[(x - 1) / 2, y, *more], _share_of_left(x)
+    )
+    result[x, y, *more] = lerp(
+        across[x, (y + 1) / 2, *more], across[x, (y - 1) / 2, *more], _share_of_left(y)
     )
     return result
+
+
+def _share_of_left(x: Var) -> Expr:
+    """A quarter at even places, which lie nearer to what is right of them, else three quarters."""
+    return cast(Float32, x % 2 * 2 + 1) * 0.25

@@ -24,13 +24,15 @@ def run():
     return SmallRun("lens_blur", pipeline, {n: apart(a) for n, a in inputs.items()}, sizes)
 
 
-def random(seed, x, y, z):
-    words = x * 73856093 + y * 19349663 + z * 83492791 + seed * 49979687
-    bits = words.astype(np.uint32)
-    for _ in range(2):
-        bits = bits * np.uint32(1664525) + np.uint32(1013904223)
-        bits = bits + bits // np.uint32(32768) * bits
-    return (bits >> np.uint32(8)) / 2.0**24
+def random(seed, *coordinates):
+    """MurmurHash3's finaliser over the seed and the coordinates, 23 bits of it as a fraction."""
+    step = state = np.array([0x9E3779B9], np.uint32)
+    for word in (seed, *coordinates):
+        bits = (state * np.uint32(5) + step) ^ np.asarray(word).astype(np.uint32)
+        bits = (bits ^ (bits >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+        bits = (bits ^ (bits >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+        state = bits ^ (bits >> np.uint32(16))
+    return (state >> np.uint32(9)) / 2.0**23
 
 
 def test_the_pipeline_computes_its_formula():
