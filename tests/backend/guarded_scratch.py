@@ -122,7 +122,7 @@ def poisoned(value):
 def compile_guarded(*args, **options):
     """:func:`compile_cpu`, with every buffer that it may put on the heap there and under guard."""
     with (
-        mock.patch.object(codegen, "_SMALL_BYTES", -1),
+        mock.patch.object(codegen, "SMALL_BYTES", -1),
         mock.patch("backend.compile.runtime_symbols", _symbols),
     ):
         return compile_cpu(*args, **options)
