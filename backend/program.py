@@ -8,11 +8,11 @@ them by flat ones (``Load`` and :class:`Store`).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from spaces.model.expr import Expr, Variable
+from spaces.model.expr import Call, Expr, Op, Variable
 from spaces.model.schedule import LoopKind, Memory, Partition
 from spaces.model.types import Type
 
@@ -191,25 +191,73 @@ class Allocate:
     within: str = ""
 
 
+@frozen(eq=False, slots=True, repr=False)
+class Reduced(Expr):
+    """All lanes of a vector combined by an operator whose order does not matter."""
+
+    operator: str = field()
+    lanes: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.lanes,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Reduced(self.type, self.operator, children[0])
+
+    def written(self, children: tuple[str, ...]) -> str:
+        return f"{self.operator} of lanes({children[0]})"
+
+
+@frozen
+class Update:
+    """An element becomes ``operator`` of itself and a value, in one step where it is ``shared``
+    with other threads.
+    """
+
+    operator: str
+    shared: bool
+
+
 @frozen
 class Provide:
-    """Func ``func`` at ``args`` becomes ``value``."""
+    """Func ``func`` at ``args`` becomes ``value``, or is updated by it."""
 
     func: str
     args: tuple[Expr, ...]
     value: Expr
+    update: Update | None = None
 
 
 @frozen
 class Store:
     """The element (or, with a vector index, elements) of a flat buffer becomes ``value``; with a
-    ``mask``, those of the lanes where it holds.
+    ``mask``, those of the lanes where it holds. One element may be updated by a value instead.
     """
 
     buffer: str
     index: Expr
     value: Expr
     mask: Expr | None = None
+    update: Update | None = None
+
+
+_Assignment = TypeVar("_Assignment", bound="Provide | Store")
+
+
+def updated(statement: _Assignment) -> _Assignment:
+    """The statement that reads an element and stores what becomes of it, in two steps; it takes
+    the place of an update where nothing comes in between.
+    """
+    update, value = statement.update, statement.value
+    if update is None:
+        return statement
+    if isinstance(statement, Provide):
+        now: Expr = Call(value.type, statement.func, statement.args)
+    else:
+        now = Load(value.type, statement.buffer, statement.index)
+    changed = Op(value.type, update.operator, (now, value))
+    return evolve(statement, value=changed, update=None)
 
 
 @frozen

@@ -63,14 +63,22 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
                 yield from _lines(part, depth + 1)
         case Provide():
             args = ", ".join(map(str, statement.args))
-            yield f"{indent}{statement.func}({args}) = {statement.value}"
+            yield f"{indent}{statement.func}({args}) {_becomes(statement)} {statement.value}"
         case Store():
             where = "" if statement.mask is None else f" where {statement.mask}"
-            yield f"{indent}{statement.buffer}[{statement.index}{where}] = {statement.value}"
+            place = f"{statement.buffer}[{statement.index}{where}]"
+            yield f"{indent}{place} {_becomes(statement)} {statement.value}"
         case Prefetch():
             yield f"{indent}prefetch {statement.buffer}[{', '.join(map(str, statement.at))}]"
         case Barrier():
             yield f"{indent}barrier"
+
+
+def _becomes(statement: Provide | Store) -> str:
+    if statement.update is None:
+        return "="
+    shared = " in one step" if statement.update.shared else ""
+    return f"becomes{shared} {statement.update.operator} of itself and"
 
 
 def _range(loop: For | ParallelFor) -> str:

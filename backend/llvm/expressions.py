@@ -22,7 +22,17 @@ from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.words import local_bytes
 from backend.lowering.simplify import is_coordinate
-from backend.program import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, Store
+from backend.program import (
+    AnyLane,
+    Broadcast,
+    Load,
+    MaskedLoad,
+    Ramp,
+    Reduced,
+    Shuffle,
+    Store,
+    updated,
+)
 from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
 from spaces.model.types import Int32, Int64, Type
 
@@ -120,6 +130,9 @@ class Expressions:
         """Evaluate a value, scalar or vector, and its place at a flat index; what is returned
         stores it there, with a mask only in the lanes it names.
         """
+        if store.update is not None and store.update.shared:
+            return self._in_one_step(store, store.update.operator)
+        store = updated(store)
         buffer, index, value, mask = store.buffer, store.index, store.value, store.mask
         held, memory = self.value(value), self.here.memory
         step = step_of(index)
@@ -139,6 +152,12 @@ class Expressions:
     def prefetch(self, buffer: str, index: Expr) -> None:
         """Bring the element at a scalar index near."""
         self.here.memory.prefetch(self._address(buffer, index))
+
+    def _in_one_step(self, store: Store, operator: str) -> Callable[[], None]:
+        """An update of one element that other threads may update, too."""
+        held, memory = self.value(store.value), self.here.memory
+        address = self._address(store.buffer, store.index)
+        return partial(memory.update, address, operator, held, store.value.type)
 
     def _emit(self, wanted: Key) -> Value:
         """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
@@ -235,6 +254,8 @@ class Expressions:
             case AnyLane(lanes=lanes):
                 bits = place.builder.bitcast(self._child(lanes), ir.IntType(lanes.type.lanes))
                 return place.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+            case Reduced(operator=operator, lanes=lanes):
+                return place.operators.reduced(operator, lanes.type, self._child(lanes))
             case Broadcast(value=Const() as single):
                 return literal(node.type, single.value)
             case Broadcast():

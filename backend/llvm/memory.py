@@ -21,6 +21,16 @@ def _suffix_in_memory(type: Type) -> str:
     return suffix(Type("uint", 8, type.lanes) if type.is_bool else type)
 
 
+_IN_ONE_STEP = {
+    **{("add", code): "add" for code in ("int", "uint")},
+    ("add", "float"): "fadd",
+    **{(f"bit_{name}", code): name for name in ("and", "or", "xor") for code in ("int", "uint")},
+    **{(name, "int"): name for name in ("min", "max")},
+    **{(name, "uint"): f"u{name}" for name in ("min", "max")},
+}
+"""Operators, by the code of a type, that ``atomicrmw`` knows as Halide means them."""
+
+
 @frozen
 class Memory:
     """Emits accesses to buffers at the place where ``builder`` stands."""
@@ -47,6 +57,34 @@ class Memory:
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         self.scopes.mark(self.builder.store(value, address, align=type.bytes), buffer)
+
+    def update(self, address: Value, operator: str, value: Value, type: Type) -> None:
+        """Combine one element with ``value`` in one step. Where the processor cannot, what it holds
+        is exchanged for the result as long as another thread comes in between.
+        """
+        instruction = _IN_ONE_STEP.get((operator, type.code))
+        if type.is_bool:
+            value = self.builder.zext(value, memory_type(type))
+            instruction = operator.removeprefix("bit_")
+        if instruction is not None:
+            self.builder.atomic_rmw(instruction, address, value, "monotonic")
+            return
+        build, bits = self.builder, ir.IntType(8 * type.bytes)
+        before, again = build.block, build.append_basic_block("again")
+        first = build.load_atomic(address, "monotonic", type.bytes, typ=bits)
+        build.branch(again)
+        build.position_at_end(again)
+        held = build.phi(bits, "held")
+        held.add_incoming(first, before)
+        kind = llvm_type(type)
+        now = build.bitcast(held, kind) if type.is_float else held
+        result = self.operators.op(operator, type, (type, type), (now, value))
+        new = build.bitcast(result, bits) if type.is_float else result
+        pair = build.cmpxchg(address, held, new, "monotonic", "monotonic")
+        held.add_incoming(build.extract_value(pair, 0), build.block)
+        done = build.append_basic_block("exchanged")
+        build.cbranch(build.extract_value(pair, 1), done, again)
+        build.position_at_end(done)
 
     def load_masked(
         self, buffer: str, address: Value, type: Type, stride: int, mask: Value

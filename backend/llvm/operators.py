@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import reduce
 from typing import Any
 
 from attrs import frozen
@@ -101,6 +102,30 @@ class Operators:
             return args[0] if args[0].type == kind else self.builder.bitcast(args[0], kind)
         family = _FLOAT if operand.is_float else (_BOOL if operand.is_bool else _INTEGER)
         return family[name](self, operand, *args)
+
+    def reduced(self, name: str, type: Type, value: Value) -> Value:
+        """All lanes of a vector combined by ``name``: halves of it as long as there are two alike,
+        the lanes that are left one by one.
+        """
+        build, count = self.builder, type.lanes
+        while count % 2 == 0:
+            count //= 2
+            half = Type(type.code, type.bits, count)
+            parts = [
+                build.shuffle_vector(
+                    value,
+                    ir.Constant(value.type, ir.Undefined),
+                    ir.Constant(
+                        ir.VectorType(ir.IntType(32), count),
+                        [ir.Constant(ir.IntType(32), first + lane) for lane in range(count)],
+                    ),
+                )
+                for first in (0, count)
+            ]
+            value = self.op(name, half, (half, half), parts)
+        lanes = [build.extract_element(value, ir.Constant(ir.IntType(32), n)) for n in range(count)]
+        single = Type(type.code, type.bits)
+        return reduce(lambda a, b: self.op(name, single, (single, single), (a, b)), lanes)
 
     def _compare(self, predicate: str, type: Type, a: Value, b: Value) -> Value:
         if type.is_float:

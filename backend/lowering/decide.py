@@ -116,7 +116,8 @@ class Decisions:
                 return If(self._value(statement.condition, inside, sight), body)
             case Provide():
                 args = tuple(self._value(a, inside, sight) for a in statement.args)
-                return Provide(statement.func, args, self._value(statement.value, inside, sight))
+                value = self._value(statement.value, inside, sight)
+                return evolve(statement, args=args, value=value)
             case _:
                 return map_bodies(statement, lambda s: self._statement(s, inside, sight))
 

@@ -85,9 +85,9 @@ class _Pass:
                 return evolve(statement, mins=(), extents=(), folds=(), order=(), body=body)
             case Prefetch(buffer=name, at=at):
                 return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))
-            case Provide(func=name, args=args, value=value):
+            case Provide(func=name, args=args, value=value, update=update):
                 index = self._index(name, tuple(self.value(a) for a in args))
-                return Store(name, index, self.value(value))
+                return Store(name, index, self.value(value), update=update)
             case _:
                 return map_bodies(map_own(statement, self.value), self.statement)
 

@@ -37,14 +37,14 @@ def interleave(program: LoopProgram) -> LoopProgram:
 
 
 def _dense(statement: Statement) -> Statement:
-    if isinstance(statement, Store):
+    if isinstance(statement, Store) and statement.update is None:
         return block(*_run([statement]))
     if not isinstance(statement, Block):
         return map_bodies(statement, _dense)
     done: list[Statement] = []
     run: list[Store] = []
     for part in statement.body:
-        if isinstance(part, Store):
+        if isinstance(part, Store) and part.update is None:
             run.append(part)
             continue
         done += [*_run(run), _dense(part)]

@@ -38,7 +38,7 @@ class _Pass:
                 return self._guard(statement)
             case Provide():
                 args = tuple(self.known(a) for a in statement.args)
-                return Provide(statement.func, args, self.value(statement.value))
+                return evolve(statement, args=args, value=self.value(statement.value))
             case Allocate():
                 simpler = map_own(statement, self.known)
                 assert isinstance(simpler, Allocate)

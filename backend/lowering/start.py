@@ -9,6 +9,7 @@ from attrs import evolve
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
 from backend.lowering.statements import block, map_all, map_bodies
+from backend.lowering.updates import update_of
 from backend.program import (
     Allocate,
     BufferParameter,
@@ -20,8 +21,10 @@ from backend.program import (
     ScalarParameter,
     Statement,
     Together,
+    Update,
 )
 from spaces.model import loopnest
+from spaces.model.accumulation import operand_of
 from spaces.model.derived import expanded
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_names, constant, walk
@@ -81,7 +84,7 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
         case loopnest.Allocate():
             return _allocate(node, bounds)
         case Compute():
-            statement = _assignment(node)
+            statement = _assignment(node, update_of(bounds, node.func, node.stage))
             for predicate in reversed(node.predicates):
                 statement = If(_by_array(expanded(predicate)), statement)
             for guard in reversed(node.guards):
@@ -89,9 +92,12 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
             return statement
 
 
-def _assignment(node: Compute) -> Statement:
+def _assignment(node: Compute, update: Update | None) -> Statement:
     """What a computation stores; from here on the components of a Tuple are arrays of their own."""
     args = tuple(_by_array(expanded(a)) for a in node.args)
+    if update is not None:
+        value = operand_of(node.values[0], update.operator, node.func)
+        return Provide(node.func, args, _by_array(expanded(value)), update)
     values = tuple(_by_array(expanded(v)) for v in node.values)
     if len(values) == 1:
         return Provide(node.func, args, values[0])

@@ -73,10 +73,11 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             )
         case Provide():
             args = tuple(change(a) for a in statement.args)
-            return Provide(statement.func, args, change(statement.value))
+            return evolve(statement, args=args, value=change(statement.value))
         case Store():
             mask = None if statement.mask is None else change(statement.mask)
-            return Store(statement.buffer, change(statement.index), change(statement.value), mask)
+            index, value = change(statement.index), change(statement.value)
+            return evolve(statement, index=index, value=value, mask=mask)
         case If():
             return evolve(statement, condition=change(statement.condition))
         case Prefetch():
@@ -164,6 +165,8 @@ def buffers_read(statement: Statement) -> tuple[str, ...]:
             found[node.target] = None
     if isinstance(statement, Prefetch):
         found[statement.buffer] = None
+    if isinstance(statement, Provide | Store) and statement.update is not None:
+        found |= dict.fromkeys(buffers_written(statement))
     return tuple(found)
 
 

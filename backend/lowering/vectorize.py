@@ -21,10 +21,13 @@ from backend.program import (
     If,
     Load,
     LoopProgram,
+    Reduced,
     Statement,
     Store,
     Together,
+    Update,
 )
+from spaces.model.accumulation import identity
 from spaces.model.expr import Const, Expr, Op, constant, walk
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import LoopKind
@@ -103,7 +106,23 @@ class _Lanes:
         self.is_vector = False
         return evolve(self.loop, body=statement)
 
+    def _update(self, store: Store, update: Update) -> Statement:
+        """One update of one element by what the lanes combine to; lane after lane where they may
+        have places of their own, of which some may be the same.
+        """
+        index, value = self.widen(store.index), self.widen(store.value)
+        nested = any(is_vector(n) for n in walk(store.index, store.value))
+        if is_vector(index) or nested or not is_vector(value):
+            return self.lane_by_lane(store)
+        if self.mask is not None:
+            nothing = identity(update.operator, value.type.element)
+            kept = (self.mask, value, self.widen.full(nothing))
+            value = Op(value.type, "select", kept)
+        return evolve(store, index=index, value=Reduced(value.type.element, update.operator, value))
+
     def _store(self, store: Store) -> Statement:
+        if store.update is not None:
+            return self._update(store, store.update)
         index, value = self.widen(store.index), self.widen(store.value)
         if not is_vector(index):
             return (

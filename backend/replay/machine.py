@@ -10,7 +10,18 @@ from typing import Any, TypeAlias
 
 from attrs import define, field
 
-from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store, Together
+from backend.program import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Provide,
+    Statement,
+    Store,
+    Together,
+    updated,
+)
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
@@ -83,6 +94,11 @@ class Machine:
                 del frame.buffers[name]
                 if hidden is not None:
                     frame.buffers[name] = hidden
+            case Provide() | Store() if statement.update is not None:
+                # Nothing comes between what it reads and what it writes.
+                for _ in self._write([_stored(updated(statement))], frame):
+                    pass
+                yield None
             case Provide() | Store():
                 yield from self._write([_stored(statement)], frame)
             case Together(body=parts):

@@ -22,6 +22,9 @@ bit for bit, wrapping included; sums and products of floats up to rounding. Satu
 of unsigned integers only.
 """
 
+IN_ONE_STEP = ("add", "mul", "min", "max", "and", "or", "bit_and", "bit_or", "bit_xor")
+"""Those by which one element can be changed in one step."""
+
 
 @frozen
 class Accumulation:
@@ -108,6 +111,16 @@ def _operands(value: Expr, operator: str) -> tuple[Expr, ...]:
     if isinstance(value, Op) and value.name == operator:
         return tuple(o for arg in value.args for o in _operands(arg, operator))
     return (value,)
+
+
+def operand_of(value: Expr, operator: str, func: str) -> Expr:
+    """What ``value``, in which a call of ``func`` is combined with others by ``operator``, combines
+    it with.
+    """
+    others = [
+        o for o in _operands(value, operator) if not (isinstance(o, Call) and o.target == func)
+    ]
+    return reduce(lambda a, b: Op(value.type, operator, (a, b)), others)
 
 
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}

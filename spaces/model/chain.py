@@ -145,7 +145,9 @@ def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple
             calls += order_calls(start.stages[stage], one.order)
             lines.append(StageCalls(target.name, stage, tuple(calls)))
     placement = _placement_calls(start, target) if stage == 0 else ()
-    own = (*placement, *order_calls(start.stages[stage], target.stages[stage]))
+    newly = stage in target.atomic and stage not in start.atomic
+    atomic = (DirectiveCall("atomic"),) if newly else ()
+    own = (*placement, *atomic, *order_calls(start.stages[stage], target.stages[stage]))
     return (*lines, StageCalls(target.name, stage, own)) if own else tuple(lines)
 
 

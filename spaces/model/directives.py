@@ -188,6 +188,13 @@ class Directives:
         preserved = tuple(zip(names[::2], names[1::2], strict=True))
         return self.derive(RFactor(self.selected, self.stage - 1, splits, preserved))
 
+    def atomic(self) -> Self:
+        """Change each element in one step, so that loops over RVars may be parallel or vectorized
+        although iterations change the same element.
+        """
+        atomic = (*self._func.atomic, self.stage)
+        return self._with_func(attrs.evolve(self._func, atomic=atomic))
+
     def derive(self, step: Derivation) -> Self:
         """Rewrite the pipeline by ``step``, and select the Func that it adds."""
         schedule = self.schedule

@@ -291,6 +291,10 @@ def _first_of_each_case(records: Iterable[Specialization]) -> tuple[Specializati
     return tuple(sorted(first.values(), key=lambda record: record.stage)) if first else ()
 
 
+def _each_once(stages: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(stages)))
+
+
 @frozen
 class FuncSchedule:
     """Everything scheduled about one Func.
@@ -310,6 +314,8 @@ class FuncSchedule:
         hoist: where the memory for its storage is obtained; inline for where it is stored.
         specializations: other domain orders of stages, with when they are followed; those of one
             stage in the order in which they are asked.
+        atomic: the stages that change an element in one step, so that iterations which change the
+            same one may run at once.
     """
 
     name: str
@@ -324,6 +330,7 @@ class FuncSchedule:
     bounds: tuple[Bound | Alignment, ...] = ()
     hoist: LoopLevel = INLINE
     specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
+    atomic: tuple[int, ...] = field(default=(), converter=_each_once)
 
     @property
     def is_hoisted(self) -> bool:

@@ -103,6 +103,7 @@ SIGNATURES: dict[str, Signature] = {
     "parallel": _with_factor("parallel(loop[, task_size[, tail]])"),
     "vectorize": _with_factor("vectorize(loop[, factor[, tail]])"),
     "unroll": _with_factor("unroll(loop[, factor[, tail]])"),
+    "atomic": _signature("atomic()"),
     "compute_inline": _signature("compute_inline()"),
     "compute_root": _signature("compute_root()"),
     "store_root": _signature("store_root()"),
@@ -159,7 +160,7 @@ UNSUPPORTED: dict[str, str] = {
     **{
         name: f"{name} {_LATER}"
         for name in (
-            *("async", "async_", "atomic", "allow_race_conditions", "compute_with", "hexagon"),
+            *("async", "async_", "allow_race_conditions", "compute_with", "hexagon"),
             *("memoize", "ring_buffer"),
             *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
         )

@@ -7,6 +7,7 @@ was never stored cannot be read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from backend.program import (
@@ -23,10 +24,12 @@ from backend.program import (
     Prefetch,
     Provide,
     Ramp,
+    Reduced,
     Shuffle,
     Statement,
     Store,
     Together,
+    updated,
 )
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
@@ -68,7 +71,7 @@ class _Run:
                 if kept[0] is not None:
                     self.memory[node.buffer], self.folds[node.buffer] = kept
             case Provide() | Store():
-                self._stored([node])
+                self._stored([updated(node)])
             case Together(body=parts):
                 self._stored(parts)
             case Prefetch():
@@ -146,6 +149,9 @@ class _Run:
                 return [cells[i] if keep else 0 for i, keep in zip(*parts, strict=True)]
             case AnyLane():
                 return any(parts[0])
+            case Reduced(operator=operator):
+                combine = INTEGERS.operators[operator]
+                return reduce(lambda a, b: node.type.wrap(int(combine(a, b))), parts[0])
             case Cast(type=type):
                 return [type.wrap(v) for v in parts[0]] if lanes > 1 else type.wrap(parts[0])
             case Op(name=name):

@@ -261,6 +261,29 @@ EXAMPLES = (
         cpu(TOTAL, SUM.parallel("r.y")),
         cpu(TOTAL, SUM.parallel("y")),
     ),
+    Example(
+        "race.update",
+        cpu(TOTAL, SUM.parallel("r.y")),
+        cpu(TOTAL, SUM.atomic().parallel("r.y")),
+        case="a sum",
+    ),
+    Example(
+        "race.atomic",
+        cpu(HORNER, POWERS.atomic()),
+        cpu(TOTAL, SUM.atomic()),
+    ),
+    Example(
+        "race.atomic",
+        gpu(TOTAL, SUM.atomic()),
+        gpu(TOTAL, SUM),
+        case="on a GPU",
+    ),
+    Example(
+        "race.atomic",
+        cpu(NEAREST, schedule(NEAREST).func("s").update(0).atomic()),
+        cpu(NEAREST, schedule(NEAREST)),
+        case="a Tuple",
+    ),
     Example("call.output-at-root", cpu(BLUR, D.compute_inline()), cpu(BLUR, D.compute_root())),
     Example(
         "call.inline-update",

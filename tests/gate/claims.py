@@ -81,6 +81,7 @@ _WRONG = (
     "order.repeated-update",
     "order.reduction",
     "race.update",
+    "race.atomic",
     "race.shared-storage",
     "call.compute-level",
     "call.store-level",

@@ -301,6 +301,13 @@ def _derivation(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> S
     return Directives(pipeline, schedule, reader).derive(step).schedule
 
 
+def _atomic(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Some stage atomic, or none of a Func any more."""
+    func = _some_func(rng, schedule)
+    stage = rng.randrange(len(func.stages))
+    return schedule.replace(evolve(func, atomic=() if func.atomic else (stage,)))
+
+
 def _split_more(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """One more split, of any loop, with any tail; often its inner loop runs at once."""
 
@@ -336,5 +343,6 @@ EDITS: tuple[Edit, ...] = (
     _layout,
     _entries,
     _derivation,
+    _atomic,
     _split_more,
 )

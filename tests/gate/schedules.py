@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
+from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.levels import Levels, Path
@@ -236,6 +237,11 @@ class _Order:
 
     def _kinds(self) -> None:
         racing = racing_dimensions(self.function, self.index)
+        found = accumulation(self.function, self.index)
+        one = found is not None and len(found.operators) == 1
+        whole = self.directives.within is None
+        if whole and one and racing and self.rng.random() < 0.3:
+            self.directives, racing = self.directives.atomic(), frozenset()
         lanes, copies, in_vector = 1, 1, LoopKind.VECTORIZED in self.around
         for depth, name in enumerate(reversed(self.loops)):
             free, size = not self.loops[name] & racing, self.small.get(name, 0)

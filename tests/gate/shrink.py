@@ -58,6 +58,7 @@ def _simpler(pipeline: Pipeline, schedule: Schedule) -> Iterator[Schedule]:
         yield schedule.replace(plain)
         yield schedule.replace(evolve(func, memory=Memory.AUTO))
         yield schedule.replace(evolve(func, folds=()))
+        yield schedule.replace(evolve(func, atomic=()))
         yield schedule.replace(evolve(func, store=func.compute))
         for index in range(min(len(func.stages), len(plain.stages))):
             yield schedule.with_stage(func.name, index, plain.stages[index])

@@ -65,6 +65,7 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 ("gpu_blocks", many),
                 ("gpu_threads", many),
                 ("loops", many),
+                ("atomic", ()),
                 ("compute_inline", ()),
                 ("compute_root", ()),
                 ("compute_at", (func, two[0])),

@@ -9,6 +9,9 @@ Lanes of a vectorized loop go through the loops inside it in step, and every lan
 any lane writes. An access by one lane and a later write by another are therefore wrong only where
 this order is another than that of the loops.
 
+Where a stage is atomic, its iterations change an element one after the other, in some order, which
+makes no difference: it accumulates by an operator that is associative and commutative.
+
 A Func without updates has one value at a coordinate, so that iterations which overlap (tiles that
 are shifted inwards) write the same value to the same place; of it different coordinates must have
 different places.
@@ -47,6 +50,10 @@ AT_ONCE = (
 """The kinds of loops whose iterations run at once."""
 
 
+_IN_ONE_STEP = (LoopKind.PARALLEL, LoopKind.VECTORIZED)
+"""The kinds of loops whose iterations may change one element at once, where that is one step."""
+
+
 def races(subject: Subject) -> Iterator[Obligation]:
     """For each loop whose iterations run at once: one obligation for each write inside it together
     with each access to the same storage.
@@ -62,7 +69,13 @@ def races(subject: Subject) -> Iterator[Obligation]:
 
 def _of_write(subject: Subject, path: Path, site: Site, inside: list[Site]) -> Iterator[Obligation]:
     write = site.write
+    loop = path[-1].node
+    assert isinstance(loop, Loop)
+    entry = subject.nest.schedule.of(site.compute.func)
     for other in inside:
+        same = (other.compute.func, other.compute.stage) == (site.compute.func, site.compute.stage)
+        if same and site.compute.stage in entry.atomic and loop.var.kind in _IN_ONE_STEP:
+            continue
         if other.compute.func == write.buffer and other.compute.stage >= site.compute.stage:
             yield _apart(subject, path, write, other.write)
         for read in other.reads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaces.constraints.rules import (
     advice,
+    atomic_updates,
     bounds,
     call_schedule,
     derivations,
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     *matching.RULES,
     *domain_order.RULES,
     repeated_updates.repeated_update,
+    atomic_updates.atomic_update,
     *specializations.RULES,
     *prefetches.RULES,
     *call_schedule.RULES,

@@ -124,3 +124,23 @@ def test_a_factored_argmin_gives_halides_bits() -> None:
     theirs = bridge.build(made, checked.schedule).realize({"input": values}, sizes=sizes)["out"]
     ours = compile_cpu(made, checked).run({"input": values}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f.update(0).atomic().parallel(r.y).vectorize(r.x, 8)",
+        "h.update(0).atomic().parallel(q.y)",
+        "h.update(0).atomic().vectorize(q.x, 4)",
+        "f.update(0).rfactor(r.y, u).update(0).atomic().vectorize(r.x, 8)",
+    ],
+)
+def test_atomic_updates_give_halides_bits(text: str) -> None:
+    made = reduced("add", Int32)
+    checked = verify(made, parse_schedule(text, made), device("cpu"))
+    assert checked, str(checked)
+    image = np.random.default_rng(6).integers(-(2**31), 2**31, (9, 16, 30), np.int32)
+    sizes = {"out": [(1, 7)]}
+    theirs = bridge.build(made, checked.schedule).realize({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)["out"]
+    assert np.array_equal(ours, theirs)
