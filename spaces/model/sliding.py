@@ -137,7 +137,8 @@ def _windows(
 
 def _may_slide(function: Function, schedule: FuncSchedule, dimension: str) -> bool:
     """Whether each value along a dimension can be computed without those before it, and whether
-    what tiles compute beyond what is new does no harm.
+    what tiles compute beyond what is new does no harm. One loop along two dimensions of unknown
+    size would do none either, but that could seldom be proven.
     """
     d = function.args.index(dimension)
     if function.is_pure:

@@ -12,7 +12,7 @@ from spaces.model.levels import Path
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
 from tests.gate.derivations import with_funcs_added
-from tests.gate.schedules import levels_around
+from tests.gate.schedules import layout, levels_around
 
 _TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE, Tail.ROUND_UP)
 _OUTPUT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)
@@ -70,6 +70,7 @@ def _inside(
     same = [i for i in levels if i <= at and (_THREAD in kinds[: i + 1]) == in_thread]
     store = at if rng.random() < 0.7 else rng.choice(same)
     directives = directives.compute_at(legal[at].func, legal[at].loop)
+    directives = layout(rng, directives, function)
     if store != at:
         directives = directives.store_at(legal[store].func, legal[store].loop)
     if rng.random() < 0.15:

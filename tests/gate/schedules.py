@@ -84,7 +84,7 @@ def _place(
     if form < 0.2 and function.is_pure:
         return directives.compute_inline(), ()
     levels, legal = levels_around(pipeline, directives, function.name)
-    directives = _layout(rng, directives, function)
+    directives = layout(rng, directives, function)
     if form < 0.45 or not legal:
         return _memory(rng, directives.compute_root(), inside=False), ()
     kinds = tuple(levels.kind(place) for place in legal)
@@ -113,7 +113,7 @@ def _place(
     return _memory(rng, directives, inside=True), kinds[: depth + 1]
 
 
-def _layout(rng: random.Random, directives: Directives, function: Function) -> Directives:
+def layout(rng: random.Random, directives: Directives, function: Function) -> Directives:
     """Now and then another order of dimensions, padding, and wider or explicit bounds."""
     args = function.args
     if not args:

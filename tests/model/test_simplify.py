@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
 from spaces.model.expr import Const, Expr, Op, Variable, constant
-from spaces.model.monotone import never_decreases
+from spaces.model.monotone import never_decreases, never_increases
 from spaces.model.polynomial import Polynomial
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
@@ -83,6 +83,9 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
     if never_decreases(expr, A, informed()):
         later = {**values, "a": values["a"] + 1}
         assert evaluate(expr, values) <= evaluate(expr, later)
+    if never_increases(expr, A, informed()):
+        later = {**values, "a": values["a"] + 1}
+        assert evaluate(expr, values) >= evaluate(expr, later)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +128,20 @@ def test_all_values_of_a_small_range_are_kept_and_limited() -> None:
 
 
 def test_a_first_iteration_that_differs_grows_only_where_it_is_not_above_the_second() -> None:
-    claims = 0
+    claims = falls = 0
     for c in range(-4, 5):
         for later in (A + c, A * 2 + c, c - A, fn.min(A, 4)):
             for first in (A - 2, A + 3, A * 3, constant(5, Int32), 9 - A):
                 expr = fn.select(A == 2, first, later)
+                values = [evaluate(expr, {"a": a}) for a in range(2, 10)]
                 if never_decreases(expr, A, Simplifier()):
                     claims += 1
-                    values = [evaluate(expr, {"a": a}) for a in range(2, 10)]
                     assert values == sorted(values), expr
+                if never_increases(expr, A, Simplifier()):
+                    falls += 1
+                    assert values == sorted(values, reverse=True), expr
     assert claims > 20
+    assert falls > 5
 
 
 def test_at_most_is_believed_only_where_it_holds() -> None:

@@ -216,6 +216,12 @@ def test_a_window_is_computed_in_tiles(text: str, computed: int | None, rows: in
         assert count == WIDTH * (HEIGHT + computed)
 
 
+def test_what_a_fused_loop_computes_does_not_slide() -> None:
+    directives = start().func("blurx").store_root().compute_at("out", "y").fuse("x", "y", "t")
+    computed, _ = measure(directives)
+    assert computed == 3 * WIDTH * HEIGHT
+
+
 def test_sums_slide_row_by_row() -> None:
     f, out, r = Func("f"), Func("out"), RDom([(0, 4)], "r")
     f[X, Y] = X + Y

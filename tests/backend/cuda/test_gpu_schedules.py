@@ -72,6 +72,21 @@ BLUR: dict[str, Build] = {
     "rows": lambda p: rows(p, 8, 6),
     "rows, stored anew": lambda p: rows(p, 8, 6, store="yi"),
     "rows, folded by four": lambda p: rows(p, 8, 6).fold_storage("y", 4),
+    "rows, padded": lambda p: rows(p, 8, 6).align_storage("y", 4).align_storage("x", 3),
+    "shared, columns first": lambda p: (
+        at_block(tiled(p, 8, 4), "blur_x", "blur_y")
+        .reorder_storage("y", "x")
+        .align_storage("y", 8)
+    ),
+    "shared, more rows than are read": lambda p: (
+        at_block(tiled(p, 8, 4), "blur_x", "blur_y").align_bounds("y", 4).bound_extent("x", 8)
+    ),
+    "two kernels, columns first": lambda p: (
+        root(tiled(p, 8, 4), "blur_x", 4, 2).reorder_storage("y", "x").align_storage("x", 16)
+    ),
+    "per thread, bounded": lambda p: (
+        tiled(p, 8, 4).func("blur_x").compute_at("blur_y", "xi").bound_storage("y", 5)
+    ),
     "rows unrolled": lambda p: rows(p, 8, 6).func("blur_y").unroll("yi"),
     "columns in a thread": lambda p: (
         schedule(p)
