@@ -66,7 +66,7 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
             OUT.mkdir(exist_ok=True)
         except OSError as error:
             raise WrongUsage(f"Cannot make the folder {OUT}: {error.strerror}.") from None
-    files = _assigned(named, list(pipeline.outputs), "output", pipeline)
+    files = _assigned(named, list(pipeline.output_arrays), "output", pipeline)
     files = files or _own_files(pipeline)
     for file in files.values():
         check_writable_picture(file)
@@ -75,10 +75,10 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
 
 def _own_files(pipeline: Pipeline) -> dict[str, Path]:
     """A picture named after the pipeline, or after each output where there are several."""
-    several = len(pipeline.outputs) > 1
+    several = len(pipeline.output_arrays) > 1
     return {
         output: OUT / f"{pipeline.name}{f'_{output}' if several else ''}.png"
-        for output in pipeline.outputs
+        for output in pipeline.output_arrays
     }
 
 

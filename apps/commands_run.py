@@ -80,5 +80,5 @@ def run(
     elapsed_ms = (time.perf_counter() - start) * 1e3
     for result, file in files.items():
         write_output(found, results[result], file)
-        extents = " x ".join(str(extent) for _, extent in sizes[result])
+        extents = " x ".join(str(extent) for extent in reversed(results[result].shape))
         line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")

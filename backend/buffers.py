@@ -15,7 +15,7 @@ import numpy as np
 from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
-from spaces.model.pipeline import Function, Pipeline
+from spaces.model.pipeline import Pipeline
 from spaces.model.types import Type
 
 
@@ -29,7 +29,8 @@ def sizes_of(
             no size.
     """
     result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
-    outputs = {b: f.name for f in output_functions(pipeline) for b in f.buffers}
+    functions = map(pipeline.function, pipeline.outputs)
+    outputs = {buffer: f.name for f in functions for buffer in f.buffers}
     for buffer, array in (out or {}).items():
         if buffer not in outputs:
             raise ArgumentError(
@@ -47,11 +48,6 @@ def sizes_of(
                 f"array to write it to has {list(extents)}."
             )
     return result
-
-
-def output_functions(pipeline: Pipeline) -> tuple[Function, ...]:
-    """The Funcs that are outputs, in their order."""
-    return tuple(pipeline.function(name) for name in pipeline.outputs)
 
 
 def _beginning_as_estimated(
@@ -82,12 +78,7 @@ class Outputs:
             ArgumentError: a given array has another type than its output, or cannot be written.
         """
         returned, written = {}, {}
-        types = {
-            b: t
-            for f in output_functions(pipeline)
-            for b, t in zip(f.buffers, f.types, strict=True)
-        }
-        for name, type in types.items():
+        for name, type in pipeline.output_arrays.items():
             if name in out:
                 returned[name] = _checked(name, out[name], type)
             else:
@@ -211,8 +202,7 @@ def argument_words(
 ) -> ctypes.Array[ctypes.c_int64]:
     """The words that compiled code is called with (see ``backend.llvm.codegen``)."""
     words: list[int] = []
-    outputs = (buffer for f in output_functions(pipeline) for buffer in f.buffers)
-    for name in (*(i.name for i in pipeline.images), *outputs):
+    for name in (*(i.name for i in pipeline.images), *pipeline.output_arrays):
         array = arrays[name]
         words.append(array.ctypes.data)
         strides = reversed(array.strides)

@@ -108,7 +108,7 @@ def _replayed(
             limit = "The run was stopped early: the sizes ask for too much work."
         else:
             done.append(label)
-            for name, type in _outputs(pipeline).items():
+            for name, type in pipeline.output_arrays.items():
                 values = _written(memory[name], inputs.ranges[name], layout)
                 close = _CLOSE if _uses_functions(pipeline) else 0.0
                 found = _compared(name, type, inputs.ranges[name], values, expected[name], close)
@@ -134,16 +134,10 @@ def _memory(pipeline: Pipeline, inputs: Inputs, layout: _Layout) -> dict[str, Pi
         ranges = layout.ranges(inputs.ranges[image.name])
         array = inputs.images[image.name].reshape([extent for _, extent in reversed(ranges)])
         made[image.name] = Picture(image.name, image.type, ranges, array)
-    for name, type in _outputs(pipeline).items():
+    for name, type in pipeline.output_arrays.items():
         ranges = layout.ranges(inputs.ranges[name])
         made[name] = Storage(name, type, ranges, (None,) * len(ranges))
     return made
-
-
-def _outputs(pipeline: Pipeline) -> dict[str, Type]:
-    """The type of each array that is an output, or a component of one."""
-    functions = [pipeline.function(name) for name in pipeline.outputs]
-    return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
 
 
 def _written(

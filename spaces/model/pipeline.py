@@ -219,6 +219,14 @@ class Pipeline:
             **{i.name: True for i in self.images},
         }
 
+    @property
+    def output_arrays(self) -> dict[str, Type]:
+        """The element type of each array that is an output: of a Func, or of one of the components
+        of a Tuple.
+        """
+        functions = map(self.function, self.outputs)
+        return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
+
     def consumers(self, name: str) -> tuple[str, ...]:
         """Names of the Funcs that read ``name``, producers first."""
         return tuple(f.name for f in self.functions if name in f.callees)

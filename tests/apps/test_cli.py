@@ -475,3 +475,25 @@ def test_an_empty_space_is_explained(tmp_path):
         _, err = spaces(command, name, status=1)
         assert "No schedule is legal. Together, this excludes all of them:" in err
         assert "f_xi is one of 64, 128, 256, 512." in err
+
+
+def test_run_writes_each_array_of_a_tuple(tmp_path, picture):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from spaces import Func, ImageParam, UInt8, Var, pipeline\n"
+        "def both():\n"
+        "    x, y = Var('x'), Var('y')\n"
+        "    source, out = ImageParam(UInt8, 2, 'input'), Func('out')\n"
+        "    out[x, y] = (source[x, y], source[x, y] / 2)\n"
+        "    return pipeline(out)\n"
+    )
+    grey = tmp_path / "grey.npy"
+    np.save(grey, np.arange(12, dtype=np.uint8).reshape(3, 4) * 9)
+    whole, half = tmp_path / "whole.npy", tmp_path / "half.npy"
+    out, _ = spaces(
+        "run", f"{own}:both", "--input", grey, "--size", "4x2",
+        "--output", f"out.0={whole}", "--output", f"out.1={half}",
+    )  # fmt: skip
+    assert "out.1, 4 x 2" in out
+    np.testing.assert_array_equal(np.load(whole), np.load(grey)[:2])
+    np.testing.assert_array_equal(np.load(half), np.load(grey)[:2] // 2)
