@@ -18,6 +18,9 @@ from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ran
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Type
 
+_LINE_BYTES = 64
+"""A cache line, and the widest vector."""
+
 
 def sizes_of(
     pipeline: Pipeline, sizes: Sizes | None, out: Mapping[str, Array] | None
@@ -146,9 +149,17 @@ def empty_with_steps(shape: tuple[int, ...], type: Type, steps: Steps) -> Array:
             )
         strides[d] = step
         reach = max(reach, step * extents[d])
-    data = np.empty(max(reach, 1), type.dtype)
+    data = aligned_memory(max(reach, 1), type)
     places = tuple(s * data.itemsize for s in reversed(strides))
     return np.lib.stride_tricks.as_strided(data, shape, places)
+
+
+def aligned_memory(elements: int, type: Type) -> Array:
+    """New memory that begins with a cache line, so that no vector that fills one touches two."""
+    size = elements * type.dtype.itemsize
+    data = np.empty(size + _LINE_BYTES, np.uint8)
+    start = -data.ctypes.data % _LINE_BYTES
+    return data[start : start + size].view(type.dtype)
 
 
 def _has_steps(array: Array, steps: Steps) -> bool:

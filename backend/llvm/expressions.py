@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from backend.llvm.blocks import I32, I64, Value, i64
 from backend.llvm.indices import Term, lane_terms, step_of, terms_of
+from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.words import local_bytes
@@ -265,7 +266,9 @@ class Expressions:
             case Shuffle(parts=parts, picks=picks):
                 return place.memory.shuffle([self._child(p) for p in parts], picks)
             case Cast():
-                return place.operators.convert(node.value.type, node.type, self._child(node.value))
+                limits = limits_of(node.value) if node.value.type.is_float else UNKNOWN
+                value = self._child(node.value)
+                return place.operators.convert(node.value.type, node.type, value, limits)
             case Op():
                 args = [self._child(a) for a in node.args]
                 kinds = [a.type for a in node.args]

@@ -16,6 +16,7 @@ from llvmlite import ir
 from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import BY_LIBRARY, elementary
+from backend.llvm.limits import UNKNOWN, Limits
 from spaces.model.expr import MATH
 from spaces.model.types import Type
 
@@ -257,15 +258,17 @@ class Operators:
         quotient = build.select(is_minus, build.sub(zero, a), quotient)
         return build.select(is_zero, zero, quotient), build.select(is_zero, zero, rest)
 
-    def convert(self, source: Type, target: Type, value: Value) -> Value:
-        """A cast: integers wrap, floats truncate toward zero and stay within the target."""
+    def convert(self, source: Type, target: Type, value: Value, limits: Limits = UNKNOWN) -> Value:
+        """A cast: integers wrap, floats truncate toward zero and stay within the target; ``limits``
+        are those that a float has anyway.
+        """
         build, kind = self.builder, llvm_type(target)
         if source.is_float and target.is_float:
             if source.bits == target.bits:
                 return value
             return (build.fpext if target.bits > source.bits else build.fptrunc)(value, kind)
         if source.is_float:
-            return self._to_integer(source, target, value)
+            return self._to_integer(source, target, value, limits)
         if target.is_float:
             return (build.sitofp if source.is_int else build.uitofp)(value, kind)
         if target.bits == source.bits:
@@ -274,7 +277,7 @@ class Operators:
             return build.trunc(value, kind)
         return (build.sext if source.is_int else build.zext)(value, kind)
 
-    def _to_integer(self, source: Type, target: Type, value: Value) -> Value:
+    def _to_integer(self, source: Type, target: Type, value: Value, limits: Limits) -> Value:
         """A float truncated toward zero, limited to what an integer type holds; 0 for NaN.
 
         LLVM's own saturating conversion goes lane by lane. The limits of narrow types are floats,
@@ -284,16 +287,21 @@ class Operators:
         build = self.builder
         is_narrow = target.bits < 32
         wide = Type("int", 32, target.lanes) if is_narrow else target
-        lowest, highest = (literal(source, float(n)) for n in (target.min_value, target.max_value))
-        limited = build.select(build.fcmp_ordered(">", value, lowest), value, lowest)
+        limited = value
+        if limits.low <= target.min_value - 1 or (target.is_uint and not limits.is_number):
+            lowest = literal(source, float(target.min_value))
+            # An unsigned type begins at 0, which is also what stands for NaN.
+            limited = build.select(build.fcmp_ordered(">", value, lowest), value, lowest)
+        is_beyond = limits.high >= target.max_value + 1
         is_exact = target.bits < (32 if source.bits == 32 else 64)
-        if is_exact:
+        if is_beyond and is_exact:
+            highest = literal(source, float(target.max_value))
             limited = build.select(build.fcmp_ordered("<", limited, highest), limited, highest)
         whole = (build.fptosi if wide.is_int else build.fptoui)(limited, llvm_type(wide))
-        if not is_exact:
+        if is_beyond and not is_exact:
             beyond = build.fcmp_ordered(">=", value, literal(source, float(target.max_value + 1)))
             whole = build.select(beyond, literal(target, target.max_value), whole)
-        if target.is_int:
+        if target.is_int and not limits.is_number:
             is_number = build.fcmp_ordered("ord", value, value)
             whole = build.select(is_number, whole, literal(wide, 0))
         return build.trunc(whole, llvm_type(target)) if is_narrow else whole

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.lowering.statements import bind, block, map_bodies, walk_statements
+from backend.lowering.constants import evaluated
+from backend.lowering.simplify import folded
+from backend.lowering.statements import block, map_all, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.expr import Const, constant
+from spaces.model.expr import Const, Expr, Variable, constant
+from spaces.model.rewrite import rewrite
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
@@ -27,11 +30,19 @@ def _unrolled(statement: Statement) -> Statement:
         return statement
     if not isinstance(statement.extent, Const):
         return evolve(statement, kind=LoopKind.SERIAL)
-    copies = (
-        bind(statement.body, statement.var, statement.min + constant(i, Int32))
-        for i in range(int(statement.extent.value))
-    )
-    return block(*copies)
+    places = (statement.min + constant(i, Int32) for i in range(int(statement.extent.value)))
+    return block(*(_copy(statement, evaluated(place)) for place in places))
+
+
+def _copy(loop: For, place: Expr) -> Statement:
+    """The body in one iteration; what that decides, such as which color it is, is decided."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Variable):
+            return place if node.name == loop.var.name else node
+        return folded(evaluated(node))
+
+    return map_all(loop.body, lambda expr: rewrite(expr, change))
 
 
 def _has_vector_loop(statement: Statement) -> bool:

@@ -422,3 +422,11 @@ def test_storage_of_three_dimensions() -> None:
     for place in (lambda d: d.compute_root(), lambda d: d.compute_at("out", "z")):
         directives = place(schedule(algorithm).func("f"))
         check(algorithm, directives.schedule, {"out": [(-1, 7), (2, 5), (0, 3)]})
+
+
+@pytest.mark.parametrize("width", [1, 7, 33, 200])
+def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
+    compiled = compile_cpu(BLUR, schedule(BLUR).schedule)
+    found = compiled.run({"input": picture(9, 202)}, sizes={"blur_y": [(1, width), (1, 3)]})
+    assert found["blur_y"].ctypes.data % 64 == 0
+    assert found["blur_y"].flags.c_contiguous

@@ -14,6 +14,7 @@ from spaces.model.directives import schedule
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Var
+from spaces.model.functions import clamp
 from spaces.model.types import (
     Float32,
     Float64,
@@ -65,3 +66,17 @@ def test_limits(source: Type, target: Type, lanes: int) -> None:
         code = compile_cpu(algorithm, directives.schedule, 1, mode)
         found = code.run({"image": array}, sizes={"out": [len(array)]})["out"]
         assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("target", [UInt8, Int16, Int32, UInt32])
+def test_clamped_values_are_limited_no_further(target: Type) -> None:
+    image, out = ImageParam(Float32, 1, "image"), Func("out")
+    out[X] = cast(target, clamp(image[X], 0.0, 200.0) + 0.5)
+    algorithm = pipeline(out)
+    code = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, 1)
+    array = np.array([*values(Float32), 0, 0, 0, 0, 0, 0, 0], np.float32)[:72]
+    found = code.run({"image": array}, sizes={"out": [72]})["out"]
+    inside = np.where(array < 200, array, np.float32(200))  # NaN is limited from above first
+    wanted = np.trunc(np.where(inside > 0, inside, np.float32(0)) + np.float32(0.5))
+    assert np.array_equal(found, wanted.astype(target.dtype))
+    assert code.llvm_ir().count("fcmp") == 2  # those of the clamp

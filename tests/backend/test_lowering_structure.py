@@ -28,6 +28,7 @@ from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Call, Expr, Op, walk
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Var
+from spaces.model.functions import select
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
@@ -217,3 +218,13 @@ def test_tasks_name_what_they_use() -> None:
         *("blur_y.min.0", "blur_y.extent.0", "blur_y.min.1", "blur_y.stride.1"),
         *("input.min.0", "input.min.1", "input.stride.1"),
     }
+
+
+def test_unrolled_copies_know_which_they_are() -> None:
+    image, out, c = ImageParam(UInt16, 2, "input"), Func("out"), Var("c")
+    out[X, Y, c] = select(c == 0, image[X, Y], select(c == 1, image[X, Y] * 3, image[X, Y] * 5))
+    algorithm = pipeline(out)
+    directives = schedule(algorithm).bound("c", 0, 3).reorder("c", "x", "y").unroll("c")
+    stores = found(programs(algorithm, directives)["unroll"], Provide)
+    assert len(stores) == 3
+    assert not any(isinstance(n, Op) and n.name == "select" for s in stores for n in walk(s.value))
