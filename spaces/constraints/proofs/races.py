@@ -14,7 +14,7 @@ makes no difference: it accumulates by an operator that is associative and commu
 
 A Func without updates has one value at a coordinate, so that iterations which overlap (tiles that
 are shifted inwards) write the same value to the same place; of it different coordinates must have
-different places.
+different places. So do writes of a pure definition that updates follow, among themselves.
 """
 
 from __future__ import annotations
@@ -93,16 +93,20 @@ def _apart(subject: Subject, path: Path, write: Access, access: Access) -> Oblig
     second = Second(x.var.name for x in access.site.loops[depth:])
     place = tuple(map(second, access.args))
     same = all_of(same_place(subject, write.buffer, write.args, place))
-    pure = subject.nest.placements[write.buffer].function.is_pure
+    reason = _one_value(subject, write, access)
     alike = all_of(equal(a, b) for a, b in zip(write.args, place, strict=True))
     goal = (
-        negation(same) if not pure else TRUE if alike is same else any_of((negation(same), alike))
+        TRUE
+        if reason and alike is same
+        else any_of((negation(same), alike))
+        if reason
+        else negation(same)
     )
     return obligation(
         subject,
         "race",
         write.site,
-        _statement(loop.var, write, access, pure),
+        _statement(loop.var, write, access, reason),
         (
             *subject.known.common,
             *subject.ranges(write.site.loops),
@@ -133,13 +137,22 @@ def _order(loop: LoopVar, depth: int, write: Access, access: Access, second: Sec
     return any_of((later, all_of((less(other, first), precedes(steps, others)))))
 
 
-def _statement(loop: LoopVar, write: Access, access: Access, pure: bool) -> str:
+def _one_value(subject: Subject, write: Access, access: Access) -> str:
+    """Why both accesses see the same value at a coordinate; empty where they may not."""
+    if subject.nest.placements[write.buffer].function.is_pure:
+        return f"{write.buffer} has no updates"
+    if access.is_write and write.site.compute.stage == access.site.compute.stage == 0:
+        return "it is that of the pure definition"
+    return ""
+
+
+def _statement(loop: LoopVar, write: Access, access: Access, reason: str) -> str:
     does = "writes" if access.is_write else "reads"
-    if pure:
+    if reason:
         return (
             f"Iterations of {loop.func}.{loop.loop} ({loop.kind}): where {write.site.name} writes "
             f"{write.buffer} and {access.site.name} {does} the same place, it is the same "
-            f"coordinate, whose value is the same, for {write.buffer} has no updates."
+            f"coordinate, whose value is the same, for {reason}."
         )
     return (
         f"Iterations of {loop.func}.{loop.loop} ({loop.kind}): {access.site.name} {does} no place "

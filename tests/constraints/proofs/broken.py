@@ -153,9 +153,10 @@ def reading_elsewhere(nest: LoopNest, func: str) -> LoopNest:
     def change(node: Node) -> Node:
         if not isinstance(node, Compute) or node.func != func:
             return node
-        call = next(n for n in walk(node.value) if isinstance(n, Call))
+        (value,) = node.values
+        call = next(n for n in walk(value) if isinstance(n, Call))
         moved = call.with_children((call.args[0] + 1, *call.args[1:]))
-        return evolve(node, value=rewrite(node.value, lambda n: moved if n is call else n))
+        return evolve(node, values=(rewrite(value, lambda n: moved if n is call else n),))
 
     return changed(nest, change)
 
@@ -211,7 +212,7 @@ def of_other_form(nest: LoopNest, func: str) -> LoopNest:
     def change(node: Node) -> Node:
         if not isinstance(node, Compute) or node.func != func:
             return node
-        return evolve(node, value=node.value - 1)
+        return evolve(node, values=tuple(value - 1 for value in node.values))
 
     return changed(nest, change)
 

@@ -26,7 +26,7 @@ from tests.constraints.proofs.broken import blur, nest_of, polynomial
 from tests.strategies import schedules, stencil_pipelines
 
 X, Y = Var("x"), Var("y")
-APPS = ["blur", "unsharp", "harris", "toy_blur", "toy_trig", "toy_sum"]
+APPS = ["blur", "unsharp", "harris", "hist", "sgemm", "toy_blur", "toy_trig", "toy_sum"]
 
 
 @pytest.mark.parametrize("stem", ["default", "cpu", "gpu"])
