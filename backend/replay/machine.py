@@ -20,13 +20,12 @@ from backend.program import (
     Statement,
     Store,
     Together,
-    updated,
 )
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
 from backend.replay.report import Access, Coordinate, Fault
-from spaces.model.expr import Expr
+from spaces.model.expr import Expr, Op, constant
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 
@@ -95,10 +94,7 @@ class Machine:
                 if hidden is not None:
                     frame.buffers[name] = hidden
             case Provide() | Store() if statement.update is not None:
-                # Nothing comes between what it reads and what it writes.
-                for _ in self._write([_stored(updated(statement))], frame):
-                    pass
-                yield None
+                yield from self._update(_stored(statement), statement.update.operator, frame)
             case Provide() | Store():
                 yield from self._write([_stored(statement)], frame)
             case Together(body=parts):
@@ -210,6 +206,24 @@ class Machine:
             if finding is not None:
                 self.report("write", name, at, finding, frame, new)
             yield None
+
+    def _update(self, stored: _Stored, operator: str, frame: Frame) -> Steps:
+        """Change an element in one step. Iterations that change the same one at once take turns,
+        so that none of them is seen to meet another.
+        """
+        name, args, operand = stored
+        at = tuple(self.value(a, frame) for a in args)
+        value = self.value(operand, frame)
+        yield None
+        now, finding = frame.buffers[name].read(at, ())
+        if finding is not None:
+            self.report("read", name, at, finding, frame, now)
+        parts = (constant(now, operand.type), constant(value, operand.type))
+        new = self.value(Op(operand.type, operator, parts), frame)
+        finding = frame.buffers[name].write(at, new, ())
+        if finding is not None:
+            self.report("write", name, at, finding, frame, new)
+        yield None
 
 
 _Stored: TypeAlias = tuple[str, tuple[Expr, ...], Expr]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import spaces
 from backend.compile import CompiledPipeline, compile_cpu
+from backend.replay import replay
 from spaces import (
     Float32,
     Func,
@@ -165,3 +166,17 @@ def test_all_is_proven_of_atomic_updates() -> None:
     bare = spaces.parse_schedule(text.replace(".atomic()", ""), pipeline)
     refuted = spaces.prove(spaces.loop_nest(pipeline, bare)).refuted
     assert {proof.obligation.kind for proof in refuted} == {"race"}
+
+
+def test_a_replay_takes_updates_for_one_step() -> None:
+    image, f, r = ImageParam(Int32, 2, "input"), Func("f"), RDom([(0, 6), (0, 5)], "r")
+    f[X] = spaces.cast(Int32, 0)
+    f[X] = f[X] + image[r.x, r.y]
+    pipeline = spaces.pipeline(f)
+    text = "f.update(0).atomic().parallel(r.y).vectorize(r.x)"
+    ranges = {"f": [2], "input": [6, 5]}
+    sizes = {f"{b}.extent.{d}": e for b, es in ranges.items() for d, e in enumerate(es)}
+    sizes |= {name.replace("extent", "min"): 0 for name in sizes}
+    for spelled, faults in ((text, False), (text.replace(".atomic()", ""), True)):
+        nest = spaces.loop_nest(pipeline, spaces.parse_schedule(spelled, pipeline))
+        assert bool(replay(nest, sizes).faults) is faults

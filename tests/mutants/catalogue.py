@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants import (
     barriers,
+    derivations,
     layout,
     lowering,
     prefetching,
@@ -31,6 +32,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "predicates": tuples.WHERE,
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,
+    "derived Funcs and atomic updates": derivations.MUTANTS,
     "prover": (*prover.MUTANTS, *proofs.MUTANTS),
     "proofs of barriers": proofs.BARRIERS,
     "replay": replaying.REPLAY,
