@@ -12,7 +12,7 @@ from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
 from backend.lowering.partition import partition
 from backend.lowering.simplify import simplify
-from backend.lowering.start import start
+from backend.lowering.start import over_arrays, start
 from backend.lowering.unroll import unroll
 from backend.lowering.vectorize import vectorize
 from backend.program import LoopProgram
@@ -61,7 +61,10 @@ def lower_cases(pipeline: Pipeline, cases: Sequence[Case]) -> dict[str, LoopProg
     none = lowered[0] if lowered else lower(loop_nest(pipeline, Schedule.default(pipeline)))
     chosen = iter(lowered)
     programs = [
-        {n: refused(p, case.assumptions, case.failure) for n, p in none.items()}
+        {
+            n: refused(p, over_arrays(pipeline, case.assumptions), case.failure)
+            for n, p in none.items()
+        }
         if case.failure
         else next(chosen)
         for case in cases

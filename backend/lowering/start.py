@@ -184,8 +184,15 @@ def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
         requirements=tuple(
             evolve(r, condition=substitute(r.condition, names)) for r in program.requirements
         ),
+        assumptions=tuple(substitute(a, names) for a in program.assumptions),
         body=map_all(program.body, lambda expr: substitute(expr, names)),
     )
+
+
+def over_arrays(pipeline: Pipeline, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Conditions on the sizes of outputs and images as programs write them: of their arrays."""
+    names = _sizes_of_tuples(pipeline)
+    return tuple(substitute(c, names) for c in conditions)
 
 
 def _alike(pipeline: Pipeline) -> Iterator[Requirement]:

@@ -9,6 +9,7 @@ from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.halide.source import halide_source
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from backend.replay import replay
 from spaces.constraints.devices import device
@@ -177,6 +178,21 @@ def test_argmin_and_argmax_find_the_first(text: str) -> None:
     assert [str(a.dtype) for a in found.values()] == ["int32", "int32", "uint8", "int32", "int32"]
     for array, wanted in zip(found.values(), windows(12, 7), strict=True):
         np.testing.assert_array_equal(array, wanted)
+
+
+def test_schedules_of_outputs_are_chosen_by_their_sizes() -> None:
+    algorithm = nearest()
+    text = (
+        "argmin.compute_root(); argmax.compute_root();"
+        "out.specialize(out.dim(0).extent() >= 8).vectorize(x, 8);"
+        'out.specialize_fail("too narrow")'
+    )
+    compiled = compile_cpu(algorithm, checked(algorithm, text))
+    found = compiled.run({"input": PIXELS}, sizes={"out": [12, 7]})
+    for array, wanted in zip(found.values(), windows(12, 7), strict=True):
+        np.testing.assert_array_equal(array, wanted)
+    with pytest.raises(SizeError, match="too narrow"):
+        compiled.run({"input": PIXELS}, sizes={"out": [7, 7]})
 
 
 def test_ties_need_the_order_of_the_reduction() -> None:
