@@ -43,7 +43,7 @@ def pipeline(stencils: int = STENCILS) -> Pipeline:
 APP = App(
     "stencil_chain",
     "[A21]",
-    "a chain of 32 stencils of 5x5, uint16",
+    "a chain of 32 stencils of 5x5 in uint16; sums wrap, so that noise is left",
     pipeline,
     paper_size=(WIDTH, HEIGHT),
 )

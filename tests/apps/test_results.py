@@ -9,6 +9,7 @@ import importlib
 import numpy as np
 import pytest
 
+from apps.arguments import shapes
 from apps.catalog import APPS
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
@@ -67,6 +68,24 @@ def test_no_scratch_memory_is_touched_beyond_what_was_written(name, stem):
     _, inputs, sizes = case(name, HEIGHT, WIDTH)
     under_guard = compile_guarded(*written(name, stem), threads=2)
     actual = run_poisoned(under_guard, inputs, sizes=sizes)
+    assert_same(name, actual, reference(name, HEIGHT, WIDTH))
+
+
+# Those whose algorithm does not depend on where a picture begins.
+MOVED = ("blur", "unsharp", "harris", "bilateral_grid", "conv_layer")
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_pictures_may_begin_anywhere(name):
+    _, inputs, sizes = case(name, HEIGHT, WIDTH)
+    along = (1, 2) if name == "conv_layer" else (0, 1)
+    moves = dict(zip(along, (-16, 40), strict=True))
+
+    def moved(ranges):
+        return tuple((low + moves.get(d, 0), extent) for d, (low, extent) in enumerate(ranges))
+
+    ranges = {**sizes, "input": shapes(inputs)["input"]}
+    actual = compiled(name, "cpu").run(inputs, sizes={k: moved(r) for k, r in ranges.items()})
     assert_same(name, actual, reference(name, HEIGHT, WIDTH))
 
 
