@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from spaces.model.schedule import FuncSchedule, Schedule, Split
 
 
@@ -15,15 +17,23 @@ def decisions_changed(before: Schedule, after: Schedule) -> int:
     return once + sum(_func(a[name], b[name]) for name in a.keys() & b.keys())
 
 
+def _named(func: FuncSchedule) -> dict[object, object]:
+    """What is said of single dimensions of storage."""
+    records = (*func.folds, *func.pads, *func.storage_bounds)
+    return {(type(record), record.dimension): record for record in records}
+
+
 def _func(a: FuncSchedule, b: FuncSchedule) -> int:
     count = int(a.compute != b.compute) + int(a.memory != b.memory)
     # Storage that follows the compute level is not a decision of its own.
     count += int(
         (a.store == a.compute, b.store == b.compute) != (True, True) and a.store != b.store
     )
-    folds_a = {f.dimension: f.factor for f in a.folds}
-    folds_b = {f.dimension: f.factor for f in b.folds}
-    count += sum(folds_a.get(d) != folds_b.get(d) for d in folds_a.keys() | folds_b.keys())
+    of_a, of_b = _named(a), _named(b)
+    count += sum(of_a.get(d) != of_b.get(d) for d in of_a.keys() | of_b.keys())
+    count += sum(x != y for x, y in zip_longest(a.storage_orders, b.storage_orders))
+    count += sum(x != y for x, y in zip_longest(a.bounds, b.bounds))
+    count += a.hoist != b.hoist
     count += abs(len(a.stages) - len(b.stages))
     for one, other in zip(a.stages, b.stages, strict=False):
         count += abs(len(one.splits) - len(other.splits))

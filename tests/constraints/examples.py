@@ -64,6 +64,7 @@ SIZED = algorithms.blur(1536, 2560)
 TOTAL = algorithms.total()
 HORNER = algorithms.horner()
 VOLUME = algorithms.volume()
+HUGE = algorithms.blur(65534, 65538)
 HARMONIC = algorithms.harmonic()
 CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
@@ -76,11 +77,6 @@ TILED = D.tile("x", "y", "xi", "yi", 32, 8)
 GPU = D.gpu_tile("x", "y", "xi", "yi", 32, 8)
 SUM = schedule(TOTAL).func("s").update(0)
 POWERS = schedule(HORNER).func("s").update(0)
-
-
-def _fused(height: int) -> Subject:
-    pipeline = algorithms.blur(65535, height)
-    return cpu(pipeline, schedule(pipeline).fuse("x", "y", "t"))
 
 
 _folded = D.func("bx").store_root().compute_at("by", "y").fold_storage("y", 4)
@@ -446,7 +442,11 @@ EXAMPLES = (
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, False)),
         cpu(BLUR, _bx.store_root().compute_at("by", "y").fold_storage("y", 3, True)),
     ),
-    Example("bounds.fused-extent", _fused(65536), _fused(32768)),
+    Example(
+        "bounds.fused-extent",
+        cpu(HUGE, schedule(HUGE).fuse("x", "y", "t")),
+        cpu(HUGE, schedule(HUGE).split("x", "x", "xi", 32767).fuse("xi", "y", "t")),
+    ),
     Example(
         "bounds.explicit-dimension",
         cpu(BLUR, _bx.compute_root().align_bounds("z", 4)),

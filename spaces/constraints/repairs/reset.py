@@ -49,7 +49,12 @@ def _decisions(func: FuncSchedule) -> dict[tuple[object, ...], object]:
         ("store",): None if func.store == func.compute else func.store,
         ("memory",): func.memory,
     }
-    found |= {("fold", fold.dimension): fold.factor for fold in func.folds}
+    found |= {("fold", fold.dimension): (fold.factor, fold.forward) for fold in func.folds}
+    found |= {("order", i): order for i, order in enumerate(func.storage_orders)}
+    found |= {("pad", pad.dimension): pad.multiple for pad in func.pads}
+    found |= {("storage bound", b.dimension): b.extent for b in func.storage_bounds}
+    found |= {("bound", i): bound for i, bound in enumerate(func.bounds)}
+    found["hoist",] = func.hoist
     for stage, order in enumerate(func.stages):
         found |= {(stage, "split", i): record for i, record in enumerate(order.splits)}
         found |= {(stage, "kind", loop.name): loop.kind for loop in order.loops}
