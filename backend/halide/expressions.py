@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.halide.peer import hl, peer_type
-from spaces.model.derived import RANDOM, expanded
+from spaces.model.definitions import RANDOM, expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {

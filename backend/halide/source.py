@@ -15,8 +15,8 @@ from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.names import identifier
 from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.definitions import RANDOM, expanded
 from spaces.model.derive import derived
-from spaces.model.derived import RANDOM, expanded
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits

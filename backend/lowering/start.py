@@ -25,7 +25,7 @@ from backend.program import (
 )
 from spaces.model import loopnest
 from spaces.model.accumulation import operand_of
-from spaces.model.derived import expanded
+from spaces.model.definitions import expanded
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_names, constant, walk
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
 from backend.reference.arithmetic import convert, operate
-from spaces.model.derived import expanded
+from spaces.model.definitions import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 Environment: TypeAlias = Mapping[str, Array]

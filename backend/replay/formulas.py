@@ -10,7 +10,7 @@ import numpy as np
 from backend.program import Load
 from backend.reference.arithmetic import convert, operate
 from spaces.model.algebra import INTEGERS
-from spaces.model.derived import expanded
+from spaces.model.definitions import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.types import Type
 

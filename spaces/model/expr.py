@@ -353,7 +353,7 @@ BITS = (
     "count_leading_zeros", "count_trailing_zeros", "popcount", "reinterpret",
 )  # fmt: skip
 OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *BITS, "abs", "select")
-"""Names an :class:`Op` may have that every layer knows; those that :mod:`spaces.model.derived`
+"""Names an :class:`Op` may have that every layer knows; those that :mod:`spaces.model.definitions`
 defines by these come on top. ``div`` rounds so that ``mod`` is never negative, and both give 0 for
 a zero divisor, as in Halide; ``select`` evaluates ``(condition, if_true, if_false)``. A shift by
 ``n`` multiplies or divides by ``2**n`` (the other way where ``n`` is negative), rounding down, and

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
-from spaces.model.derived import DERIVED, fits
+from spaces.model.definitions import DERIVED, fits
 from spaces.model.expr import (
     ARITHMETIC,
     BITS,

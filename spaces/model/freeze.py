@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import frozen
 
 from spaces.model.definition_error import DefinitionError
-from spaces.model.derived import RANDOM, arithmetic
+from spaces.model.definitions import RANDOM, arithmetic
 from spaces.model.dimensions import BufferDimensions
 from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.func import (

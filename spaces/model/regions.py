@@ -12,6 +12,7 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
 from spaces.model.polynomial import Monomial, Polynomial
 from spaces.model.simplify import Simplifier
@@ -88,8 +89,8 @@ class Ranges:
         if interval.is_point and interval.min is not None:
             return Interval.point(self.simplify(interval.min))
         return Interval(
-            None if interval.min is None else self.simplify(interval.min),
-            None if interval.max is None else self.simplify(interval.max),
+            None if interval.min is None else _picked(self.simplify(interval.min)),
+            None if interval.max is None else _picked(self.simplify(interval.max)),
         )
 
     def _sum(self, node: Expr) -> Interval:
@@ -145,6 +146,9 @@ class Ranges:
             return Interval.point(node.with_children(points))
         if isinstance(node, Cast):
             return self._cast(node, operands[0])
+        narrow = _of_numbers(node, operands)
+        if narrow is not None:
+            return narrow
         if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
             interval = _RULES[node.name](self, *operands)
             return interval if interval.is_bounded else _within(interval, node.type)
@@ -154,7 +158,7 @@ class Ranges:
     def _is_exact(node: Op) -> bool:
         """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
         wraps = not node.type.is_float and node.type != Int32
-        return not wraps or node.name in ("min", "max", "select", "abs")
+        return not wraps or node.name in ("min", "max", "select", "abs", "bit_and")
 
     def _cast(self, node: Cast, value: Interval) -> Interval:
         to, source = node.type, node.value.type
@@ -227,6 +231,14 @@ class Ranges:
         largest = fn.max(fn.abs(a.min), fn.abs(a.max))
         return Interval(constant(0, largest.type), largest)
 
+    def _bit_and(self, a: Interval, b: Interval) -> Interval:
+        """No more than an operand that is not negative."""
+        tops = [i.max for i in (a, b) if i.min is not None and self._is_nonnegative(i.min)]
+        if not tops:
+            return UNBOUNDED
+        high = tops[0] if len(tops) == 1 else _either(tops[0], tops[1], fn.min)
+        return Interval(None if high is None else constant(0, high.type), high)
+
     def _is_nonnegative(self, expr: Expr) -> bool:
         if isinstance(expr, Const):
             return expr.value >= 0
@@ -248,6 +260,99 @@ _RULES: dict[str, Callable[..., Interval]] = {
     "max": Ranges._max,
     "select": Ranges._select,
     "abs": Ranges._abs,
+    "bit_and": Ranges._bit_and,
+}
+
+
+def _picked(end: Expr) -> Expr:
+    """The smaller or larger of two numbers of a narrow type, which a normal form leaves alone."""
+    match end:
+        case Op(name="min" | "max", args=(Const(value=a), Const(value=b))):
+            return constant(INTEGERS.operators[end.name](a, b), end.type)
+    return end
+
+
+def _of_numbers(node: Expr, operands: list[Interval]) -> Interval | None:
+    """The limits of integer arithmetic whose operands have numbers for limits, where it cannot
+    wrap; None where nothing follows.
+    """
+    if not isinstance(node, Op) or node.name not in _CORNERS or node.type.is_float:
+        return None
+    ends = [(i.min, i.max) for i in operands]
+    numbers = [
+        tuple(int(e.value) for e in pair if isinstance(e, Const) and not e.type.is_float)
+        for pair in ends
+    ]
+    if any(len(pair) < 2 for pair in numbers):
+        return None
+    found = _CORNERS[node.name](node.type, *numbers)
+    if found is None or not (node.type.holds(found[0]) and node.type.holds(found[1])):
+        return None
+    return Interval(constant(found[0], node.type), constant(found[1], node.type))
+
+
+_Ends: TypeAlias = tuple[int, int]
+
+
+def _at_corners(name: str) -> Callable[[Type, _Ends, _Ends], _Ends]:
+    """Of what only grows or only falls with each operand."""
+    apply = INTEGERS.operators[name]
+
+    def found(type: Type, a: _Ends, b: _Ends) -> _Ends:
+        values = [apply(x, y) for x in a for y in b]
+        return min(values), max(values)
+
+    return found
+
+
+def _quotient(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    return _at_corners("div")(type, a, b) if b[0] > 0 else None
+
+
+def _remainder(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    if b[0] <= 0:
+        return None
+    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+
+
+def _shifted(name: str) -> Callable[[Type, _Ends, _Ends], _Ends | None]:
+    corners = _at_corners(name)
+    return lambda type, a, b: corners(type, a, b) if 0 <= b[0] and b[1] < type.bits else None
+
+
+def _common_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    """What two numbers have in common is no more than one that is not negative."""
+    tops = [high for low, high in (a, b) if low >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def _joined_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
+
+
+def _magnitude(type: Type, a: _Ends) -> _Ends:
+    return max(a[0], -a[1], 0), max(a[1], -a[0])
+
+
+def _count(type: Type, a: _Ends) -> _Ends:
+    return 0, type.bits
+
+
+_CORNERS: dict[str, Callable[..., _Ends | None]] = {
+    "add": _at_corners("add"),
+    "sub": _at_corners("sub"),
+    "mul": _at_corners("mul"),
+    "div": _quotient,
+    "mod": _remainder,
+    "shift_left": _shifted("shift_left"),
+    "shift_right": _shifted("shift_right"),
+    "bit_and": _common_bits,
+    "bit_or": _joined_bits,
+    "bit_xor": _joined_bits,
+    "abs": _magnitude,
+    "popcount": _count,
+    "count_leading_zeros": _count,
+    "count_trailing_zeros": _count,
 }
 
 

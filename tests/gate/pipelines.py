@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from spaces.model import boundary
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Param, RDom, Var
@@ -128,6 +129,34 @@ def _pointwise(rng: random.Random) -> Made:
     first[X, Y] = image[X, Y] * 3 + cast(image.type, X)
     second[X, Y] = fn.select(first[X, Y] > 40, first[X, Y] - 9, first[X, Y] / 2)
     out[X, Y] = cast(Int32, second[X, Y]) * gain + first[X, Y] - Y
+    return out
+
+
+def _fixed_point(rng: random.Random) -> Made:
+    """Bits, averages and saturation of narrow numbers, and a table read at what comes of them."""
+    image = ImageParam(rng.choice((UInt8, UInt16, Int16)), 2, "input")
+    pair: dict[str, Callable[[Expr, Expr], Expr]] = {
+        "and": lambda a, b: a & (b >> 1),
+        "or": lambda a, b: (a << 2) | b,
+        "xor": lambda a, b: ~a ^ b,
+        "average": fixed.rounding_halving_add,
+        "half": fixed.halving_sub,
+        "sum": fixed.saturating_add,
+        "rest": fixed.saturating_sub,
+        "rounded": lambda a, b: fixed.rounding_shift_right(a, 3) + fixed.popcount(b),
+        "picked": lambda a, b: fn.mux(a & 3, [b, a, b + 1]),
+        "blend": lambda a, b: fixed.lerp(a, b, cast(UInt8, fixed.absd(a, b))),
+    }
+    first, table, out = Func("first"), Func("table"), Func("out")
+    tap = image[_tap(rng, X), _tap(rng, Y)]
+    first[X, Y] = pair[rng.choice(sorted(pair))](image[X, Y], tap)
+    value = pair[rng.choice(sorted(pair))](first[X, Y], first[_tap(rng, X), Y])
+    if rng.random() < 0.5:
+        out[X, Y] = value
+        return out
+    table[X] = X * 3 - X * X
+    place = fixed.saturating_cast(UInt8, value) >> rng.choice((3, 4))
+    out[X, Y] = table[place] + cast(Int32, first[X, Y])
     return out
 
 
@@ -376,6 +405,7 @@ def _predicates(rng: random.Random) -> Made:
 
 KINDS: dict[str, Callable[[random.Random], Made]] = {
     "pointwise": _pointwise,
+    "fixed point": _fixed_point,
     "stencil": _stencils,
     "boundary": _boundaries,
     "resampled": _resampled,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spaces.model.algebra import INTEGERS
+from spaces.model.definitions import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.types import Int32, Type
 
@@ -27,7 +28,15 @@ _INFIX = {
     "ne": "!=",
     "and": "and",
     "or": "or",
+    "bit_and": "&",
+    "bit_or": "|",
+    "bit_xor": "^",
+    "shift_left": "<<",
+    "shift_right": ">>",
 }
+
+
+_WRAPPING = ("add", "sub", "mul", "shift_left")
 
 
 def wrapped(type: Type, text: str) -> str:
@@ -67,6 +76,7 @@ def source(
 
     ``call`` writes what is no operator: reads of Funcs, images and buffers.
     """
+    root = expanded(root)
     nodes = list(walk(root))
     uses: dict[Expr, int] = {}
     for node in nodes:
@@ -108,7 +118,7 @@ def _node(
 def _operator(node: Op, name: str, parts: list[str]) -> str:
     if name in _INFIX:
         text = f"({parts[0]} {_INFIX[name]} {parts[1]})"
-        return wrapped(node.type, text) if name in ("add", "sub", "mul") else text
+        return wrapped(node.type, text) if name in _WRAPPING else text
     if name in ("min", "max"):
         compare = "<=" if name == "min" else ">="
         if parts[0].isidentifier() and parts[1].isidentifier():
@@ -125,4 +135,6 @@ def _operator(node: Op, name: str, parts: list[str]) -> str:
         return f"(not {parts[0]})"
     if name == "abs":
         return f"abs({parts[0]})"
+    if name == "popcount":
+        return f"({parts[0]} & {(1 << node.type.bits) - 1}).bit_count()"
     raise TypeError(f"{name} has no meaning in the programs of the gate")

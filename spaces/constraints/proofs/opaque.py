@@ -21,6 +21,7 @@ from spaces.model.expr import (
     Variable,
     constant,
 )
+from spaces.model.regions import Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
@@ -83,8 +84,10 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
-        if not node.type.is_float and node.type.bits <= 16:
-            low, high = (constant(v, Int32) for v in (node.type.min_value, node.type.max_value))
+        found = Ranges(self._simplify, {}).of(node)
+        ends = [e.value for e in (found.min, found.max) if isinstance(e, Const)]
+        if not node.type.is_float and len(ends) == 2:
+            low, high = (constant(int(v), Int32) for v in ends)
             self.limits[name] = (at_most(low, variable), at_most(variable, high))
         self._done[node] = variable
         return variable

@@ -69,6 +69,8 @@ def _expanded(node: Expr) -> Expr:
 
 def _arithmetic(node: Expr) -> Expr:
     match node:
+        case Op(name="absd", args=(a, b)) if not a.type.is_float and a.type.bits < 32:
+            return cast(node.type, magnitude(cast(Int32, a) - cast(Int32, b)))
         case Op(name="absd", args=(a, b)) if a.type == Int32:
             return magnitude(a - b)  # coordinates do not wrap
         case Op(name="shift_left" | "shift_right", args=(value, Const(value=by))):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from backend.reference.formula import Formula
 from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
-from spaces.model.derived import DERIVED, arithmetic, expanded
+from spaces.model.definitions import DERIVED, arithmetic, expanded
 from spaces.model.expr import OPERATORS, Expr, Op, Variable, cast, constant, walk
 from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 
