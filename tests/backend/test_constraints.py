@@ -64,6 +64,21 @@ def test_interleaved_pixels_are_read_and_written_in_place() -> None:
     assert (into == expected).all()
 
 
+def test_strides_may_leave_gaps() -> None:
+    image, out = ImageParam(UInt8, 2, "in"), Func("out")
+    image.dim(0).set_stride(4)
+    out[X, Y] = image[X, Y] + 1
+    out.output_buffer().dim(0).set_stride(2)
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).vectorize("x", 8).schedule
+    compiled = compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    wide = np.arange(160, dtype=np.uint8).reshape(5, 32)
+    for image_array in (wide[:, ::4], np.ascontiguousarray(wide[:, ::4])):
+        found = compiled.run({"in": image_array}, sizes={"out": (8, 5)})["out"]
+        assert (found == wide[:, ::4] + 1).all()
+        assert found.strides == (16, 2)
+
+
 def test_strides_of_the_program_are_numbers() -> None:
     text = vectorized(interleaved()).program_text("flatten")
     assert "rgb.stride.0" not in text
