@@ -27,6 +27,7 @@ SUBJECTS = {
     "order": "Domain order",
     "race": "Races",
     "call": "Call schedule",
+    "with": "Fused loops of several Funcs",
     "prefetch": "Prefetches",
     "specialize": "Specializations",
     "kind": "Vectors and unrolled loops",

@@ -32,6 +32,7 @@ from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.promises import Limit, limits
 from spaces.model.schedule import (
     Derivation,
+    LoopAlign,
     Memory,
     Partition,
     PrefetchBound,
@@ -41,7 +42,14 @@ from spaces.model.schedule import (
     Wrap,
 )
 from spaces.model.types import Int32
-from spaces.model.vocabulary import LEVEL_DIRECTIVES, MEMORIES, PARTITIONS, PREFETCHES, TAILS
+from spaces.model.vocabulary import (
+    ALIGNMENTS,
+    LEVEL_DIRECTIVES,
+    MEMORIES,
+    PARTITIONS,
+    PREFETCHES,
+    TAILS,
+)
 
 HOST = "host"
 STRICT = "host-strict_float"
@@ -246,6 +254,8 @@ class HalidePipeline:
                 rvars.setdefault(new, hl.RVar(identifier(new)))
             loops = self._vars.get(name, {}) | rvars
             args = [self._argument(a, loops) for a in call.args]
+            if call.name == "compute_with":
+                args = [*self._level(call.args[:2]), *args[2:]]
             if call.name == "prefetch":
                 target = str(call.args[0])
                 args[0] = self.images[target] if target in self.images else self.funcs[target]
@@ -355,6 +365,8 @@ class HalidePipeline:
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
     if isinstance(value, Tail):
         return getattr(hl.TailStrategy, TAILS[value])
+    if isinstance(value, LoopAlign):
+        return getattr(hl.LoopAlignStrategy, ALIGNMENTS[value])
     if isinstance(value, PrefetchBound):
         return getattr(hl.PrefetchBoundStrategy, PREFETCHES[value])
     if isinstance(value, Partition):

@@ -22,6 +22,7 @@ from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
 from spaces.model.schedule import (
     Derivation,
+    LoopAlign,
     Memory,
     Partition,
     PrefetchBound,
@@ -32,6 +33,7 @@ from spaces.model.schedule import (
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import (
+    ALIGNMENTS,
     DERIVING,
     LEVEL_DIRECTIVES,
     MEMORIES,
@@ -251,7 +253,7 @@ class _Source:
             return self._level(str(call.args[0]), str(call.args[1]))
         if call.name == "specialize_fail":
             return quote(str(call.args[0]))
-        if call.name == "prefetch":
+        if call.name in ("prefetch", "compute_with"):
             rest = (self._argument(a, rvars) for a in call.args[1:])
             return ", ".join([self._name("buffer", str(call.args[0])), *rest])
         if call.name == "rfactor":
@@ -273,6 +275,8 @@ class _Source:
     def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
         if isinstance(value, Tail):
             return f"TailStrategy::{TAILS[value]}"
+        if isinstance(value, LoopAlign):
+            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
         if isinstance(value, PrefetchBound):
             return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
         if isinstance(value, Partition):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from backend.lowering.compute_with import fused
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
 from backend.lowering.statements import block, map_all, map_bodies
@@ -33,7 +34,7 @@ from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import Split, Tail
+from spaces.model.schedule import Companion, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails
 from spaces.model.traversal import loop_ranges
@@ -65,7 +66,26 @@ def start(nest: LoopNest) -> LoopProgram:
 
 
 def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
-    return block(*(_statement(n, bounds) for n in nodes))
+    parts: list[Statement] = []
+    before: Node | None = None
+    for node in nodes:
+        statement = _statement(node, bounds)
+        companion = _companion(before, node, bounds)
+        if companion is not None:
+            order = bounds.schedule.of(companion.func).stages[0]
+            depth = order.names.index(companion.loop) + 1
+            statement = fused(parts.pop(), statement, depth, companion.align, bounds.simplify)
+        parts.append(statement)
+        before = node
+    return block(*parts)
+
+
+def _companion(before: Node | None, node: Node, bounds: Bounds) -> Companion | None:
+    """How the Func before ``node`` is computed with that of ``node``; None if it is not."""
+    if not isinstance(node, Produce) or not isinstance(before, Produce):
+        return None
+    companion = bounds.schedule.of(before.func).companion
+    return companion if companion is not None and companion.func == node.func else None
 
 
 _HOISTED = "{}.hoisted"

@@ -15,6 +15,7 @@ from spaces.model.schedule import (
     Alignment,
     Bound,
     Clone,
+    Companion,
     Derivation,
     DomainOrder,
     Factor,
@@ -22,6 +23,7 @@ from spaces.model.schedule import (
     FuncSchedule,
     Fuse,
     Loop,
+    LoopAlign,
     LoopKind,
     LoopLevel,
     Memory,
@@ -35,7 +37,7 @@ from spaces.model.schedule import (
     Wrap,
 )
 
-Argument: TypeAlias = Factor | Tail | Memory | Partition | PrefetchBound | Loop | Expr
+Argument: TypeAlias = Factor | Tail | Memory | Partition | PrefetchBound | LoopAlign | Loop | Expr
 """A truth value counts among the numbers."""
 
 
@@ -171,7 +173,16 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         DirectiveCall("bound_storage", (b.dimension, b.extent)) for b in target.storage_bounds
     ]
     calls += map(bound_call, target.bounds)
+    if target.companion is not None:
+        calls.append(companion_call(target.companion))
     return tuple(calls)
+
+
+def companion_call(companion: Companion) -> DirectiveCall:
+    """The directive that fuses the loops of two Funcs."""
+    args = (companion.func, companion.loop)
+    usual = companion.align is LoopAlign.AUTO
+    return DirectiveCall("compute_with", args if usual else (*args, companion.align))
 
 
 def hoist_call(level: LoopLevel) -> DirectiveCall:

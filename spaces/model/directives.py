@@ -30,6 +30,7 @@ from spaces.model.schedule import (
     Alignment,
     Bound,
     Clone,
+    Companion,
     Derivation,
     DomainOrder,
     Factor,
@@ -37,6 +38,7 @@ from spaces.model.schedule import (
     FuncSchedule,
     Fuse,
     Loop,
+    LoopAlign,
     LoopKind,
     LoopLevel,
     Memory,
@@ -479,6 +481,13 @@ class Directives:
     def store_in(self, memory: Memory | str) -> Self:
         """Choose the kind of memory."""
         return self._with_func(attrs.evolve(self._func, memory=Memory(memory)))
+
+    def compute_with(
+        self, func: str | Func, loop: Name, align: LoopAlign | str = LoopAlign.AUTO
+    ) -> Self:
+        """Fuse the loops with those of another Func, from the outermost to ``loop``."""
+        companion = Companion(_name(func), _name(loop), LoopAlign(align))
+        return self._with_func(attrs.evolve(self._func, companion=companion))
 
     def hoist_storage(self, func: str | Func, loop: Name) -> Self:
         """Obtain the memory for the storage at that loop, at or outside the store level, once for

@@ -7,7 +7,7 @@ outputs and images, scalar parameters, and the parameters of a family of schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from attrs import asdict, field, frozen
@@ -20,6 +20,7 @@ from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Memory, Schedule
 from spaces.model.simplify import Simplifier
+from spaces.model.together import companions, in_turn
 from spaces.model.traversal import Guard, LoopVar
 from spaces.model.types import Type
 
@@ -177,9 +178,7 @@ class _Assembly:
         """
         levels = self.bounds.levels
         body: list[Node] = []
-        for function in levels.functions:
-            if levels.site(function.name) == path:
-                body.append(self._produce(function.name))
+        body += [self._produce(name) for name in self._in_turn(path)]
         result = (*body, *inner)
         for function in reversed(levels.functions):
             name = function.name
@@ -188,6 +187,17 @@ class _Assembly:
             if name in self.bounds.hoisted and levels.hoist(name) == path:
                 result = (self._hoisted(name, result),)
         return result
+
+    def _in_turn(self, path: Path) -> Sequence[str]:
+        """The Funcs computed just inside ``path``, producers first; what is computed with another
+        just before that.
+        """
+        levels = self.bounds.levels
+        names = tuple(f.name for f in levels.functions if levels.site(f.name) == path)
+        for child, parent in companions(self.bounds.schedule).items():
+            if child in names and parent in names:
+                names = in_turn(self.bounds.pipeline, names, child, parent) or names
+        return names
 
     def _produce(self, name: str) -> Produce:
         placement = self.bounds.placements[name]

@@ -271,6 +271,26 @@ def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ..
     return kept
 
 
+class LoopAlign(StrEnum):
+    """Which iterations of fused loops come together: those of the same number; the first ones of
+    both; or the last.
+    """
+
+    AUTO = "auto"
+    NO_ALIGN = "no_align"
+    ALIGN_START = "align_start"
+    ALIGN_END = "align_end"
+
+
+@frozen
+class Companion:
+    """The loops down to ``loop`` are fused with those of ``func``."""
+
+    func: str
+    loop: str
+    align: LoopAlign = LoopAlign.AUTO
+
+
 @frozen
 class Specialization:
     """Where ``condition`` holds, and none of an earlier one, stage ``stage`` follows ``order``
@@ -316,6 +336,7 @@ class FuncSchedule:
             stage in the order in which they are asked.
         atomic: the stages that change an element in one step, so that iterations which change the
             same one may run at once.
+        companion: the Func that it is computed with, if with one.
     """
 
     name: str
@@ -331,6 +352,7 @@ class FuncSchedule:
     hoist: LoopLevel = INLINE
     specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
     atomic: tuple[int, ...] = field(default=(), converter=_each_once)
+    companion: Companion | None = None
 
     @property
     def is_hoisted(self) -> bool:

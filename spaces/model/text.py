@@ -21,7 +21,16 @@ from spaces.model.directives import Directives
 from spaces.model.directives import schedule as directives_on
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Factor, Loop, Memory, Partition, PrefetchBound, Schedule, Tail
+from spaces.model.schedule import (
+    Factor,
+    Loop,
+    LoopAlign,
+    Memory,
+    Partition,
+    PrefetchBound,
+    Schedule,
+    Tail,
+)
 from spaces.model.syntax import (
     Applied,
     Braces,
@@ -39,6 +48,7 @@ from spaces.model.syntax import (
     quote,
 )
 from spaces.model.vocabulary import (
+    ALIGNMENTS,
     DERIVING,
     LEVEL_DIRECTIVES,
     MEMORIES,
@@ -163,6 +173,8 @@ class _Speller:
             return f"MemoryType::{MEMORIES[value]}"
         if isinstance(value, Partition):
             return f"Partition::{PARTITIONS[value]}"
+        if isinstance(value, LoopAlign):
+            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
         if isinstance(value, PrefetchBound):
             return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
         return self.name(value)
@@ -378,6 +390,7 @@ class _Reader:
             Kind.CONDITION: self.condition,
             Kind.TEXT: self.message,
             Kind.SOURCE: self.source,
+            Kind.ALIGN: lambda i: _named(self.word(i, "a loop alignment"), LoopAlign, ALIGNMENTS),
             Kind.PREFETCH: lambda i: _named(
                 self.word(i, "a prefetch strategy"), PrefetchBound, PREFETCHES
             ),

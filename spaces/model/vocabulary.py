@@ -6,7 +6,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from spaces.model.schedule import Memory, Partition, PrefetchBound, Tail
+from spaces.model.schedule import LoopAlign, Memory, Partition, PrefetchBound, Tail
 
 TAILS = {
     Tail.AUTO: "Auto",
@@ -35,6 +35,14 @@ PARTITIONS = {
 }
 """Members of Halide's ``Partition``."""
 
+ALIGNMENTS = {
+    LoopAlign.AUTO: "Auto",
+    LoopAlign.NO_ALIGN: "NoAlign",
+    LoopAlign.ALIGN_START: "AlignStart",
+    LoopAlign.ALIGN_END: "AlignEnd",
+}
+"""Members of Halide's ``LoopAlignStrategy``."""
+
 PREFETCHES = {
     PrefetchBound.CLAMP: "Clamp",
     PrefetchBound.GUARD_WITH_IF: "GuardWithIf",
@@ -52,6 +60,7 @@ RESERVED = frozenset(
         "DeviceAPI",
         "Partition",
         "PrefetchBoundStrategy",
+        "LoopAlignStrategy",
     }
     | set(TAILS.values())
 )
@@ -73,6 +82,7 @@ class Kind(Enum):
     PARTITION = "partition policy"
     SOURCE = "Func or image"
     PREFETCH = "prefetch strategy"
+    ALIGN = "loop alignment"
 
 
 @frozen
@@ -116,6 +126,11 @@ SIGNATURES: dict[str, Signature] = {
     "hoist_storage_root": _signature("hoist_storage_root()"),
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
     "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Kind.PARTITION),
+    "compute_with": _signature(
+        "compute_with(f, loop[, LoopAlignStrategy::AlignStart])",
+        *(Kind.SOURCE, Kind.LOOP, Kind.ALIGN),
+        optional=1,
+    ),
     "prefetch": _signature(
         "prefetch(f, at, from[, offset[, PrefetchBoundStrategy::GuardWithIf]])",
         *(Kind.SOURCE, Kind.LOOP, Kind.LOOP, Kind.WHOLE, Kind.PREFETCH),
@@ -160,7 +175,7 @@ UNSUPPORTED: dict[str, str] = {
     **{
         name: f"{name} {_LATER}"
         for name in (
-            *("async", "async_", "allow_race_conditions", "compute_with", "hexagon"),
+            *("async", "async_", "allow_race_conditions", "hexagon"),
             *("memoize", "ring_buffer"),
             *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
         )

@@ -23,6 +23,17 @@ def blur(*size: int) -> Pipeline:
     return pipeline(by, estimates=needed)
 
 
+def slopes() -> Pipeline:
+    """Derivatives in both directions, and something made of one of them."""
+    image = ImageParam(UInt16, 2, "input")
+    dx, steep, dy, out = Func("dx"), Func("steep"), Func("dy"), Func("out")
+    dx[X, Y] = image[X + 1, Y] - image[X, Y]
+    steep[X, Y] = dx[X, Y] / 2
+    dy[X, Y] = image[X, Y + 1] - image[X, Y]
+    out[X, Y] = dx[X, Y] + dy[X, Y] + steep[X, Y]
+    return pipeline(out)
+
+
 def chain() -> Pipeline:
     """Three Funcs, each read at two places by the next."""
     image = ImageParam(Int32, 2, "input")

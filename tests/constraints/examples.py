@@ -133,6 +133,8 @@ def _tall(height: int) -> Subject:
 
 
 _whole = D.schedule
+SLOPES = algorithms.slopes()
+_dx = schedule(SLOPES).func("dy").compute_root().func("dx").compute_root()
 SPECIAL = D.specialize(WIDTH > 3)
 _bx = D.func("bx")
 
@@ -349,6 +351,31 @@ EXAMPLES = (
         cpu(BLUR, _bx.compute_root().reorder_storage("y", "y")),
         cpu(BLUR, _bx.compute_root().reorder_storage("y", "x")),
         "a dimension twice",
+    ),
+    Example(
+        "with.func",
+        cpu(SLOPES, _dx.compute_with("dy", "x").func("dy").compute_with("dx", "x")),
+        cpu(SLOPES, _dx.compute_with("dy", "x")),
+    ),
+    Example(
+        "with.loops",
+        cpu(SLOPES, _dx.parallel("y").compute_with("dy", "x")),
+        cpu(SLOPES, _dx.parallel("y").func("dy").parallel("y").compute_with("dx", "x")),
+    ),
+    Example(
+        "with.level",
+        cpu(SLOPES, _dx.func("dy").compute_at("out", "y").compute_with("dx", "x")),
+        cpu(SLOPES, _dx.compute_with("dy", "x")),
+    ),
+    Example(
+        "with.dependent",
+        cpu(SLOPES, _dx.func("steep").compute_root().compute_with("dx", "x")),
+        cpu(SLOPES, _dx.func("steep").compute_root().compute_with("dy", "x")),
+    ),
+    Example(
+        "with.gpu",
+        gpu(SLOPES, _dx.compute_with("dy", "x")),
+        gpu(SLOPES, _dx),
     ),
     Example(
         "prefetch.loop",

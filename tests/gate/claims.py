@@ -36,6 +36,7 @@ _DEVICE = (
     "specialize.cases",
     "specialize.gpu",
     "prefetch.gpu",
+    "with.gpu",
 )
 
 _FORM = (
@@ -68,6 +69,9 @@ _FORM = (
     "kind.inside-vectorized",
     "order.partition-loop",
     "prefetch.loop",
+    "with.func",
+    "with.loops",
+    "with.level",
     "prefetch.unread",
     "specialize.condition",
     "specialize.inlined",
@@ -83,6 +87,7 @@ _WRONG = (
     "race.update",
     "race.atomic",
     "race.shared-storage",
+    "with.dependent",
     "call.compute-level",
     "call.store-level",
     "storage.fold-factor",

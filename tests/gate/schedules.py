@@ -18,7 +18,15 @@ from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import LoopKind, Memory, PrefetchBound, Schedule, Tail
+from spaces.model.schedule import (
+    Companion,
+    LoopAlign,
+    LoopKind,
+    Memory,
+    PrefetchBound,
+    Schedule,
+    Tail,
+)
 from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -51,7 +59,7 @@ def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             if rng.random() < 0.06:
                 special = _specialized(rng, directives, pipeline)
                 directives = _Order(rng, special, function, index, pipeline, around).draw()
-    return directives.schedule
+    return _companion(rng, pipeline, directives.schedule)
 
 
 def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
@@ -68,6 +76,21 @@ def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline)
     anew = evolve(directives, schedule=directives.schedule.with_stage(name, stage, plain))
     special = anew.specialize(condition)
     return evolve(special, schedule=special.schedule.with_stage(name, stage, before))
+
+
+def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """Now and then two Funcs at the same level are computed with each other, in the same loops."""
+    pure = [f for f in schedule.funcs if len(f.stages) == 1 and not f.compute.is_inline]
+    if len(pure) < 2 or rng.random() > 0.3:
+        return schedule
+    child, parent = rng.sample(pure, 2)
+    names = parent.stages[0].names
+    same = sorted(pipeline.function(child.name).args) == sorted(pipeline.function(parent.name).args)
+    if not same or child.compute != parent.compute or not names:
+        return schedule
+    companion = Companion(parent.name, rng.choice(names), rng.choice(list(LoopAlign)))
+    alike = evolve(child, stages=parent.stages, specializations=(), companion=companion)
+    return schedule.replace(alike)
 
 
 def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tuple[Levels, Path]:

@@ -12,11 +12,13 @@ from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.schedule import (
     Alignment,
     Bound,
+    Companion,
     DomainOrder,
     Fold,
     FuncSchedule,
     Fuse,
     Loop,
+    LoopAlign,
     LoopKind,
     LoopLevel,
     Memory,
@@ -133,6 +135,8 @@ _prefetches = st.builds(
     Prefetch, names, names, names, st.integers(-3, 9), st.sampled_from(PrefetchBound)
 )
 
+_companions = st.builds(Companion, names, names, st.sampled_from(LoopAlign))
+
 domain_orders = st.builds(
     DomainOrder,
     st.lists(_records, max_size=3).map(tuple),
@@ -178,6 +182,7 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 tuple(draw(st.lists(_bounds, max_size=2))),
                 draw(levels),
                 tuple(draw(st.lists(_specializations(pipeline, function), max_size=2))),
+                draw(st.one_of(st.none(), _companions)),
             )
             for function in pipeline.functions
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants import (
     barriers,
     derivations,
+    fusing,
     layout,
     lowering,
     operators,
@@ -29,6 +30,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "specializing": specializing.SPECIALIZING,
     "prefetching": prefetching.PREFETCHING,
     "operators": operators.MUTANTS,
+    "fused loops": fusing.FUSING,
     "lowering": lowering.MUTANTS,
     "tuples": tuples.TUPLES,
     "predicates": tuples.WHERE,

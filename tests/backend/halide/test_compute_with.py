@@ -1,0 +1,118 @@
+"""Funcs computed with each other: the loops that are left, and the same bits as Halide's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.halide.source import halide_source
+from backend.lowering.passes import lower
+from backend.lowering.statements import walk_statements
+from backend.program import For, Provide, Store
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import Proven
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.types import Int32, UInt8
+from tests.backend.cpu_runs import check
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+X, Y = Var("x"), Var("y")
+
+
+def slopes() -> Pipeline:
+    """Derivatives in both directions, of which unequal parts are needed; and a third thing."""
+    image = ImageParam(UInt8, 2, "image")
+    dx, other, dy, out = Func("dx"), Func("other"), Func("dy"), Func("out")
+    dx[X, Y] = cast(Int32, image[X + 1, Y]) - image[X, Y]
+    other[X, Y] = dx[X, Y] * 3
+    dy[X, Y] = cast(Int32, image[X, Y + 1]) - image[X, Y]
+    out[X, Y] = dx[X, Y] + dx[X + 2, Y + 1] + dy[X, Y] * dy[X - 1, Y + 2] + other[X, Y]
+    return pipeline(out)
+
+
+SLOPES = slopes()
+ROOT = "dx.compute_root()\ndy.compute_root()\nother.compute_root()\n"
+TEXTS = (
+    ROOT + "dx.compute_with(dy, x)",
+    ROOT + "dy.compute_with(dx, y)",
+    ROOT + "dx.compute_with(dy, x, LoopAlignStrategy::AlignStart)",
+    ROOT + "dx.compute_with(dy, x, LoopAlignStrategy::AlignEnd)",
+    ROOT + "dx.vectorize(x, 8).parallel(y)\ndy.vectorize(x, 8).parallel(y).compute_with(dx, x)",
+    "out.split(y, y, yi, 4)\ndx.compute_at(out, y)\nother.compute_at(out, yi)\n"
+    "dy.compute_at(out, y).compute_with(dx, x, LoopAlignStrategy::AlignStart)",
+    ROOT + "dx.tile(x, y, xi, yi, 4, 2)\ndy.tile(x, y, xi, yi, 4, 2).compute_with(dx, yi)",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_results_are_the_references_and_halides(text: str) -> None:
+    chosen = parse_schedule(text, SLOPES)
+    assert parse_schedule(format_schedule(chosen, SLOPES), SLOPES) == chosen
+    assert from_json(to_json(chosen), Schedule) == chosen
+    verdict = verify(SLOPES, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    for width, height in ((19, 12), (33, 4)):
+        check(SLOPES, chosen, {"out": [(1, width), (0, height)]})
+    data = np.random.default_rng(0).integers(0, 256, (20, 30), np.uint8)
+    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (0, 12))}}
+    theirs = bridge.build(SLOPES, chosen).realize(**arguments)["out"]
+    np.testing.assert_array_equal(theirs, evaluate(SLOPES, **arguments)["out"])
+
+
+def order_of(text: str) -> list[str]:
+    """The Funcs stored to in rows 0 to 2 of a small run, one letter a run of stores."""
+    program = lower(loop_nest(SLOPES, parse_schedule(text, SLOPES)))["simplify"]
+    first = next(s for s in walk_statements(program.body) if isinstance(s, For))
+    return [s.func for s in walk_statements(first) if isinstance(s, Provide)]
+
+
+def test_one_loop_computes_both() -> None:
+    assert order_of(ROOT) == ["dx"]
+    assert set(order_of(ROOT + "dx.compute_with(dy, y)")) == {"dx", "dy"}
+    program = lower(loop_nest(SLOPES, parse_schedule(TEXTS[0], SLOPES)))["simplify"]
+    names = [s.var.name for s in walk_statements(program.body) if isinstance(s, For)]
+    assert not {"dx.s0.y"} & set(names)
+    assert not [s for s in walk_statements(program.body) if isinstance(s, Store)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("dx.compute_root()\ndy.compute_with(dx, x)", "with.func"),
+        (ROOT + "dx.compute_with(nobody, x)", "with.func"),
+        (ROOT + "dx.compute_with(dy, z)", "with.loops"),
+        (ROOT + "dx.parallel(y).compute_with(dy, x)", "with.loops"),
+        (ROOT + "dx.reorder(y, x).compute_with(dy, x)", "with.loops"),
+        ("dx.compute_root()\ndy.compute_at(out, y).compute_with(dx, x)", "with.level"),
+        (ROOT + "other.compute_with(dx, x)", "with.dependent"),
+        (ROOT + "dx.compute_with(dy, x)\nother.compute_with(dy, x)", "with.func"),
+    ],
+)
+def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
+    verdict = verify(SLOPES, parse_schedule(text, SLOPES), device("cpu"))
+    assert rule in [v.rule for v in verdict.violations]
+
+
+def test_fused_loops_are_proven() -> None:
+    verdict = verify(SLOPES, parse_schedule(TEXTS[0], SLOPES), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule)
+    assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+
+
+def test_the_source_says_it() -> None:
+    assert ".compute_with(dy, x);" in halide_source(SLOPES, parse_schedule(TEXTS[0], SLOPES))
