@@ -395,6 +395,12 @@ EXAMPLES = (
         cpu(BLUR, D.prefetch("bx", "y", "y").func("bx").compute_root()),
     ),
     Example(
+        "prefetch.unread",
+        cpu(BLUR, D.prefetch("bx", "y", "y").func("bx").compute_at("by", "y")),
+        cpu(BLUR, D.prefetch("bx", "y", "y").func("bx").store_root().compute_at("by", "y")),
+        "of storage that is not there yet",
+    ),
+    Example(
         "specialize.condition",
         cpu(BLUR, D.specialize(Variable(Int32, "by.extent.2") > 3).parallel("y")),
         cpu(BLUR, D.specialize(WIDTH > 3).parallel("y")),

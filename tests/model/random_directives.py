@@ -182,7 +182,7 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 tuple(draw(st.lists(_bounds, max_size=2))),
                 draw(levels),
                 tuple(draw(st.lists(_specializations(pipeline, function), max_size=2))),
-                draw(st.one_of(st.none(), _companions)),
+                companion=draw(st.one_of(st.none(), _companions)),
             )
             for function in pipeline.functions
         )

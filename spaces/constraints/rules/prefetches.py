@@ -8,7 +8,7 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.chain import prefetch_call
-from spaces.model.levels import Place
+from spaces.model.levels import Path, Place
 from spaces.model.schedule import LoopKind, Prefetch
 from spaces.model.text import format_call
 
@@ -88,9 +88,13 @@ def unread(records: Records, func: str) -> Iterator[Check]:
             if one.target in images or one.target in records.computed:
                 paths = [records.path(*use) for use in records.levels.uses(one.target)]
                 place = Place(func, index, one.at)
-                if any(path is None or place in path for path in paths):
+                if any(path is None for path in paths):
                     continue
                 reason = f"nothing in the loop {one.at} reads {one.target}"
+                if any(path is not None and place in path for path in paths):
+                    if place not in _stored(records, one.target):
+                        continue
+                    reason = f"{one.target} is stored inside the loop {one.at}"
             elif any(function.name == one.target for function in records.pipeline.functions):
                 reason = f"{one.target} is inlined, and has no storage"
             else:
@@ -104,6 +108,13 @@ def unread(records: Records, func: str) -> Iterator[Check]:
                 loop=one.at,
                 values={"directive": _directive(func, index, one), "reason": reason},
             )
+
+
+def _stored(records: Records, target: str) -> Path:
+    """The loops around the storage of a Func; none for an image."""
+    if target not in records.computed:
+        return ()
+    return (records.site(target) or ())[: records.store_depth(target) or 0]
 
 
 RULES = (loop, on_gpu, unread)
