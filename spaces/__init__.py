@@ -90,7 +90,7 @@ from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Tuple, Var
+from spaces.model.func import Func, ImageParam, Param, RDom, Tuple, Var, require
 from spaces.model.functions import (
     abs,
     acos,
@@ -188,6 +188,7 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
+from spaces.model.undefined import undef
 
 __all__ = [
     # Writing an algorithm down
@@ -216,6 +217,8 @@ __all__ = [
     "Float64",
     # Functions on expressions
     "select",
+    "undef",
+    "require",
     "min",
     "max",
     "clamp",

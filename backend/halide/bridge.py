@@ -321,6 +321,12 @@ class HalidePipeline:
         rvars = self._rvars[function.name, index] = self._reduction(stage, vars)
         found = self._expressions((*stage.values, *coordinates), vars | rvars)
         values, indices = found[: len(stage.values)], found[len(stage.values) :]
+        if not stage.rvars:  # there is no domain to restrict
+            for test in self._expressions(stage.predicates, vars):
+                values = [
+                    hl.select(test, value, hl.undef(peer_type(type)))
+                    for value, type in zip(values, function.types, strict=True)
+                ]
         # A Var of the left side must be a Var object for Halide to see that it is pure.
         places = [
             vars[name] if isinstance(place, Variable) and place.name == name else at

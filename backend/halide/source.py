@@ -146,7 +146,15 @@ class _Source:
         printer.share(*parts, *places)
         yield from printer.declarations
         at = ", ".join(printer.index(p) for p in places)
-        values = ", ".join(map(printer.text, parts))
+        texts = [printer.text(part) for part in parts]
+        if not stage.rvars:  # there is no domain to restrict
+            for test in map(printer.text, stage.predicates):
+                kinds = [CPP_TYPES[str(t)] for t in function.types]
+                texts = [
+                    f"select({test}, {text}, undef<{kind}>())"
+                    for text, kind in zip(texts, kinds, strict=True)
+                ]
+        values = ", ".join(texts)
         yield f"{func}({at}) = {values if len(parts) == 1 else f'Tuple({values})'};"
 
     def _constraints(self) -> Iterator[str]:

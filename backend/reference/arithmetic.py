@@ -11,6 +11,8 @@ Operands have one dtype, and results keep it: nothing is promoted, float32 stays
   either is NaN or both are zeros (the x86 instructions, as in Halide with strict_float).
 - Booleans are one-bit integers: ``add`` and ``sub`` are exclusive or, a cast to bool keeps the
   lowest bit.
+- A shift by the width of the type or more leaves no bits, or those of the sign; a negative one goes
+  the other way. Halide leaves the former undefined.
 - A float converts to an integer by truncation toward zero. Halide leaves a value out of range
   undefined; here it becomes the nearest integer of the type, and NaN becomes 0.
 """

@@ -29,6 +29,7 @@ from spaces.model.expr import (
 )
 from spaces.model.pipeline import ReductionVar
 from spaces.model.types import Int32, Type, type_of
+from spaces.model.undefined import any_value, written
 
 _anonymous = itertools.count()
 
@@ -400,7 +401,7 @@ class Func:
         if self.definitions:
             self._define_update(args, self._matched(_values(value)))
         else:
-            self._define_pure(args, tuple(as_expr(v) for v in _values(value)))
+            self._define_pure(args, tuple(any_value(as_expr(v)) for v in _values(value)))
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
         """The values of an update, literals in the types they meet."""
@@ -442,7 +443,11 @@ class Func:
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
         require_one_domain(f"An update of Func {self.shown}", *values, *args)
         domain = domain_of(*values, *args)
-        predicates = () if domain is None else domain.used_by(self.shown)
+        stored = written(self.shown, values)
+        if stored is None:
+            return  # it leaves everything as it is
+        values, conditions = stored
+        predicates = (*(() if domain is None else domain.used_by(self.shown)), *conditions)
         exprs = (*values, *args, *predicates)
         _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition")
         self._check_pure_reads(args, exprs)

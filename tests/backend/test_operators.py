@@ -18,6 +18,7 @@ from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Var
 from spaces.model.pipeline import Pipeline
+from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.types import Int8, Int32, Type, UInt8, UInt16, UInt64
 
 X = Var("x")
@@ -55,6 +56,15 @@ def every_operator(element: Type) -> tuple[Pipeline, dict[str, np.ndarray]]:
     inputs = {"a": some.copy(), "b": np.roll(some, 1)}
     inputs["a"][:64], inputs["b"][:64] = np.repeat(ends, 8), np.tile(ends, 8)
     return pipeline(funcs), inputs
+
+
+@pytest.mark.parametrize("element", INTEGERS, ids=str)
+def test_operators_survive_json(element: Type) -> None:
+    algorithm, _ = every_operator(element)
+    assert from_json(to_json(algorithm), Pipeline) == algorithm
+    text = to_json(algorithm).replace('"op": "saturating_add"', '"op": "mul_shift_right"')
+    with pytest.raises(DocumentError, match="mul_shift_right of"):
+        from_json(text, Pipeline)
 
 
 @pytest.mark.parametrize("element", INTEGERS, ids=str)
