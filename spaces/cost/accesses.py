@@ -15,6 +15,7 @@ from typing import TypeAlias
 import attrs
 from attrs import field, frozen
 
+from spaces.model.definitions import expanded
 from spaces.model.expr import MATH, Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.pipeline import Stage
 
@@ -22,7 +23,7 @@ Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 """How far a coordinate moves for one step of each Var or RVar that moves it."""
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "mod")
-_INSTRUCTIONS = ("sqrt", "floor", "ceil")
+_INSTRUCTIONS = ("sqrt", "floor", "ceil", "round", "trunc")
 _INTEGER_DIVISION = 4
 
 
@@ -138,6 +139,7 @@ class Work:
 @cache
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
+    stage = stage.mapped(expanded)
     reader = _Reader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
     # The components of a Tuple are one element: read once, as many bytes as all of them have.

@@ -14,6 +14,7 @@ from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, Var
 from spaces.model.inlining import inlined_functions
+from spaces.model.integer_functions import rounding_halving_add
 from spaces.model.pipeline import Stage
 from spaces.model.schedule import Schedule
 from spaces.model.types import Float32, Int32, UInt8
@@ -127,3 +128,12 @@ def test_reads_that_move_together_are_one_access() -> None:
     assert (stencil.reads, strided.reads) == (9, 1)
     assert read_extents(stencil, {"x": 32, "y": 8}) == (34, 10)
     assert read_extents(strided, {"x": 32, "y": 8}) == (63, 8)
+
+
+def test_operators_with_a_definition_count_as_what_they_are_made_of() -> None:
+    image, func = ImageParam(UInt8, 1, "im"), Func("f")
+    func[X] = rounding_halving_add(image[X], image[X + 1])
+    (stage,) = pipeline(func).function("f").stages
+    operations = stage_work(stage).operations
+    # Two widenings, two sums, a shift and a narrowing.
+    assert (operations.arithmetic, operations.other) == (2, 4)

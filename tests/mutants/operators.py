@@ -106,4 +106,20 @@ MUTANTS = (
         "New arrays have their dimensions in the right order, but lie dense.",
         _PROMISES,
     ),
+    Mutant(
+        "undefined-arm-stored-elsewhere",
+        "spaces/model/undefined.py",
+        'return b, _both(logical("not", test), where_b)',
+        "return b, _both(test, where_b)",
+        "An update with undef as its first arm stores where the condition holds, not elsewhere.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "random-numbers-the-same-everywhere",
+        "spaces/model/freeze.py",
+        "return Op(node.type, node.name, (*node.args, *coordinates))",
+        "return Op(node.type, node.name, (*node.args, *coordinates[1:]))",
+        "Random numbers do not depend on the first coordinate.",
+        ("tests/model/test_float_functions.py",),
+    ),
 )
