@@ -282,16 +282,23 @@ class HalidePipeline:
     def _add(self, owner: Any, step: Derivation, loops: Sequence[Any]) -> None:
         """Let Halide add a Func, by a directive on ``owner``."""
         given = Schedule((), (*self._known.derivations, step))
-        self._known = derived(self._known, given)
+        before, self._known = self._known, derived(self._known, given)
+        is_refused = self._known is before
         source, name = self.funcs.get(step.func), step.name
         if isinstance(step, RFactor):
             added = owner.rfactor(list(zip(loops[::2], loops[1::2], strict=True)))
-            self._adopt_rvars(step.func, source, step.update)
         else:
+            unknown = [consumer for consumer in step.consumers if consumer not in self.funcs]
+            if unknown:
+                raise DirectiveError(f"There is no Func {unknown[0]!r} that could read {name}.")
             consumers = [self.funcs[consumer] for consumer in step.consumers]
             add = owner.in_ if isinstance(step, Wrap) else owner.clone_in
             added = add(consumers) if consumers else add()
         self.funcs[name] = added
+        if is_refused:
+            return
+        if isinstance(step, RFactor):
+            self._adopt_rvars(step.func, source, step.update)
         function = self._known.function(name)
         self._vars[name] = dict(zip(function.args, added.args(), strict=True))
         self._rvars[name, 0] = {}

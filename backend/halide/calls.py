@@ -15,7 +15,7 @@ from attrs import evolve
 
 from backend.halide.errors import DirectiveError
 from spaces.model.chain import Argument, DirectiveCall, StageCalls, directive_calls
-from spaces.model.derive import derivation, derived
+from spaces.model.derive import derived
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, Tail
@@ -31,8 +31,6 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
     """
-    for refusal in derivation(pipeline, schedule).refusals:
-        raise DirectiveError(f"{refusal.message} {refusal.advice}")
     result: list[StageCalls] = []
     written: dict[tuple[str, int], list[StageCalls]] = {}
     for stage_calls in directive_calls(pipeline, schedule):

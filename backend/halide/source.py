@@ -13,10 +13,11 @@ from attrs import define, field
 
 from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
+from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
 from spaces.model.chain import Argument, DirectiveCall, StageCalls
 from spaces.model.definitions import RANDOM, expanded
-from spaces.model.derive import derived
+from spaces.model.derive import derivation, derived
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
@@ -50,7 +51,10 @@ def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not one of this pipeline.
     """
-    calls = halide_calls(pipeline, schedule or Schedule.default(pipeline))
+    chosen = schedule or Schedule.default(pipeline)
+    for refusal in derivation(pipeline, chosen).refusals:
+        raise DirectiveError(f"{refusal.message} {refusal.advice}")
+    calls = halide_calls(pipeline, chosen)
     return _Source(pipeline, calls).text()
 
 
