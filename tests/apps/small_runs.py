@@ -3,7 +3,7 @@ in memory, and outputs that are a part of it.
 """
 
 import importlib
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pytest
@@ -23,19 +23,27 @@ from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 @define(slots=False)
 class SmallRun:
-    """A pipeline with inputs and the ranges of its outputs, all of whose results are the same bits;
-    but Halide's may differ by ``peer_ulps`` spacings of float32 at the largest value.
+    """A pipeline with inputs and the ranges of its outputs, and others that the same code is asked
+    for next. All results are the same bits; but Halide's may differ by ``peer_ulps`` spacings of
+    float32 at the largest value.
     """
 
     app: str
     pipeline: object
     inputs: dict
     sizes: dict
+    others: tuple = ()
     peer_ulps: int = 0
 
     @cached_property
+    def references(self):
+        """Results for ``sizes`` and for ``others``."""
+        all_sizes = (self.sizes, *self.others)
+        return [evaluate(self.pipeline, self.inputs, sizes=sizes) for sizes in all_sizes]
+
+    @property
     def reference(self):
-        return evaluate(self.pipeline, self.inputs, sizes=self.sizes)
+        return self.references[0]
 
     def schedule(self, stem):
         """The hand-written one, less the lines on Funcs that a smaller pipeline has not."""
@@ -49,36 +57,34 @@ class SmallRun:
             "\n".join(line for line in lines if line.split(".")[0] in known), self.pipeline
         )
 
-    def assert_same(self, actual, ulps=0):
-        assert actual.keys() == self.reference.keys()
-        for output, expected in self.reference.items():
-            assert actual[output].dtype == expected.dtype
-            if ulps:
+    def assert_same(self, run, ulps=0):
+        """``run`` of inputs, for any sizes, gives what the reference gives."""
+        for sizes, reference in zip((self.sizes, *self.others), self.references, strict=True):
+            actual = run(self.inputs, sizes=sizes)
+            assert actual.keys() == reference.keys()
+            for output, expected in reference.items():
+                assert actual[output].dtype == expected.dtype
                 apart = ulps * np.spacing(np.nanmax(np.abs(expected)))
                 np.testing.assert_allclose(actual[output], expected, rtol=0, atol=apart)
-            else:
-                np.testing.assert_array_equal(actual[output], expected)
 
     def on_cpu(self, stem):
         checked = verify(self.pipeline, self.schedule(stem), device("cpu"))
         assert checked.legal, str(checked)
         compiled = compile_cpu(self.pipeline, checked, threads=2)
-        self.assert_same(compiled.run(self.inputs, sizes=self.sizes))
+        self.assert_same(compiled.run)
         under_guard = compile_guarded(self.pipeline, checked, threads=2)
-        self.assert_same(run_poisoned(under_guard, self.inputs, sizes=self.sizes))
+        self.assert_same(partial(run_poisoned, under_guard))
 
     def in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")
         bridge = importlib.import_module("backend.halide.bridge")
         peer = bridge.build(self.pipeline, self.schedule(stem))
-        actual = peer.realize(self.inputs, sizes=self.sizes, target=bridge.STRICT)
-        self.assert_same(actual, self.peer_ulps)
+        self.assert_same(partial(peer.realize, target=bridge.STRICT), self.peer_ulps)
 
     def on_gpu(self):
         compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
         for order in ("forward", "reverse"):
-            executor = Emulator(order=order)
-            self.assert_same(compiled.run(self.inputs, sizes=self.sizes, executor=executor))
+            self.assert_same(partial(compiled.run, executor=Emulator(order=order)))
 
 
 def apart(array, gap=3):

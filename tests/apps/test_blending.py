@@ -18,12 +18,12 @@ from tests.apps.small_runs import SmallRun, apart
 def run(name):
     if name == "pyramid_blend":
         pipeline, pixels = pyramid_blend.pipeline(levels=3), noise(45, 83)
-        sizes = {"output": ((-5, 61), (3, 37), (0, 3))}
+        sizes = {"output": ((-5, 61), (3, 37), (0, 3))}, {"output": ((0, 83), (0, 45), (0, 3))}
     else:
         pipeline, pixels = bgu.pipeline(), photograph(145, 83)
-        sizes = {"output": ((61, 69), (7, 58), (0, 3))}
+        sizes = {"output": ((61, 69), (7, 58), (0, 3))}, {"output": ((0, 41), (71, 9), (0, 3))}
     inputs = APPS[name].inputs(pipeline, pixels)
-    return SmallRun(name, pipeline, {n: apart(a) for n, a in inputs.items()}, sizes)
+    return SmallRun(name, pipeline, {n: apart(a) for n, a in inputs.items()}, sizes[0], sizes[1:])
 
 
 NAMES = ("pyramid_blend", "bgu")

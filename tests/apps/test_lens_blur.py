@@ -20,8 +20,11 @@ CPU = ("default", "cpu")
 def run():
     pipeline = lens_blur.pipeline(**FEW)
     inputs = APPS["lens_blur"].inputs(pipeline, photograph(83, 45))
-    sizes = {"output": ((13, 49), (5, 21), (0, 3))}
-    return SmallRun("lens_blur", pipeline, {n: apart(a) for n, a in inputs.items()}, sizes)
+    sizes, other = (
+        {"output": (x, y, (0, 3))} for x, y in (((13, 49), (5, 21)), ((-2, 40), (9, 9)))
+    )
+    views = {n: apart(a) for n, a in inputs.items()}
+    return SmallRun("lens_blur", pipeline, views, sizes, (other,))
 
 
 def random(seed, *coordinates):

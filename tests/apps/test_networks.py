@@ -18,15 +18,16 @@ from tests.apps.small_runs import SmallRun, apart
 def run(name):
     if name == "vdsr":
         pipeline, pixels = vdsr.pipeline(layers=4), noise(9, 23)
-        sizes = {"output": ((3, 19), (-2, 5))}
+        sizes = {"output": ((3, 19), (-2, 5))}, {"output": ((-1, 25), (1, 2))}
     elif name == "learned_demosaic":
         pipeline, pixels = learned_demosaic.pipeline(layers=3), noise(14, 40)
-        sizes = {"output": ((3, 33), (-1, 9), (0, 3))}
+        sizes = {"output": ((3, 33), (-1, 9), (0, 3))}, {"output": ((0, 41), (6, 10), (0, 3))}
     else:
         pipeline, pixels = depthwise_conv.pipeline(), noise(26, 34)
-        sizes = {"output": ((0, 16), (1, 15), (2, 11), (1, 3))}
+        first, second = ((1, 15), (2, 11), (1, 3)), ((0, 17), (0, 13), (0, 4))
+        sizes = {"output": ((0, 16), *first)}, {"output": ((0, 16), *second)}
     inputs = APPS[name].inputs(pipeline, pixels)
-    return SmallRun(name, pipeline, {n: apart(a) for n, a in inputs.items()}, sizes)
+    return SmallRun(name, pipeline, {n: apart(a) for n, a in inputs.items()}, sizes[0], sizes[1:])
 
 
 NAMES = ("vdsr", "learned_demosaic", "depthwise_conv")
