@@ -374,7 +374,7 @@ def _predicates(rng: random.Random) -> Made:
     """An update that leaves out points: by coordinates, by the image, by itself."""
     image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
     total, out = Func("total"), Func("out")
-    total[X, Y] = rng.randint(0, 3) + X
+    total[X, Y] = cast(Int32, image[X, Y]) + X
     r = RDom([(rng.randint(-1, 1), rng.choice((2, 3, 4))), (1, rng.choice((1, 2, 3)))], "r")
     form = rng.choice(("sum", "sum", "ordered", "ordered", "scatter", "scan"))
     row = Y if form in ("sum", "ordered") else r.y
