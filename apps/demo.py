@@ -53,8 +53,8 @@ def main() -> None:
     try:
         OUT.mkdir(exist_ok=True)
         app = APPS["unsharp"]
-        width, height = app.shown_size
-        pixels = photograph(width, height)
+        pixels = photograph(*app.shown_size)
+        height, width = pixels.shape[:2]
         size = ((0, width), (0, height), (0, 3))
         pipeline = at_size(app.pipeline(), {"input": size, "output": size})
         image = to_array(pixels, pipeline.image("input"))

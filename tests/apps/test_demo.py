@@ -13,7 +13,7 @@ def test_the_demo_ends_well_and_writes_what_it_says(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(demo, "RACE_SECONDS", 1.0)
     monkeypatch.setattr(demo, "FINALISTS", 1)
     monkeypatch.setattr(demo, "CROP", (40, 130))
-    monkeypatch.setattr(demo, "read_photograph", lambda path: photograph(150, 200))
+    monkeypatch.setattr(demo, "photograph", lambda width, height: photograph(150, 200))
     demo.main()
     out = capsys.readouterr().out
     assert out.count("equal to the reference") >= 2
