@@ -156,7 +156,16 @@ from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
-from spaces.model.schedule import LoopKind, LoopLevel, Memory, Schedule, Tail
+from spaces.model.schedule import (
+    LoopAlign,
+    LoopKind,
+    LoopLevel,
+    Memory,
+    Partition,
+    PrefetchBound,
+    Schedule,
+    Tail,
+)
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.syntax import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_partial, parse_schedule
@@ -200,6 +209,7 @@ __all__ = [
     "Param",
     "Expr",
     "pipeline",
+    "Partition",
     "Pipeline",
     "DefinitionError",
     # Element types
@@ -314,6 +324,7 @@ __all__ = [
     "schedule",
     "Directives",
     "Schedule",
+    "LoopAlign",
     "LoopKind",
     "LoopLevel",
     "Memory",
@@ -369,6 +380,7 @@ __all__ = [
     "Universe",
     # Proofs for all sizes
     "prove",
+    "PrefetchBound",
     "ProofReport",
     "Proof",
     "Obligation",

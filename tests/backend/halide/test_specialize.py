@@ -215,3 +215,18 @@ def test_what_is_believed_follows(condition: Expr, width: int, gain: int) -> Non
         assert high is None or value <= number(high, values)
         simple = knowing(Variable(Int32, name) * 2)
         assert number(simple, values) == 2 * value
+
+
+def test_the_first_condition_that_holds_counts() -> None:
+    text = "out.specialize(gain > 3).parallel(y)\nout.specialize(gain > 1).unroll(x, 2)"
+    found = [str(c.assumptions[-1]) for c in cases(parse_schedule(text, BLUR))]
+    assert found == ["gain > 3", "gain > 1", "gain <= 1"]
+
+
+def test_an_update_is_specialized_as_it_is() -> None:
+    total = Func("total")
+    total[X, Y] = 0
+    total[X, Y] += IMAGE[X, Y] * GAIN
+    updated = schedule(pipeline(total)).update(0).parallel("y").specialize(GAIN > 3).unroll("x", 2)
+    (one,) = updated.schedule.of("total").specializations
+    assert (one.stage, one.order.kind("y"), one.order.kind("x_u")) == (1, "parallel", "unrolled")
