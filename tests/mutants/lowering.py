@@ -171,8 +171,8 @@ VECTORS = (
     Mutant(
         "loads-without-mask",
         "backend/lowering/widen.py",
-        "if self.mask is None:",
-        "if True:",
+        "if self.mask is not None and isinstance(node, Load):",
+        "if False:",
         "Lanes beyond a guard load from memory beyond a buffer.",
         _VECTORS,
     ),

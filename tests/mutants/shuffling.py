@@ -1,0 +1,97 @@
+"""Bugs in how vectors are put together, in casts of floats, and in what C programs are told."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SHUFFLES = ("tests/backend/test_interleave.py", "tests/backend/test_lowering_passes.py")
+_CASTS = ("tests/backend/test_conversions.py", "tests/backend/test_limits.py")
+
+SHUFFLES = (
+    Mutant(
+        "one-part-for-all-turns",
+        "backend/lowering/turns.py",
+        "part = expr.parts[place % own]",
+        "part = expr.parts[0]",
+        "Of a vector whose lanes take turns, every other lane is read from the first part.",
+        _SHUFFLES,
+    ),
+    Mutant(
+        "unlike-parts-joined",
+        "backend/lowering/turns.py",
+        "part.name != first.name",
+        "False",
+        "What takes turns is computed at once though one part adds and the other subtracts.",
+        _SHUFFLES,
+    ),
+    Mutant(
+        "every-quotient-by-two",
+        "backend/lowering/widen.py",
+        "return int(divisor) // math.gcd(int(step), int(divisor))",
+        "return 2",
+        "A third of a coordinate is taken to step evenly in every other lane.",
+        _SHUFFLES,
+    ),
+    Mutant(
+        "dense-vectors-reach-beyond",
+        "backend/lowering/interleave.py",
+        "min(start + k * lanes, end + 1 - lanes)",
+        "start + k * lanes",
+        "The last dense vector of a strided load reads beyond the last lane.",
+        _SHUFFLES,
+    ),
+    Mutant(
+        "stores-change-places",
+        "backend/lowering/interleave.py",
+        "if all(_apart(stores[n], stores[members[0]].buffer, n in members) for n in places):",
+        "if True:",
+        "Strided stores become one though the second reads what the first has written.",
+        _SHUFFLES,
+    ),
+    Mutant(
+        "masked-stores-woven",
+        "backend/lowering/interleave.py",
+        "or store.mask is not None:",
+        "or False:",
+        "Strided stores in some lanes become dense ones in all.",
+        (*_SHUFFLES, "tests/backend/test_tails.py"),
+    ),
+)
+
+CASTS = (
+    Mutant(
+        "no-number-is-small",
+        "backend/llvm/limits.py",
+        "high = min(a.high, b.high) if a.is_number else b.high",
+        "high = min(a.high, b.high)",
+        "The smaller of no number and 300 is thought to be at most 255.",
+        _CASTS,
+    ),
+    Mutant(
+        "limits-include-the-first-beyond",
+        "backend/llvm/operators.py",
+        "is_beyond = limits.high >= target.max_value + 1",
+        "is_beyond = limits.high > target.max_value + 1",
+        "What may be 256 is not limited when it becomes a byte.",
+        _CASTS,
+    ),
+    Mutant(
+        "no-number-is-the-least",
+        "backend/llvm/operators.py",
+        "if target.is_int and not limits.is_number:",
+        "if False:",
+        "NaN becomes the least integer instead of 0.",
+        _CASTS,
+    ),
+)
+
+C_PROGRAMS = (
+    Mutant(
+        "half-a-word",
+        "backend/llvm/c_header.py",
+        'return f"int64_t {identifier(scalar.name)}; /* an int32_t */"',
+        'return f"SPACES_WORD int32_t {identifier(scalar.name)};"',
+        "An int32 in the arguments is half a word, and generated code reads a whole one.",
+        ("tests/backend/test_c_interface.py",),
+    ),
+)
