@@ -80,3 +80,14 @@ def test_clamped_values_are_limited_no_further(target: Type) -> None:
     wanted = np.trunc(np.where(inside > 0, inside, np.float32(0)) + np.float32(0.5))
     assert np.array_equal(found, wanted.astype(target.dtype))
     assert code.llvm_ir().count("fcmp") == 2  # those of the clamp
+
+
+@pytest.mark.parametrize("target", [UInt8, UInt16, Int8, Int16])
+def test_values_clamped_one_too_high_are_limited_again(target: Type) -> None:
+    image, out = ImageParam(Float32, 1, "image"), Func("out")
+    out[X] = cast(target, clamp(image[X], float(target.min_value), float(target.max_value + 1)))
+    algorithm = pipeline(out)
+    code = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, 1)
+    array = np.array([target.max_value + n for n in range(-3, 5)], np.float32)
+    found = code.run({"image": array}, sizes={"out": [8]})["out"]
+    assert found.tolist() == [target.max_value + n for n in (-3, -2, -1, 0, 0, 0, 0, 0)]

@@ -12,7 +12,7 @@ from backend.lowering.interleave import interleave
 from backend.lowering.linear import origin_of
 from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
-from backend.lowering.turns import interleaved, lanes_of_class, period_of
+from backend.lowering.turns import interleaved, lanes_of_class, period_of, settled
 from backend.program import (
     Block,
     BufferParameter,
@@ -30,10 +30,11 @@ from spaces.model.func import Func, ImageParam, Var
 from spaces.model.functions import select
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.types import Int32, UInt8, UInt16
+from spaces.model.types import Bool, Int32, UInt8, UInt16
 from tests.backend.program_interpreter import run_program
 
 X, Y = Var("x"), Var("y")
+BEGIN = Variable(Int32, "i")
 WIDTH = 61
 
 
@@ -164,6 +165,44 @@ def test_stores_stay_apart_from_what_they_read(read: tuple[str, int], stores: in
     lane_values = [source[1 + read[1] + 2 * k] + memory["in"][1 + 2 * k] for k in range(4)]
     expected |= {2 + 2 * k: v % 256 for k, v in enumerate(lane_values)}
     assert run_program(after, {"i": 1}, memory)["out"] == expected
+
+
+def test_masked_stores_keep_their_masks() -> None:
+    lanes = UInt8.with_lanes(4)
+    mask = Op(Bool.with_lanes(4), "lt", (strided("i", 0), strided("n", 0)))
+    stores = (
+        Store("out", strided("i", k), Load(lanes, "in", strided("i", k)), mask) for k in (0, 1)
+    )
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    before = LoopProgram("both", buffers, scalars, (), Block(tuple(stores)))
+    memory = {"in": {k: 3 * k for k in range(20)}, "out": {}}
+    for limit, written in ((1, []), (2, [1, 2, 3, 4, 5, 6, 7, 8])):
+        found = run_program(interleave(before), {"i": 1, "n": limit}, memory)["out"]
+        assert found == {k: 3 * k for k in written}
+
+
+@pytest.mark.parametrize("names", [("add", "sub"), ("sub", "sub"), ("sub", "add")])
+def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, str]) -> None:
+    parts = []
+    for number, name in enumerate(names):
+        index = Ramp(Int32.with_lanes(4), BEGIN + constant(4 * number, Int32), constant(1, Int32))
+        part, other = (Load(UInt8.with_lanes(4), n, index) for n in ("a", "b"))
+        for _ in range(6):
+            part = Op(part.type, name, (part, other))
+        parts.append(part)
+    value = settled(interleaved(parts, 8))
+    dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("a", "b", "out"))
+    scalars = (ScalarParameter("i", Int32),)
+    program = LoopProgram("turns", buffers, scalars, (), Store("out", dense, value))
+    memory = {"a": {k: 100 + k for k in range(8)}, "b": {k: 2 * k for k in range(8)}, "out": {}}
+    sign = {"add": 6, "sub": -6}
+    places = {k: k // 2 + 4 * (k % 2) for k in range(8)}
+    expected = {k: (100 + n + sign[names[k % 2]] * 2 * n) % 256 for k, n in places.items()}
+    assert run_program(program, {"i": 0}, memory)["out"] == expected
+    at_once = [n for n in walk(value) if isinstance(n, Op) and n.type.lanes == 8]
+    assert len(at_once) == (6 if names[0] == names[1] else 0)
 
 
 def test_every_other_lane() -> None:

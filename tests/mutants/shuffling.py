@@ -25,11 +25,11 @@ SHUFFLES = (
         _SHUFFLES,
     ),
     Mutant(
-        "every-quotient-by-two",
-        "backend/lowering/widen.py",
-        "return int(divisor) // math.gcd(int(step), int(divisor))",
-        "return 2",
-        "A third of a coordinate is taken to step evenly in every other lane.",
+        "every-part-begins-alike",
+        "backend/lowering/turns.py",
+        "begin = base if place == 0 else base + constant(int(step) * place, Int32)",
+        "begin = base",
+        "Odd lanes of even steps are taken to be those of the even ones.",
         _SHUFFLES,
     ),
     Mutant(
@@ -58,7 +58,7 @@ SHUFFLES = (
     ),
 )
 
-CASTS = (
+BORDERS = (
     Mutant(
         "no-number-is-small",
         "backend/llvm/limits.py",
@@ -83,9 +83,6 @@ CASTS = (
         "NaN becomes the least integer instead of 0.",
         _CASTS,
     ),
-)
-
-C_PROGRAMS = (
     Mutant(
         "half-a-word",
         "backend/llvm/c_header.py",
