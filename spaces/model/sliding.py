@@ -115,6 +115,7 @@ def _windows(
     simplify: Simplifier,
 ) -> tuple[Slide, ...]:
     """The innermost loops first: each slides the one dimension that moves with it."""
+    tiled = divided(schedule.stages[0])
     slides: list[Slide] = []
     for loop in reversed(between):
         if loop.kind not in (LoopKind.SERIAL, LoopKind.UNROLLED):
@@ -131,8 +132,24 @@ def _windows(
         rises = all(never_decreases(e, loop.var, simplify) for e in ends)
         if not rises and not all(never_increases(e, loop.var, simplify) for e in ends):
             break
-        slides.append(Slide(dimension, loop, rises))
+        window = Slide(dimension, loop, rises)
+        if dimension in tiled and not _overlaps(interval, window, simplify):
+            break
+        slides.append(window)
     return tuple(slides)
+
+
+def _overlaps(interval: Interval, window: Slide, simplify: Simplifier) -> bool:
+    """Whether every iteration reads again what the one before has read. In tiles less than that is
+    not worth it: they would only be cut where the last of a consumer's is shifted inwards.
+    """
+    low, high, loop = interval.min, interval.max, window.loop
+    if low is None or high is None:
+        return False
+    before = {loop.var.name: loop.var - 1}
+    if window.forward:
+        return simplify.at_most(low, simplify(substitute(high, before)))
+    return simplify.at_most(simplify(substitute(low, before)), high)
 
 
 def _may_slide(function: Function, schedule: FuncSchedule, dimension: str) -> bool:

@@ -79,6 +79,14 @@ SLIDING = (
         _TESTS,
     ),
     Mutant(
+        "tiles-without-overlap-slide",
+        _FILE,
+        "if dimension in tiled and not _overlaps(interval, window, simplify):",
+        "if False:",
+        "A dimension slides in tiles though no iteration reads what another has read.",
+        ("tests/enumerate/test_space.py", *_TESTS),
+    ),
+    Mutant(
         "fused-dimensions-slide",
         _FILE,
         "return not _is_fused(schedule.stages[0], dimension)",
