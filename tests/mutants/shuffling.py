@@ -84,6 +84,14 @@ BORDERS = (
         _CASTS,
     ),
     Mutant(
+        "powers-forget-the-sign",
+        "backend/llvm/approximate.py",
+        "value = self._float(build.or_(self._bits(value), sign))",
+        "value = self._float(self._bits(value))",
+        "An odd power of a negative number is positive.",
+        ("tests/backend/test_approximate.py",),
+    ),
+    Mutant(
         "half-a-word",
         "backend/llvm/c_header.py",
         'return f"int64_t {identifier(scalar.name)}; /* an int32_t */"',
