@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from backend.compile import compile_cpu
 from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
-from backend.program import For, Store
+from backend.lowering.vectorize import vectorize
+from backend.program import For, If, LoopProgram, Statement, Store
 from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
-from spaces.model.expr import Expr, cast
+from spaces.model.expr import Expr, Variable, cast, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.loopnest import loop_nest
@@ -24,6 +25,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import LoopKind
 from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 from tests.backend.cpu_runs import check
+from tests.backend.program_interpreter import run_program
 
 X, Y = Var("x"), Var("y")
 TAILS = ("guard_with_if", "predicate", "predicate_stores")
@@ -114,3 +116,13 @@ def test_predicated_stores_alone_let_reads_round_up(tail: str, reach: int) -> No
     assert evaluate(box.max, sizes) == reach - 1
     written = 16 if tail == "predicate_loads" else 13
     assert evaluate(computed.max, sizes) == written - 1
+
+
+def test_lanes_pass_every_guard_around_them() -> None:
+    lane = Variable(Int32, "lane")
+    store: Statement = Store("out", lane, lane + 1)
+    for step in (2, 3):
+        store = If(lane % step == 0, store)
+    loop = For(lane, constant(0, Int32), constant(8, Int32), LoopKind.VECTORIZED, store)
+    program = vectorize(LoopProgram("lanes", (), (), (), loop))
+    assert run_program(program, {}, {"out": {}})["out"] == {0: 1, 6: 7}
