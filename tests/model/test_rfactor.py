@@ -83,10 +83,9 @@ def factored(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     chosen = draw(st.lists(st.sampled_from(list(loops)), min_size=1, unique=True))
     vars = dict(zip(chosen, ("u", "v", "w", "z"), strict=False))
     partial = stage.rfactor(list(vars.items())).update(0)
-    if draw(st.booleans()):
-        partial = partial.vectorize(vars[chosen[0]]) if loops[chosen[0]] < 9 else partial
-    if draw(st.booleans()):
-        partial = partial.parallel(vars[chosen[-1]])
+    kind = draw(st.sampled_from(["serial", "vectorize", "parallel"]))
+    if kind == "parallel" or loops[chosen[0]] < 9:
+        partial = getattr(partial, kind)(vars[chosen[0]])
     result = partial.func("f_intm").compute_at("out", "x") if draw(st.booleans()) else partial
     if result.schedule.of("f_intm").compute.loop == "x":
         result = result.func("f").compute_at("out", "x")
