@@ -41,6 +41,8 @@ Edit = Callable[[random.Random, Pipeline, Schedule], Schedule]
 def mutated(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """``schedule`` after one edit, seldom two."""
     pipeline = derived(pipeline, schedule)
+    if not _has_all_stages(pipeline, schedule):
+        return schedule  # edits ask where Funcs are, which has no answer here
     for _ in range(1 if rng.random() < 0.85 else 2):
         before = schedule
         for _ in range(8):  # an edit may find nothing to change
