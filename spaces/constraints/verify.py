@@ -15,6 +15,7 @@ from spaces.constraints.judge import (
     judge,
 )
 from spaces.constraints.partial import ask_other_nest, ask_other_records
+from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.model.algebra import evaluate
@@ -105,6 +106,8 @@ def _verify(
 ) -> Verdict:
     sizes = pipeline.sizes()
     found = judge(ask_matching(pipeline, schedule), {}).violations
+    if any(violation.rule == inline_size.id for violation in found):
+        return Illegal(found)  # the Funcs that all other rules read cannot be written down
     broken = {violation.func for violation in found}
     pipeline = derived(pipeline, schedule)
     if found:

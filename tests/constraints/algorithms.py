@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
@@ -129,6 +131,16 @@ def ignored() -> Pipeline:
     h[X] = cast(Int32, 3)
     out[X] = h[g[X]] + X
     return pipeline(out)
+
+
+def doubling(stages: int) -> Pipeline:
+    """Each of ``stages`` Funcs reads the one before it twice."""
+    image = ImageParam(Int32, 1, "input")
+    funcs = [Func(f"f{i}") for i in range(stages)]
+    funcs[0][X] = image[X] + image[X + 1]
+    for before, func in pairwise(funcs):
+        func[X] = before[X] + before[X + 1]
+    return pipeline(funcs[-1])
 
 
 def scattered() -> Pipeline:

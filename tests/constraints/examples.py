@@ -68,6 +68,7 @@ HUGE = algorithms.blur(65534, 65538)
 HARMONIC = algorithms.harmonic()
 CHAIN = algorithms.chain()
 IGNORED = algorithms.ignored()
+DOUBLING = algorithms.doubling(22)
 TAKEN = algorithms.taken()
 NEAREST = algorithms.nearest()
 SCATTERED = algorithms.scattered()
@@ -212,6 +213,11 @@ EXAMPLES = (
         "schedule.stages",
         _entries(Schedule(_whole.funcs[:1]), evolve(_whole.of("by"), stages=())),
         cpu(BLUR, D),
+    ),
+    Example(
+        "call.inline-size",
+        cpu(DOUBLING, schedule(DOUBLING)),
+        cpu(DOUBLING, schedule(DOUBLING).func("f11").compute_root()),
     ),
     Example(
         "schedule.open-parameter",

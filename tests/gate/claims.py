@@ -28,6 +28,7 @@ _DEVICE = (
     "kind.vector-extent",
     "kind.unroll-extent",
     "kind.unroll-copies",
+    "call.inline-size",
     "gpu.parallel-in-kernel",
     "gpu.kernel-in-parallel",
     "storage.private-size",

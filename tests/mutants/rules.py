@@ -203,6 +203,14 @@ PLACES = (
         _EXAMPLES,
     ),
     Mutant(
+        "copies-of-copies-not-counted",
+        f"{_FOLDER}/inlining.py",
+        "copies[call.target] += needed",
+        "copies[call.target] += 1",
+        "A Func that is read by one with many copies is there as often as it is read in one.",
+        _EXAMPLES,
+    ),
+    Mutant(
         "inline-updates",
         f"{_FOLDER}/call_schedule.py",
         "if inline and not function.is_pure:",

@@ -13,6 +13,7 @@ from spaces.constraints.rules import (
     explicit_bounds,
     gpu_resources,
     gpu_structure,
+    inlining,
     layout,
     loop_kinds,
     matching,
@@ -33,6 +34,7 @@ from spaces.constraints.rules.rule import (
 RULES: tuple[Rule, ...] = (
     *derivations.RULES,
     *matching.RULES,
+    inlining.inline_size,
     *domain_order.RULES,
     repeated_updates.repeated_update,
     atomic_updates.atomic_update,

@@ -1,0 +1,60 @@
+"""A rule about inlining: each read of an inlined Func is another copy of its definition.
+
+It is asked before all others that read the records, because what they read is the Funcs with the
+definitions substituted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
+from spaces.model.derive import derived
+from spaces.model.expr import walk
+from spaces.model.pipeline import Function, Pipeline
+from spaces.model.schedule import Schedule
+
+MAX_INLINED_TERMS = 1_000_000
+"""Terms that the copies of one Func may have; a million take seconds to verify."""
+
+
+@match_rule(
+    "call.inline-size",
+    "The copies of a Func that inlining makes are few enough to compile.",
+    "Ours: a Func that is read twice by one that is read twice is there four times. Halide takes "
+    "the time and memory that this takes.",
+    copies="copies",
+    limit="terms",
+)
+def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
+    """One check for each Func that has too many copies, though no Func that reads it has."""
+    pipeline, schedule = derived(*subject), subject[1]
+    inlined = {entry.name for entry in schedule.funcs if entry.compute.is_inline}
+    copies = dict.fromkeys((f.name for f in pipeline.functions), 0)
+    oversized: set[str] = set()
+    within: set[str] = set()
+    for function in reversed(pipeline.functions):
+        func = function.name
+        substituted = func in inlined and function.is_pure and func not in pipeline.outputs
+        needed = copies[func] if substituted else 1
+        if substituted and needed > 1 and needed * _terms(function) > MAX_INLINED_TERMS:
+            oversized.add(func)
+        for stage in function.stages:
+            for call in stage.calls:
+                if call.target in copies and call.target != func:
+                    copies[call.target] += needed
+        if func in oversized or func in within:
+            within.update(function.callees)
+    for func in sorted(oversized - within):
+        yield Check(
+            func,
+            VIOLATED,
+            "{func} is inlined, and so are Funcs that read it: its definition is needed {copies} "
+            "times, which is more than {limit} terms in all.",
+            "Compute it, or Funcs between it and the outputs, at root or at a loop.",
+            values={"func": func, "copies": copies[func], "limit": MAX_INLINED_TERMS},
+        )
+
+
+def _terms(function: Function) -> int:
+    return sum(1 for stage in function.stages for _ in walk(*stage.values))
