@@ -1,9 +1,25 @@
-"""The page of the rules is what its generator makes of them."""
+"""Pages are what their generators make of them, and what they show is so."""
 
+import re
 import tomllib
 
+import numpy as np
+import pytest
+
+import spaces
+from backend.reference import evaluate
+from docs import directives
 from docs.rules import HALIDE, PAGE, page
+from spaces.constraints.devices import device
 from spaces.constraints.rules.catalogue import ADVICE, RULES
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.directives import Directives
+from spaces.model.schedule import Schedule
+from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
+
+SHOWN = {shown.name: shown for part in directives.PARTS.values() for shown in part}
 
 
 def test_the_page_of_the_rules_is_up_to_date():
@@ -21,3 +37,56 @@ def test_what_halide_refuses_is_covered_by_rules_or_explained():
     for check in checks:
         assert set(check["rules"]) <= known
         assert check["rules"] or check["note"]
+
+
+def test_the_page_of_the_directives_is_up_to_date():
+    made = directives.page()
+    assert directives.PAGE.read_text("utf-8") == made, "python -m docs.directives makes it anew"
+    known = {"loops", *SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING}
+    assert SHOWN.keys() == known
+    public = {name for name in vars(Directives) if not name.startswith("_")}
+    # What selects a stage, and what the rest is made of, are no directives.
+    selecting = {"func", "update", "derive", "pipeline", "schedule", "selected", "stage"}
+    assert public - selecting - {"placed", "within"} == known
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_of_a_directive_is_legal_and_says_it(name):
+    shown, pipeline = SHOWN[name], directives.algorithm()
+    parsed = parse_schedule(shown.example, pipeline)
+    assert f"{DERIVING.get(name, name)}(" in shown.example
+    assert isinstance(verify(pipeline, parsed, device(shown.device)), CheckedSchedule)
+    assert parse_schedule(format_schedule(parsed, pipeline), pipeline) == parsed
+    changes = parsed != Schedule.default(pipeline)
+    assert changes or name in ("compute_inline", "serial")  # these take another back
+
+
+LANGUAGE = (directives.PAGE.parent / "language.md").read_text("utf-8")
+PREAMBLE = "".join(re.findall(r"```python\n(.*?)```", LANGUAGE, re.DOTALL))
+CONSTRUCTS = [m.replace("\\|", "|") for m in re.findall(r"^\| `(.*?)` \|", LANGUAGE, re.MULTILINE)]
+INPUTS = {
+    "image": np.arange(24 * 24, dtype=np.uint8).reshape(24, 24),
+    "image16": np.zeros((24, 24), np.uint16),
+    "wide": np.zeros((24, 24), np.int16) + 3,
+    "real": np.full((24, 24), 0.5, np.float32),
+}
+
+
+@pytest.mark.parametrize("line", CONSTRUCTS)
+def test_a_line_of_the_language_is_run(line):
+    names = {}
+    exec(PREAMBLE + line, names)
+    outputs = [names[name] for name in "fgh" if names[name].definitions]
+    assert outputs
+    algorithm = spaces.pipeline(outputs)
+    inputs = {image.name: INPUTS[image.name] for image in algorithm.images}
+    sizes = {f.name: [4] * len(f.args) for f in outputs}
+    found = evaluate(algorithm, inputs, sizes=sizes)
+    assert len(found) == sum(len(f.types) for f in outputs)
+    assert all(set(values.shape) == {4} for values in found.values())
+
+
+def test_the_language_is_told_whole():
+    listed = spaces.__all__[: spaces.__all__.index("schedule")]
+    told = set(re.findall(r"\w+", LANGUAGE.replace("```", "")))
+    assert set(listed) - told == {"Expr", "Type", "Partition", "DefinitionError"}

@@ -1,0 +1,208 @@
+"""The page of the directives: ``python -m docs.directives`` writes ``docs/directives.md``."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from docs.rules import SUBJECTS
+from spaces.constraints.rules.catalogue import RULES, rule
+from spaces.model.chain import directive_calls
+from spaces.model.directives import Directives
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Int32, UInt8
+from spaces.model.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
+from tests.constraints.examples import EXAMPLES, Subject
+
+PAGE = Path(__file__).with_name("directives.md")
+
+
+@frozen
+class Shown:
+    """A directive as the page shows it.
+
+    Attributes:
+        name: of the method of ``Directives``.
+        example: lines on :func:`algorithm` that use it, legal on ``device``.
+        usage: its text form, where its arguments have no fixed places.
+        device: that the example is for.
+    """
+
+    name: str
+    example: str
+    usage: str = ""
+    device: str = "cpu"
+
+    @property
+    def written(self) -> str:
+        """Its arguments."""
+        return self.usage or SIGNATURES[self.name].usage
+
+
+_ROWS = "bx.compute_at(out, y)"
+_STRIPS = "out.split(y, y, yi, 8)"
+_WIDE = "specialize(input.extent.0 >= 64)"
+_TILE = "tile(x, y[, xo, yo], xi, yi, xfactor, yfactor[, tail])"
+
+PARTS: dict[str, tuple[Shown, ...]] = {
+    "Loops": (
+        Shown("split", "out.split(y, y, yi, 8, RoundUp)"),
+        Shown("fuse", "out.fuse(x, y, xy).parallel(xy)"),
+        Shown("tile", "out.tile(x, y, xi, yi, 32, 8)", _TILE),
+        Shown("reorder", "out.reorder(y, x)", "reorder(innermost, ..., outermost)"),
+        Shown("serial", "out.parallel(y).serial(y)"),
+        Shown("parallel", "out.parallel(y, 8)"),
+        Shown("vectorize", "out.vectorize(x, 8)"),
+        Shown("unroll", "out.unroll(x, 4, GuardWithIf)"),
+        Shown("partition", "out.vectorize(x, 8).partition(x, Partition::Always)"),
+        Shown("never_partition", "out.never_partition(x)", "never_partition(loop, ...)"),
+        Shown("always_partition", "out.always_partition(x, y)", "always_partition(loop, ...)"),
+        Shown("never_partition_all", "out.never_partition_all()"),
+        Shown("always_partition_all", "out.always_partition_all()"),
+        Shown("prefetch", "out.prefetch(input, y, y, 2, Clamp)"),
+        Shown("specialize", f"out.{_WIDE}.vectorize(x, 8)"),
+        Shown("specialize_fail", f'out.{_WIDE}\nout.specialize_fail("Too small.")'),
+        Shown("atomic", "total.update(0).atomic().parallel(r.x)"),
+        Shown("loops", "out.loops(y, x)", "loops(innermost, ..., outermost)"),
+    ),
+    "Where a Func is computed and stored": (
+        Shown("compute_inline", "bx.compute_root().compute_inline()"),
+        Shown("compute_root", "bx.compute_root()"),
+        Shown("compute_at", _ROWS, "compute_at(f, loop)"),
+        Shown("store_root", "bx.store_root().compute_at(out, y)"),
+        Shown("store_at", "bx.store_at(out, y).compute_at(out, x)", "store_at(f, loop)"),
+        Shown("store_in", f"{_ROWS}.store_in(MemoryType::Heap)"),
+        Shown("hoist_storage", f"{_STRIPS}\nbx.compute_at(out, yi).hoist_storage(out, y)",
+              "hoist_storage(f, loop)"),
+        Shown("hoist_storage_root", f"{_ROWS}.hoist_storage_root()"),
+        Shown("compute_with", "dy.compute_root()\nbx.compute_root().compute_with(dy, y)"),
+        Shown("fold_storage", "by.store_root().compute_at(out, y).fold_storage(y, 2)"),
+        Shown("reorder_storage", "bx.compute_root().reorder_storage(y, x)",
+              "reorder_storage(innermost, ..., outermost)"),
+        Shown("align_storage", "bx.compute_root().align_storage(x, 16)"),
+        Shown("bound_storage", "out.bound(x, 0, 64)\nbx.compute_at(out, y).bound_storage(x, 64)"),
+    ),
+    "How much is computed": (
+        Shown("bound", "out.bound(x, 0, 64)"),
+        Shown("bound_extent", "out.bound_extent(x, 64)"),
+        Shown("align_bounds", "bx.compute_root().align_bounds(x, 8)"),
+        Shown("align_extent", "bx.compute_root().align_extent(x, 8)"),
+    ),
+    "Graphics processors": (
+        Shown("gpu_blocks", "out.split(x, x, xi, 32).gpu_blocks(x, y).gpu_threads(xi)",
+              "gpu_blocks(innermost, ..., outermost)", "sm_80"),
+        Shown("gpu_threads", "out.split(x, x, xi, 32).gpu_blocks(x, y).gpu_threads(xi)",
+              "gpu_threads(innermost, ..., outermost)", "sm_80"),
+        Shown("gpu_tile", "out.gpu_tile(x, y, xi, yi, 32, 8)", f"gpu_{_TILE}", "sm_80"),
+    ),
+    "New Funcs": (
+        Shown("in_", "input.in(bx).compute_at(out, y)", "in(consumer, ...)"),
+        Shown("clone_in", "bx.clone_in(by).compute_root()", "clone_in(consumer, ...)"),
+        Shown("rfactor", "total.update(0).rfactor(r.x, u)", "rfactor(loop, var, ...)"),
+    ),
+}  # fmt: skip
+"""Every directive of a text, in the order of the page."""
+
+_HEAD = """\
+<!-- Made by `python -m docs.directives` from the docstrings of `Directives`; change those. -->
+
+# Directives
+
+What a schedule is written with: in Python as methods of `spaces.schedule(pipeline)`, which take
+names or the Vars and Funcs themselves, and as text, which `spaces.parse_schedule` reads in Halide's
+own spelling. A line of text begins with a Func, or with one of its updates (`f.update(0)`), and
+goes on with directives; in Python `func(f)` and `update(0)` select what those after them are about.
+Names, arguments and meanings are Halide's unless told. A factor is a whole number, or the name of a
+parameter that a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
+`ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`.
+
+Directives record what is written; `spaces.verify` says what is wrong with it. With each stand the
+rules whose examples break by it (`rules.md` shows them). Every example is legal on this pipeline:
+
+```python
+{algorithm}```
+"""
+
+
+def algorithm() -> Pipeline:
+    """What the examples are schedules of."""
+    x, y = Var("x"), Var("y")
+    image = ImageParam(UInt8, 2, "input")
+    r = RDom([(0, 64)], "r")
+    bx, by, dy = Func("bx"), Func("by"), Func("dy")
+    total, out = Func("total"), Func("out")
+    bx[x, y] = (image[x, y] + image[x + 1, y]) / 2
+    by[x, y] = (bx[x, y] + bx[x, y + 1]) / 2
+    dy[x, y] = image[x, y + 1] - image[x, y]
+    total[y] = cast(Int32, 0)
+    total[y] += cast(Int32, image[r.x, y])
+    out[x, y] = by[x, y] + by[x, y + 1] + dy[x, y] + total[y]
+    return pipeline(out)
+
+
+def page() -> str:
+    """The whole page."""
+    lines = inspect.getsource(algorithm).splitlines()
+    body = inspect.cleandoc("\n" + "\n".join(lines[2:-1]))
+    parts = [_HEAD.format(algorithm=f"{body}\n")]
+    refused = _refused()
+    for headline, directives in PARTS.items():
+        parts.append(f"## {headline}\n")
+        for one in directives:
+            parts += _directive(one, refused.get(one.name, []))
+    parts.append("## Directives of Halide's that there are not\n")
+    parts += [f"- `{name}`: {said}" for name, said in sorted(UNSUPPORTED.items())]
+    return "\n".join(parts) + "\n"
+
+
+def _directive(shown: Shown, refused: list[str]) -> Iterator[str]:
+    method = getattr(Directives, shown.name)
+    yield f"### `{DERIVING.get(shown.name, shown.name)}`\n"
+    yield f"`{shown.written}`\n"
+    yield f"{_plain(inspect.getdoc(method) or '')}\n"
+    where = "" if shown.device == "cpu" else f" on {shown.device}"
+    yield f"Legal{where}:\n\n```\n{shown.example}\n```\n"
+    if refused:
+        yield f"Rules that it can break: {', '.join(map(_link, refused))}.\n"
+
+
+def _plain(text: str) -> str:
+    """A docstring as Markdown, without what Python raises (`verify` and the parser speak first)."""
+    told = text.split("\nRaises:")[0].rstrip()
+    return re.sub(r":\w+:`~?[\w.]*?(\w+)`", r"`\1`", told).replace("``", "`")
+
+
+def _link(id: str) -> str:
+    return f"[`{id}`](rules.md#{id.replace('.', '')})"
+
+
+def _refused() -> dict[str, list[str]]:
+    """For each directive the rules of which an example is broken by it, in the rules' order."""
+    order = [r.id for r in sorted(RULES, key=lambda r: list(SUBJECTS).index(r.id.split(".")[0]))]
+    found: dict[str, set[str]] = {}
+    for example in EXAMPLES:
+        broken, legal = _calls(example.broken), _calls(example.legal)
+        # Where the directives are the same, it is the pipeline or the device that they do not suit.
+        for name, _ in (broken - legal) or broken:
+            found.setdefault(name, set()).add(rule(example.rule).id)
+    return {name: [id for id in order if id in ids] for name, ids in found.items()}
+
+
+def _calls(subject: Subject) -> set[tuple[str, object]]:
+    """The directives of a schedule, with the stage and arguments; none where none give it."""
+    try:
+        entries = directive_calls(subject.pipeline, subject.schedule)
+    except ValueError:
+        return set()
+    return {(call.name, (e.func, e.stage, call.args)) for e in entries for call in e.calls}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
