@@ -121,7 +121,8 @@ own spelling. A line of text begins with a Func, or with one of its updates (`f.
 goes on with directives; in Python `func(f)` and `update(0)` select what those after them are about.
 Names, arguments and meanings are Halide's unless told. A factor is a whole number, or the name of a
 parameter that a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
-`ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`.
+`ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`, `ShiftInwardsAndBlend`,
+`RoundUpAndBlend`.
 
 Directives record what is written; `spaces.verify` says what is wrong with it. With each stand the
 rules whose examples break by it (`rules.md` shows them). Every example is legal on this pipeline:

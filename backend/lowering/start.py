@@ -36,7 +36,7 @@ from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Companion, Split, Tail
 from spaces.model.simplify import Simplifier
-from spaces.model.splits import factor_expr, resolved_tails
+from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
 
@@ -258,15 +258,15 @@ def _least_extents(pipeline: Pipeline, nest: LoopNest) -> Iterator[Requirement]:
             stage = function.stages[index]
             tails = resolved_tails(stage, order, is_update=index > 0)
             for record, tail in zip(order.splits, tails, strict=True):
-                if not isinstance(record, Split) or tail is not Tail.SHIFT_INWARDS:
+                if not isinstance(record, Split) or record.old not in function.args:
                     continue
-                if record.old not in function.args:
+                if tail_of_writes(tail) is not Tail.SHIFT_INWARDS:
                     continue
                 d = function.args.index(record.old)
                 yield Requirement(
                     size_variable(name, "extent", d) >= factor_expr(record.factor),
                     f"{name}.{record.old} is split by {record.factor} with the tail "
-                    f"shift_inwards, so dimension {d} of output {name} must have at least "
+                    f"{tail}, so dimension {d} of output {name} must have at least "
                     f"{record.factor} elements; give a larger output, a smaller factor, or the "
                     f"tail guard_with_if.",
                 )

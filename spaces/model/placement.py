@@ -57,7 +57,7 @@ def inward_shifts(function: Function, schedule: FuncSchedule) -> tuple[InwardShi
         tails = resolved_tails(function.stages[index], order, is_update=index > 0)
         for record, tail in zip(order.splits, tails, strict=True):
             if isinstance(record, Split):
-                if tail is Tail.SHIFT_INWARDS and record.old in whole:
+                if tail_of_writes(tail) is Tail.SHIFT_INWARDS and record.old in whole:
                     found.append(InwardShift(index, record.old, factor_expr(record.factor)))
                 whole.discard(record.old)
             else:

@@ -45,6 +45,8 @@ class Tail(StrEnum):
     PREDICATE = "predicate"
     PREDICATE_LOADS = "predicate_loads"
     PREDICATE_STORES = "predicate_stores"
+    SHIFT_INWARDS_AND_BLEND = "shift_inwards_and_blend"
+    ROUND_UP_AND_BLEND = "round_up_and_blend"
 
 
 class Partition(StrEnum):

@@ -53,20 +53,27 @@ def tail_of_writes(tail: Tail) -> Tail:
 
 
 # Predication of loads alone leaves room for whole tiles where values are stored, predication of
-# stores alone where they are read [Halide's TailStrategy].
+# stores alone where they are read. Blending leaves room for both [Halide's TailStrategy].
 _READS = {
     Tail.PREDICATE: Tail.GUARD_WITH_IF,
     Tail.PREDICATE_LOADS: Tail.GUARD_WITH_IF,
     Tail.PREDICATE_STORES: Tail.ROUND_UP,
+    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,
+    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,
 }
 _WRITES = {
     Tail.PREDICATE: Tail.GUARD_WITH_IF,
     Tail.PREDICATE_LOADS: Tail.ROUND_UP,
     Tail.PREDICATE_STORES: Tail.GUARD_WITH_IF,
+    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,
+    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,
 }
 
+BLENDING = (Tail.SHIFT_INWARDS_AND_BLEND, Tail.ROUND_UP_AND_BLEND)
+"""Tails whose last tile leaves as they are the values that are not its own."""
+
 GUARDED = (Tail.GUARD_WITH_IF, *_READS)
-"""Tails under which iterations beyond the end of a loop do nothing."""
+"""Tails under which iterations that lie beyond the end of a loop, or repeat others, do nothing."""
 
 
 def factor_expr(factor: Factor) -> Expr:

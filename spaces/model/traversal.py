@@ -11,7 +11,7 @@ from spaces.model.expr import Const, Expr, Op, Variable, constant
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 from spaces.model.simplify import Simplifier
-from spaces.model.splits import GUARDED, Division, Step, tail_of_reads
+from spaces.model.splits import GUARDED, Division, Step, tail_of_reads, tail_of_writes
 from spaces.model.types import Bool, Int32
 
 
@@ -121,11 +121,14 @@ def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | 
     factor = step.second[1]
     outer, inner = values.pop(record.outer), values.pop(record.inner)
     base = outer * factor
-    if step.tail is Tail.SHIFT_INWARDS:
+    within = base + inner < extent
+    if tail_of_writes(step.tail) is Tail.SHIFT_INWARDS:
+        # What lies before the tile's own place has been visited by the tile before it.
+        within = base - inner <= extent - factor
         base = fn.min(base, extent - factor)
     values[record.old] = simplify(base + inner + low)
     if step.tail in GUARDED:
-        condition = simplify(base + inner < extent)
+        condition = simplify(within)
         if not isinstance(condition, Const):
             return Guard(step.dimension, condition)
     return None

@@ -16,6 +16,8 @@ TAILS = {
     Tail.PREDICATE: "Predicate",
     Tail.PREDICATE_LOADS: "PredicateLoads",
     Tail.PREDICATE_STORES: "PredicateStores",
+    Tail.SHIFT_INWARDS_AND_BLEND: "ShiftInwardsAndBlend",
+    Tail.ROUND_UP_AND_BLEND: "RoundUpAndBlend",
 }
 """Members of Halide's ``TailStrategy``."""
 

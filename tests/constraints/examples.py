@@ -256,6 +256,17 @@ EXAMPLES = (
         cpu(HORNER, POWERS.split("x", "x", "xi", 4).split("xi", "xi", "xj", 3)),
     ),
     Example(
+        "order.blend",
+        cpu(TOTAL, SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend").parallel("x")),
+        cpu(TOTAL, SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend").parallel("y")),
+    ),
+    Example(
+        "order.blend",
+        cpu(TOTAL, SUM.split("x", "x", "xi", 4, "round_up_and_blend").parallel("xi")),
+        cpu(TOTAL, SUM.split("x", "x", "xi", 4, "round_up_and_blend").vectorize("xi")),
+        case="lanes",
+    ),
+    Example(
         "order.reduction",
         cpu(HORNER, POWERS.reorder("r.y", "r.x")),
         cpu(HORNER, POWERS.reorder("x", "r.x", "r.y", "y")),

@@ -33,6 +33,7 @@ _DEVICE = (
     "gpu.kernel-in-parallel",
     "storage.private-size",
     "gpu.hoisted-storage",
+    "order.blend",
     "storage.stack-bytes",
     "specialize.cases",
     "specialize.gpu",

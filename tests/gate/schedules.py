@@ -27,17 +27,18 @@ from spaces.model.schedule import (
     Schedule,
     Tail,
 )
+from spaces.model.splits import BLENDING
 from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 _INSIDE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE)
 _PREDICATES = (Tail.PREDICATE_LOADS, Tail.PREDICATE_STORES)
-_PURE_TAILS = (Tail.AUTO, *_INSIDE_TAILS, Tail.ROUND_UP, *_PREDICATES)
+_PURE_TAILS = (Tail.AUTO, *_INSIDE_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
 _OUTPUT_TAILS = (*_INSIDE_TAILS, *_INSIDE_TAILS, Tail.PREDICATE_STORES, *_PURE_TAILS)
 _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
-_OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES)
-_UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES)
+_OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES, Tail.SHIFT_INWARDS_AND_BLEND)
+_UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
 _MOST_LANES, _MOST_COPIES = 8, 4
 """Lanes and copies of a stage: more only takes LLVM longer."""
 
@@ -180,6 +181,7 @@ class _Order:
     around: tuple[LoopKind, ...]
     loops: dict[str, frozenset[str]] = field(init=False)
     small: dict[str, int] = field(init=False, factory=dict)
+    blended: frozenset[str] = field(init=False, default=frozenset())
 
     def draw(self) -> Directives:
         stage = self.function.stages[self.index]
@@ -215,6 +217,7 @@ class _Order:
         tail = self.rng.choice(self._tails(stage, old))
         self.directives = self.directives.split(old, old, inner, factor, tail)
         origin, self.loops = self.loops[old], dict(self.loops)
+        self.blended |= origin if tail in BLENDING else frozenset()
         names: dict[str, frozenset[str]] = {}
         for name, made_of in self.loops.items():
             names.update({inner: origin, old: origin} if name == old else {name: made_of})
@@ -268,6 +271,7 @@ class _Order:
         lanes, copies, in_vector = 1, 1, LoopKind.VECTORIZED in self.around
         for depth, name in enumerate(reversed(self.loops)):
             free, size = not self.loops[name] & racing, self.small.get(name, 0)
+            alone = free and not self.loops[name] & self.blended
             drawn = self.rng.random()
             wanted = 0.1 if in_vector else 0.45
             if free and 1 < size and size * lanes <= _MOST_LANES and drawn < wanted:
@@ -275,5 +279,5 @@ class _Order:
                 lanes *= size
             elif 1 <= size and size * copies <= _MOST_COPIES and drawn < 0.57:
                 self.directives, copies = self.directives.unroll(name), copies * size
-            elif free and not in_vector and drawn > (0.75 if depth == 0 else 0.93):
+            elif alone and not in_vector and drawn > (0.75 if depth == 0 else 0.93):
                 self.directives = self.directives.parallel(name)

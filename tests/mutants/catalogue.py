@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants import (
     barriers,
+    blending,
     derivations,
     fusing,
     layout,
@@ -26,6 +27,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "regions": regions.MUTANTS,
     "sliding window": windows.SLIDING,
     "folding": windows.FOLDING,
+    "blended tails": blending.MUTANTS,
     "layout": layout.LAYOUT,
     "explicit bounds": layout.BOUNDS,
     "specializing": specializing.SPECIALIZING,

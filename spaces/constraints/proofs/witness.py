@@ -12,7 +12,7 @@ from spaces.model import functions as fn
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import Stage
 from spaces.model.schedule import DomainOrder, Fuse, Split, Tail
-from spaces.model.splits import factor_expr, resolved_tails
+from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.types import Int32
 
 Span = tuple[Expr, Expr]
@@ -47,7 +47,7 @@ def _split(record: Split, tail: Tail, spans: dict[str, Span], values: dict[str, 
     factor = factor_expr(record.factor)
     tile = offset / factor
     start = tile * factor
-    if tail is Tail.SHIFT_INWARDS:
+    if tail_of_writes(tail) is Tail.SHIFT_INWARDS:
         start = fn.min(start, extent - factor)
     spans[record.outer] = (_ZERO, (extent + factor - 1) / factor)
     spans[record.inner] = (_ZERO, factor)

@@ -186,8 +186,8 @@ def _whole_tiles(
         if along.isdisjoint(taken):
             continue
         if isinstance(record, Split):
-            beyond = tail_of_writes(tail) is Tail.ROUND_UP
-            if beyond or (tail is Tail.SHIFT_INWARDS and not is_whole):
+            reached = tail_of_writes(tail)
+            if reached is Tail.ROUND_UP or (reached is Tail.SHIFT_INWARDS and not is_whole):
                 yield index, record
             along = (along - taken) | {record.outer, record.inner}
         else:

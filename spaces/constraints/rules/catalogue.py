@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaces.constraints.rules import (
     advice,
     atomic_updates,
+    blends,
     bounds,
     call_schedule,
     companions,
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     inlining.inline_size,
     *domain_order.RULES,
     repeated_updates.repeated_update,
+    blends.blended_by_threads,
     atomic_updates.atomic_update,
     *specializations.RULES,
     *prefetches.RULES,

@@ -13,7 +13,7 @@ from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expr import Expr, constant
 from spaces.model.schedule import LoopKind, Split, Tail
-from spaces.model.splits import factor_expr, resolved_tails
+from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.types import Bool, Int32
 from spaces.model.vocabulary import PARTITIONS, TAILS
 
@@ -198,7 +198,7 @@ def tail(records: Records, func: str) -> Iterator[Check]:
             if over_rvar:
                 exact |= {record.outer, record.inner}
             inside.discard(record.old)
-            shifts = tails[number] is Tail.SHIFT_INWARDS
+            shifts = tail_of_writes(tails[number]) is Tail.SHIFT_INWARDS
             inside |= {record.outer, record.inner} if is_inside or shifts else {record.inner}
             illegal = _illegal_tails(over_rvar, is_inside, is_update=index > 0)
             if record.tail not in illegal:

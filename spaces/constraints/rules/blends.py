@@ -1,0 +1,52 @@
+"""A rule about tails that keep values of other tiles as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.records import GPU_KINDS, Records
+from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.written import kind_directive, split_directive
+from spaces.model.schedule import DomainOrder, LoopKind, Split
+from spaces.model.splits import BLENDING, loop_dimensions
+from spaces.model.vocabulary import TAILS
+
+_BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
+
+
+@own_rule(
+    "order.blend",
+    "No loop that comes from a Var of which a split blends its tail is parallel or runs on a GPU.",
+    "Halide's split refuses it: what is blended is loaded and stored again, and another thread may "
+    "compute it meanwhile.",
+)
+def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
+    """One check for each loop whose iterations are threads, with the first such split."""
+    for index, (stage, order, traced) in enumerate(records.stages(func)):
+        if traced.faults:
+            continue
+        walks = loop_dimensions(stage, order)
+        for number, record in enumerate(order.splits):
+            if not isinstance(record, Split) or record.tail not in BLENDING:
+                continue
+            before = loop_dimensions(stage, DomainOrder(order.splits[:number]))
+            dimensions = set(before[record.old])
+            for loop in order.loops:
+                if loop.kind in _BY_THREADS and dimensions.intersection(walks[loop.name]):
+                    yield Check(
+                        func,
+                        VIOLATED,
+                        "{directive} gives {stage_name} the tail {tail}, which stores values of "
+                        "other tiles again, but {threads} lets other threads compute them.",
+                        "Make {loop} serial, or guard the tail: TailStrategy::GuardWithIf.",
+                        stage=index,
+                        loop=loop.name,
+                        values={
+                            "directive": split_directive(records, func, index, number),
+                            "stage_name": stage_name(func, index),
+                            "tail": TAILS[record.tail],
+                            "threads": kind_directive(records, func, index, loop.name),
+                            "loop": loop.name,
+                        },
+                    )

@@ -1,0 +1,99 @@
+"""Tails that keep what other tiles hold: the same bits as Halide's, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spaces
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import Proven
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model import algebra
+from spaces.model.expr import cast
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.text import format_schedule, parse_schedule
+from tests.backend.cpu_runs import check
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+
+
+def twice() -> Pipeline:
+    """An update that gives something else where it is applied twice."""
+    image, x, y = spaces.ImageParam(spaces.UInt8, 2, "image"), spaces.Var("x"), spaces.Var("y")
+    f, out = spaces.Func("f"), spaces.Func("out")
+    f[x, y] = x - y
+    f[x, y] = f[x, y] * 3 + cast(spaces.Int32, image[x, y])
+    f[x, 2] += f[x, 1] * 5
+    out[x, y] = f[x, y] + f[x + 1, y]
+    return spaces.pipeline(out)
+
+
+TWICE = twice()
+S, R = "TailStrategy::ShiftInwardsAndBlend", "TailStrategy::RoundUpAndBlend"
+ORDERS = (
+    f"f.update(0).vectorize(x, 8, {S})",
+    f"f.update(0).vectorize(x, 8, {R})",
+    f"f.update(0).vectorize(x, 8, {S}).parallel(y)\nf.update(1).vectorize(x, 4, {S})",
+    f"f.update(0).split(x, x, xi, 6, {S}).vectorize(xi, 4, {R})",
+    f"f.update(0).split(x, xo, xi, 6).vectorize(xi, 4, {S})",
+    f"f.update(0).split(x, xo, xi, 2).vectorize(xo, 4, {S})",
+    f"f.update(0).tile(x, y, xi, yi, 8, 4, {R}).vectorize(xi).unroll(yi)",
+    f"f.vectorize(x, 8, {S}).update(0).unroll(x, 3, {S})",
+    f"f.vectorize(x, 8, {R})\nout.vectorize(x, 8, {S})",
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_results_are_the_references_and_halides(order: str) -> None:
+    chosen = parse_schedule(f"f.compute_root()\n{order}", TWICE)
+    assert parse_schedule(format_schedule(chosen, TWICE), TWICE) == chosen
+    verdict = verify(TWICE, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    for width in (13, 16, 33):
+        check(TWICE, chosen, {"out": [(1, width), (0, 5)]})
+    data = np.random.default_rng(0).integers(0, 256, (10, 40), np.uint8)
+    arguments = {"inputs": {"image": data}, "sizes": {"out": ((9, 19), (0, 5))}}
+    theirs = bridge.build(TWICE, chosen).realize(**arguments)["out"]
+    np.testing.assert_array_equal(theirs, evaluate(TWICE, **arguments)["out"])
+
+
+@pytest.mark.parametrize("order", ORDERS[:4])
+def test_each_value_is_changed_once_for_all_sizes(order: str) -> None:
+    verdict = verify(TWICE, parse_schedule(f"f.compute_root()\n{order}", TWICE), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule)
+    outcomes = [p for p in prove(verdict).proofs if not isinstance(p.outcome, Proven)]
+    assert not outcomes, outcomes
+
+
+@pytest.mark.parametrize(("tail", "low", "high"), [(S, 0, 12), (R, 0, 15)])
+def test_reads_reach_as_far_as_without_blending(tail: str, low: int, high: int) -> None:
+    image, x = spaces.ImageParam(spaces.UInt8, 1, "image"), spaces.Var("x")
+    out = spaces.Func("out")
+    out[x] = 1
+    out[x] = out[x] * 3 + image[x]
+    pipeline = spaces.pipeline(out)
+    text = f"out.update(0).vectorize(x, 8, {tail})"
+    (box,) = loop_nest(pipeline, parse_schedule(text, pipeline)).inputs["image"]
+    sizes = {"out.min.0": 0, "out.extent.0": 13}
+    assert box.min is not None
+    assert box.max is not None
+    assert (algebra.evaluate(box.min, sizes), algebra.evaluate(box.max, sizes)) == (low, high)
+
+
+@pytest.mark.parametrize("tail", [S, R])
+def test_threads_are_refused_as_by_halide(tail: str) -> None:
+    text = f"f.compute_root()\nf.update(0).split(x, xo, xi, 8, {tail}).parallel(xo)"
+    chosen = parse_schedule(text, TWICE)
+    verdict = verify(TWICE, chosen, device("cpu"))
+    assert [v.rule for v in verdict.violations] == ["order.blend"]
+    with pytest.raises(bridge.DirectiveError, match="race condition"):
+        bridge.build(TWICE, chosen)
