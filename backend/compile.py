@@ -21,6 +21,7 @@ from backend.preconditions import SizeError, check_sizes, preconditions_of
 from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
 from spaces.constraints.preconditions import Precondition
+from spaces.constraints.verdict import Illegal
 from spaces.model.cases import cases, is_specialized
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.pipeline import Pipeline
@@ -200,8 +201,11 @@ def compile_cpu(
         threads: how many threads execute parallel loops, the calling one among them; by default
             one for each usable core, shared by all pipelines compiled so.
         float_mode: how far float results may be from those of the expressions as written.
+
+    Raises:
+        ValueError: ``verify`` has found the schedule illegal.
     """
-    plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
+    plain = plain_schedule(schedule)
     if is_specialized(plain):
         stages = lower_cases(pipeline, tuple(cases(plain)))
     elif isinstance(schedule, Schedule):
@@ -212,6 +216,17 @@ def compile_cpu(
     module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
     return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
+
+
+def plain_schedule(schedule: Schedule | Checked) -> Schedule:
+    """The schedule itself.
+
+    Raises:
+        ValueError: ``verify`` has found it illegal.
+    """
+    if isinstance(schedule, Illegal):
+        raise ValueError(f"The schedule is not legal, so that nothing is compiled.\n{schedule}")
+    return schedule if isinstance(schedule, Schedule) else schedule.schedule
 
 
 def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, image_arrays, sizes_of
-from backend.compile import Checked, size_error
+from backend.compile import Checked, plain_schedule, size_error
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
@@ -137,9 +137,10 @@ def compile_gpu(
         arch: the architecture to read resources for; the text is the same for all.
 
     Raises:
+        ValueError: ``verify`` has found the schedule illegal.
         GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
     """
-    plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
+    plain = plain_schedule(schedule)
     nest = loop_nest(pipeline, schedule) if isinstance(schedule, Schedule) else schedule.nest
     program = lower_gpu(nest)
     types = {buffer.name: buffer.type for buffer in program.buffers}

@@ -433,6 +433,7 @@ class Func:
 
     def _define_update(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         self._check_arity(args)
+        args = _indices(self.shown, args)
         for component, (value, type) in enumerate(zip(values, self.types, strict=True)):
             if value.type != type:
                 which = "" if len(values) == 1 else f"[{component}]"

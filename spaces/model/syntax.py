@@ -127,13 +127,13 @@ class Chain:
 class Declaration:
     """``Var name("text")``, ``Func name = initial``: what an identifier stands for.
 
-    ``initial`` is a string, the steps of a C++ expression such as
+    ``initial`` is a string, directives on a Func, the steps of another C++ expression such as
     ``f.update(0).get_schedule().dims()[1].var``, or None.
     """
 
     kind: str
     name: str
-    initial: str | tuple[str | int, ...] | None
+    initial: str | Chain | tuple[str | int, ...] | None
 
 
 Statement: TypeAlias = Chain | Declaration
@@ -337,12 +337,27 @@ class _Parser:
             raise self.fail(f"a name after {kind}")
         name = self.advance().text
         if self.accept("="):
-            return Declaration(kind, name, self.initial())
+            directives = self.whole_chain() if kind == "Func" else None
+            return Declaration(kind, name, directives or self.initial())
         if self.accept("("):
             initial = None if self.here.text == ")" else self.initial()
             self.expect(")", f"what {name} stands for")
             return Declaration(kind, name, initial)
         return Declaration(kind, name, None)
+
+    def whole_chain(self) -> Chain | None:
+        """A chain up to the end of its declaration; nothing is read where there is none."""
+        start, known = self.index, len(self.mistakes)
+        try:
+            chain = self.chain()
+        except Mistake:
+            chain = None
+        ends = self.here.kind in ("newline", "end") or self.here.text in (",", ";")
+        if chain is not None and ends and len(self.mistakes) == known:
+            return chain
+        self.index = start
+        del self.mistakes[known:]
+        return None
 
     def initial(self) -> str | tuple[str | int, ...]:
         """A string, or the words and numbers of a C++ expression, in order."""

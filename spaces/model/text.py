@@ -196,29 +196,36 @@ class _Reader:
             declared = self.funcs if statement.kind == "Func" else self.variables
             declared[statement.name] = self.declared(statement)
             return
+        self.follow(statement)
+
+    def follow(self, chain: Chain) -> None:
+        """Apply directives one after another."""
         try:
-            self.directives = self.directives.func(self.known_func(statement))
+            self.directives = self.directives.func(self.known_func(chain))
         except Mistake as mistake:
             self.mistakes.append(mistake)
             return
-        for call in statement.calls:
+        for call in chain.calls:
             try:
                 self.directives = self.applied(call)
-                if call.name.text not in ("in", *DERIVING):
+                if not _adds_func(call):
                     self.named.add(self.directives.selected)
             except Mistake as mistake:
                 self.mistakes.append(mistake)
 
     def declared(self, declaration: Declaration) -> str:
-        """What a declared identifier stands for: a text, or a dimension of a Func."""
+        """What a declared identifier stands for: a text, a dimension of a Func, or a Func that a
+        directive adds.
+        """
         initial = declaration.initial
         if isinstance(initial, str):
             return initial
+        if isinstance(initial, Chain):
+            if not any(map(_adds_func, initial.calls)):
+                return declaration.name
+            self.follow(initial)
+            return self.directives.selected
         match initial or ():
-            case (str(name), "in" | "in_" | "clone_in" as directive, *consumers) if all(
-                isinstance(consumer, str) for consumer in consumers
-            ):
-                return self.declared_by(declaration, name, directive, list(map(str, consumers)))
             case (str(name), "args", int(index)):
                 names: Sequence[str] = self.function_args(name, None)
             case (str(name), "get_schedule", "dims", int(index), "var"):
@@ -229,18 +236,6 @@ class _Reader:
             case _:
                 return declaration.name
         return names[index] if 0 <= index < len(names) else declaration.name
-
-    def declared_by(
-        self, declaration: Declaration, name: str, directive: str, consumers: Sequence[str]
-    ) -> str:
-        """The Func that ``Func w = f.in(g)`` declares."""
-        source = self.funcs.get(name, name)
-        if source not in self.sources:
-            return declaration.name
-        args = tuple(self.funcs.get(consumer, consumer) for consumer in consumers)
-        call = DirectiveCall("clone_in" if directive == "clone_in" else "in_", args)
-        self.directives = call.on(self.directives.func(source))
-        return self.directives.selected
 
     @property
     def algorithm(self) -> Pipeline:
@@ -291,7 +286,7 @@ class _Reader:
             return self.update(call)
         if name in UNSUPPORTED:
             raise Mistake(UNSUPPORTED[name], call.name.start, call.name.end)
-        if name in ("in", *DERIVING):
+        if _adds_func(call):
             return self.deriving(call)
         if name in LEVEL_DIRECTIVES:
             args: tuple[Argument, ...] = self.level(call)
@@ -477,6 +472,10 @@ def _flat(items: Sequence[Item]) -> list[Item]:
     for item in items:
         flat += _flat(item.items) if isinstance(item, Braces) else [item]
     return flat
+
+
+def _adds_func(call: Applied) -> bool:
+    return call.name.text in ("in", *DERIVING)
 
 
 def _is_device_api(item: Item) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from apps import blur
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, SizeError, compile_cpu
+from backend.compile_gpu import compile_gpu
 from backend.llvm.operators import FloatMode
 from backend.reference import evaluate
 from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import Directives, schedule
@@ -430,3 +433,13 @@ def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
     found = compiled.run({"input": picture(9, 202)}, sizes={"blur_y": [(1, width), (1, 3)]})
     assert found["blur_y"].ctypes.data % 64 == 0
     assert found["blur_y"].flags.c_contiguous
+
+
+def test_what_verify_refuses_is_not_compiled() -> None:
+    by_hand = schedule(BLUR).func("blur_x").compute_at("blur_y", "xi").schedule
+    refused: Any = verify(BLUR, by_hand, device("cpu"))
+    for compiler in (compile_cpu, compile_gpu):
+        with pytest.raises(ValueError, match=r"is not legal, so that nothing is compiled\.\n.*xi"):
+            compiler(BLUR, refused)
+    with pytest.raises(ValueError, match=r"give its loop nest.*\n.*xi"):
+        prove(refused)

@@ -248,3 +248,39 @@ def test_predicates_are_carried_along() -> None:
         assert checked, str(checked)
         found = compile_cpu(pipeline, checked).run({"input": values}, sizes={"f": [4]})["f"]
         assert np.array_equal(found, 5 + total * np.arange(4))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h.update(0).rfactor(r.y, u).compute_root().update(0).parallel(u)",
+        "h.update(0).atomic().parallel(r.y)",
+    ],
+)
+def test_a_histogram_by_8_bit_values(text: str) -> None:
+    """Coordinates of any integer type are the same on both sides of an update."""
+    image, h = ImageParam(UInt8, 2, "input"), Func("h")
+    r = RDom([(0, image.width()), (0, image.height())], "r")
+    h[X] = 0
+    h[image[r.x, r.y]] += 1
+    algorithm = spaces.pipeline(h)
+    checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
+    assert checked, str(checked)
+    pixels = np.random.default_rng(5).integers(0, 256, (HEIGHT, WIDTH), np.uint8)
+    found = compile_cpu(algorithm, checked).run({"input": pixels}, sizes={"h": [256]})["h"]
+    assert np.array_equal(found, np.bincount(pixels.ravel(), minlength=256))
+
+
+def test_declarations_name_partial_results() -> None:
+    pasted = (
+        "Func part = f.update(0).rfactor(r.y, u);\n"
+        "part.compute_root().update().parallel(u);\nf.vectorize(x, 8);"
+    )
+    plain = (
+        "f.update(0).rfactor(r.y, u).compute_root()\n"
+        "f_intm.update(0).parallel(u)\nf.vectorize(x, 8)"
+    )
+    algorithm = reduced("add", Int32)
+    read = spaces.parse_schedule(pasted, algorithm)
+    assert read == spaces.parse_schedule(plain, algorithm)
+    assert [d.name for d in read.derivations] == ["f_intm"]

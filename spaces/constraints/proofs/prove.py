@@ -27,7 +27,7 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.loopnest import LoopNest
 
 SECONDS = 60.0
@@ -67,6 +67,9 @@ def prove(
         proposed: a loop nest, legal or not, or what ``verify`` has found legal.
         timeout_ms: how long the solver may take for one obligation.
         seconds: how long all may take; what is left then is ``unknown``.
+
+    Raises:
+        ValueError: what ``verify`` returned says that the schedule is illegal.
     """
     start = time.perf_counter()
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
@@ -87,6 +90,11 @@ def prove(
 
 
 def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
+    if isinstance(proposed, Illegal):
+        raise ValueError(
+            "The schedule is not legal; give its loop nest, prove(loop_nest(pipeline, schedule)), "
+            f"to see which of its accesses are wrong.\n{proposed}"
+        )
     checked = None if isinstance(proposed, LoopNest) else proposed
     nest = proposed if isinstance(proposed, LoopNest) else proposed.nest
     return Subject(nest, assumptions(nest, checked))
