@@ -112,8 +112,8 @@ LOOPS = (
     Mutant(
         "strides-not-multiplied",
         "backend/lowering/flatten.py",
-        "stride = times(extent, stride)",
-        "stride = extent",
+        "stride = times(node.extents[d], stride)",
+        "stride = node.extents[d]",
         "The stride of a third dimension is the extent of the second.",
         (*_PASSES, "tests/backend/test_scratch.py"),
     ),

@@ -39,4 +39,20 @@ PREFETCHING = (
         "What all iterations of the loop read is prefetched in each.",
         _TESTS,
     ),
+    Mutant(
+        "clamped-to-the-first",
+        "spaces/model/prefetching.py",
+        "later = fn.min(later, origin.max)",
+        "later = fn.min(later, origin.min)",
+        "Past the end what the first iteration has read is prefetched.",
+        _TESTS,
+    ),
+    Mutant(
+        "prefetched-before-it-is-stored",
+        "spaces/constraints/rules/prefetches.py",
+        "if place not in _stored(records, one.target):",
+        "if place in _stored(records, one.target):",
+        "What is stored inside the loop may be prefetched at its beginning, and nothing else.",
+        ("tests/constraints/test_rules.py",),
+    ),
 )

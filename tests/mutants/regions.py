@@ -184,8 +184,8 @@ LOOPS = (
     Mutant(
         "fuse-forgets-the-start",
         "spaces/model/traversal.py",
-        "simplify(fused % inner_extent + inner_low)",
-        "simplify(fused % inner_extent)",
+        "simplify(fused % divisor + inner_low)",
+        "simplify(fused % divisor)",
         "The inner one of two fused loops begins at zero.",
         _CPU,
     ),

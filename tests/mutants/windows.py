@@ -57,8 +57,8 @@ SLIDING = (
     Mutant(
         "looking-ahead",
         _FILE,
-        "{loop.var.name: loop.var - 1}",
-        "{loop.var.name: loop.var + 1}",
+        "before = {loop.var.name: loop.var - 1}\n    if window.forward:\n        last",
+        "before = {loop.var.name: loop.var + 1}\n    if window.forward:\n        last",
         "What the next iteration computes counts as there already.",
         _TESTS,
     ),
