@@ -61,14 +61,20 @@ class Forms:
 
     pipeline: Pipeline
     _simplify: Simplifier = field(init=False, factory=Simplifier)
+    _coordinates: tuple[Polynomial, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         buffers = [(name, len(self.pipeline.function(name).args)) for name in self.pipeline.outputs]
         buffers += [(image.name, image.dimensions) for image in self.pipeline.images]
-        for name, dimensions in buffers:
-            for d in range(dimensions):
-                low, high = constant(1, Int32), constant(Int32.max_value, Int32)
-                self._simplify.assume(size_variable(name, "extent", d).name, low, high)
+        limits: list[Polynomial] = []
+        for name, d in ((name, d) for name, dimensions in buffers for d in range(dimensions)):
+            low, high = constant(1, Int32), constant(Int32.max_value, Int32)
+            first, extent = size_variable(name, "min", d), size_variable(name, "extent", d)
+            self._simplify.assume(extent.name, low, high)
+            most = Polynomial.of(Int32.max_value + 1)
+            limits.append(Polynomial.of(first) + most)
+            limits.append(most - Polynomial.of(first) - Polynomial.of(extent))
+        self._coordinates = tuple(limits)
         for promise in self.pipeline.promises:
             believe(self._simplify, promise.condition)
 
@@ -92,7 +98,7 @@ class Forms:
     def _at_least_zero(self, sum: Polynomial) -> Iterator[Condition]:
         """``sum >= 0``, with the minima, maxima and quotients in it taken apart."""
         sum = self._tidy(sum)
-        if self._never_negative(sum):
+        if self._never_negative(sum) or self._is_of_coordinates(sum):
             return
         for atom in sum.atoms:
             if not isinstance(atom, Op) or atom.name not in ("min", "max", "div"):
@@ -157,6 +163,12 @@ class Forms:
 
     def _never_negative(self, sum: Polynomial) -> bool:
         return self._simplify.proves_at_most(Polynomial({}), sum)
+
+    def _is_of_coordinates(self, sum: Polynomial) -> bool:
+        """Whether it is not negative because no buffer begins or ends beyond int32."""
+        return not Int32.holds(sum.offset) and any(
+            self._never_negative(sum - limit) for limit in self._coordinates
+        )
 
     def _always_negative(self, sum: Polynomial) -> bool:
         return self._simplify.proves_at_most(sum, Polynomial.of(-1))
@@ -241,15 +253,14 @@ class Forms:
         if limit is not None:
             name, coefficient, number = limit
             comparison = "ge" if coefficient > 0 else "le"
-            return compare(comparison, Variable(Int32, name), constant(number, Int32))
+            return compare(comparison, Variable(Int32, name), _exact(Polynomial.of(number)))
         left = Polynomial({m: c for m, c in sum.terms.items() if m and c > 0})
         right = Polynomial({m: -c for m, c in sum.terms.items() if m and c < 0})
         right = right - Polynomial.of(sum.offset)
         if not left.terms:
-            return compare(
-                "le", (right + Polynomial.of(sum.offset)).expr(), constant(sum.offset, Int32)
-            )
-        return compare("ge", left.expr(), right.expr())
+            most = Polynomial.of(sum.offset)
+            return compare("le", _exact(right + most), _exact(most))
+        return compare("ge", _exact(left), _exact(right))
 
     def single(self, condition: AtLeastZero) -> tuple[str, int, int] | None:
         """(name, 1, least) or (name, -1, most) where the condition limits one size; else None."""
@@ -279,6 +290,20 @@ _SIGNS = {
     "lt": ((-1, 1),),
     "eq": ((1, 0), (-1, 0)),
 }
+
+
+def _exact(sum: Polynomial) -> Expr:
+    """The sum as an expression, in which numbers beyond int32 are written as sums themselves."""
+    base = Int32.max_value
+    if all(abs(number) <= base for number in sum.terms.values()):
+        return sum.expr()
+    high = {m: abs(c) // base * (1 if c > 0 else -1) for m, c in sum.terms.items()}
+    high = {m: c for m, c in high.items() if c}
+    rest = (sum - Polynomial(high).scaled(base)).expr()
+    large: Expr = constant(base, Int32)
+    if high != {(): 1}:
+        large = Op(Int32, "mul", (_exact(Polynomial(high)), large))
+    return Op(Int32, "add", (large, rest))
 
 
 def _related(sum: Polynomial, others: list[Polynomial]) -> list[Polynomial]:

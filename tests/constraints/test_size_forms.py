@@ -56,6 +56,45 @@ def test_parts_hold_together_where_the_conditions_do(conditions: list[Expr], dat
         assert all(evaluate(forms.expr(p), values) for p in kept) == expected
 
 
+LIMITS = st.sampled_from([Int32.max_value, Int32.min_value]).flatmap(
+    lambda n: st.integers(0, 3).map(lambda d: constant(n - d if n > 0 else n + d, Int32))
+)
+
+
+@st.composite
+def places(draw: st.DrawFn) -> dict[str, int]:
+    """Where an output may lie along its first dimension: also at the ends of int32."""
+    near = st.integers(-9, 9)
+    ends = st.one_of(near.map(lambda n: Int32.max_value - abs(n)), near)
+    low = draw(st.one_of(ends, near.map(lambda n: Int32.min_value + abs(n))))
+    last = draw(st.one_of(ends, near.map(lambda n: low + abs(n))))
+    extent = min(max(last - low + 1, 1), Int32.max_value, Int32.max_value - low + 1)
+    return {LEFT.name: low, WIDTH.name: extent}
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    *(st.integers(-2, 2), st.integers(-2, 2), st.integers(-4, 4)),
+    *(st.sampled_from(["le", "lt", "ge", "gt"]), LIMITS, st.lists(places(), min_size=8)),
+)
+def test_numbers_beyond_int32_are_not_wrapped(
+    a: int, b: int, offset: int, name: str, limit: Expr, values: list[dict[str, int]]
+) -> None:
+    forms = Forms(PIPELINE)
+    condition = compare(name, WIDTH * a + LEFT * b + offset, limit)
+    parts = [forms.expr(part) for part in forms.parts(condition)]
+    for sizes in values:
+        assert all(evaluate(part, sizes) for part in parts) == evaluate(condition, sizes)
+
+
+def test_what_holds_within_int32_is_no_condition() -> None:
+    most = constant(Int32.max_value, Int32)
+    assert only(WIDTH + LEFT - 1 <= most) == []
+    assert only(WIDTH + LEFT - 2 <= most) == []
+    assert only(WIDTH + LEFT <= most) == ["by.extent.0 + by.min.0 <= 2147483647"]
+    assert only(HEIGHT + LEFT - 1 <= most) == ["by.extent.1 + by.min.0 <= 2147483647 + 1"]
+
+
 def only(condition: Expr) -> list[str]:
     forms = Forms(PIPELINE)
     return [str(forms.expr(part)) for part in forms.parts(condition)]

@@ -184,3 +184,17 @@ def test_a_limit_on_blocks_that_exceeds_int32_refuses_no_size() -> None:
     sizes = {"one.min.0": 0, "one.extent.0": 8, "one.min.1": 0, "one.extent.1": 4}
     sizes |= {name.replace("one", "two"): value for name, value in sizes.items()}
     assert all(p.holds(sizes) for p in size_preconditions(verdict))
+
+
+def test_a_fused_loop_over_what_one_size_leaves_is_legal_at_all_sizes() -> None:
+    """Its length is one less than where the output ends, which is within int32."""
+    f, out = Func("f"), Func("out")
+    f[X, Y] = X + Y * 3
+    out[X, Y] = f[0, fn.max(Y, 1)] + f[0, 1]
+    made = pipeline(out)
+    verdict = verify(made, parse_schedule("f.compute_root().fuse(y, x, t)", made), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    assert size_preconditions(verdict) == ()
+    sizes = {"out": ((0, 3), (-2, 9))}
+    found = compile_cpu(made, verdict).run({}, sizes=sizes)["out"]
+    np.testing.assert_array_equal(found, evaluate(made, {}, sizes=sizes)["out"])
