@@ -173,9 +173,25 @@ class Simplifier(Limits):
         if wins(b, a):
             return b
         common = a.common(b)
+        parity = _of_parity(name, a - common, b - common)
+        if parity is not None:
+            return self._rounded_up(common + parity)
         operands = sorted(((a - common).expr(), (b - common).expr()), key=lambda e: e.digest)
         flat = _drop_covered(self, name, operands)
         return common + Polynomial.of(flat)
+
+    def _rounded_up(self, form: Polynomial) -> Polynomial:
+        """``form`` with ``x / 2 + x % 2`` written ``(x + 1) / 2``, which grows with ``x``."""
+        for monomial, coefficient in form.terms.items():
+            match monomial:
+                case (Op(name="mod", args=(x, Const(value=2))) as odd,) if coefficient > 0:
+                    half = Polynomial.of(Op(Int32, "div", (x, constant(2, Int32))))
+                    if form.terms.get(next(iter(half.terms)), 0) >= coefficient:
+                        more = self.polynomial(x) + Polynomial.of(1)
+                        rounded = self._divide(more, Polynomial.of(2))
+                        whole = (rounded - half - Polynomial.of(odd)).scaled(coefficient)
+                        return form + whole
+        return form
 
     def _select(self, expr: Op) -> Polynomial:
         condition = self(expr.args[0])
@@ -228,6 +244,24 @@ _ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
     "min": Simplifier._minimum,
     "max": Simplifier._maximum,
 }
+
+
+def _of_parity(name: str, a: Polynomial, b: Polynomial) -> Polynomial | None:
+    """The smaller or larger of two linear functions of one ``x % 2``, which is one, too."""
+    atoms = {*a.atoms, *b.atoms}
+    if len(atoms) != 1:
+        return None
+    (atom,) = atoms
+    if not isinstance(atom, Op) or atom.name != "mod" or atom.args[1] is not constant(2, Int32):
+        return None
+    parts = a.split(atom), b.split(atom)
+    slopes = [None if p is None else p[0].constant for p in parts]
+    if slopes[0] is None or slopes[1] is None:
+        return None
+    pick = INTEGERS.operators[name]
+    even = pick(a.offset, b.offset)
+    odd = pick(a.offset + slopes[0], b.offset + slopes[1])
+    return Polynomial.of(even) + Polynomial.of(atom).scaled(odd - even)
 
 
 def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial] | None:

@@ -9,23 +9,27 @@ with updates they may not, which would begin anew or update twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 
 from attrs import frozen
 
 from spaces.model import functions as fn
-from spaces.model.expr import Expr, Variable, constant
+from spaces.model.expr import Expr, Op, Variable, constant, walk
 from spaces.model.monotone import never_decreases, never_increases
 from spaces.model.pipeline import Function
 from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
-from spaces.model.rewrite import substitute, variables
+from spaces.model.rewrite import rewrite, substitute, variables
 from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Split
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import divided, factor_expr
 from spaces.model.traversal import LoopVar, loop_ranges
-from spaces.model.types import Int32
+from spaces.model.types import Bool, Int32
 
 Widen = Callable[[Function, Box], Box]
+
+_MOST_CONDITIONS = 4
+"""Of how many conditions every case is looked at, of which there are twice as many for each."""
 
 
 @frozen
@@ -204,13 +208,22 @@ def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:
 
 def _by_turns(window: Slide, first: Interval, later: Interval, simplify: Simplifier) -> Interval:
     """``first`` in the first iteration of a window's loop, then ``later``."""
+    is_first = simplify(window.loop.var == window.loop.min)
 
     def either(a: Expr | None, b: Expr | None) -> Expr | None:
-        if a is None or b is None or a is b:
+        if a is None or b is None:
             return a
-        return simplify(fn.select(window.loop.var == window.loop.min, a, b))
+        # Windows that this one depends on turn with the same loop: what is theirs is known.
+        a, b = (simplify(_known_to_be(is_first, turn, e)) for turn, e in ((True, a), (False, b)))
+        return a if a is b else simplify(fn.select(is_first, a, b))
 
     return Interval(either(first.min, later.min), either(first.max, later.max))
+
+
+def _known_to_be(condition: Expr, value: bool, expr: Expr) -> Expr:
+    """``expr`` where a condition is known to hold, or not to."""
+    known = constant(value, Bool)
+    return rewrite(expr, lambda node: known if node is condition else node)
 
 
 def _live(window: Slide, whole: Interval, later: Interval, simplify: Simplifier) -> Interval:
@@ -261,13 +274,27 @@ def _least_folds(
 
 def _widest(window: Interval, whole: Ranges) -> Expr | None:
     """The most values that a window holds in any iteration; None where that is not known."""
-    extent = _extent(window)
-    most = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
-    if most is not None:
-        return constant(-most, Int32)
-    widest = whole.of(extent).max
-    varies = widest is None or any(n in whole.ranges for n in variables(widest))
-    return None if varies else widest
+    widest: list[Expr] = []
+    for extent in _turns(_extent(window), whole.simplify):
+        least = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
+        most = whole.of(extent).max if least is None else constant(-least, Int32)
+        if most is None or any(n in whole.ranges for n in variables(most)):
+            return None
+        widest.append(most)
+    return whole.simplify(reduce(fn.max, widest))
+
+
+def _turns(expr: Expr, simplify: Simplifier) -> Iterator[Expr]:
+    """What ``expr`` is in the first iteration of each loop that decides on it, and in later ones:
+    all that it can be, whatever the conditions in it.
+    """
+    selects = (n for n in walk(expr) if isinstance(n, Op) and n.name == "select")
+    conditions = list(dict.fromkeys(n.args[0] for n in selects))
+    if not 0 < len(conditions) <= _MOST_CONDITIONS:
+        yield expr
+        return
+    for turn in (True, False):
+        yield from _turns(simplify(_known_to_be(conditions[0], turn, expr)), simplify)
 
 
 def _folds(

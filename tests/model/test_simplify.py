@@ -102,6 +102,10 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
         (B / 8, "0"),
         (B % 8, "b"),
         (fn.select(B < 9, A, T), "a"),
+        (fn.min(A / 2, A / 2 - 1 + A % 2 * 2), "(a + 1) / 2 - 1"),
+        (fn.max(A / 2, A / 2 - 1 + A % 2 * 2), "(a + 1) / 2"),
+        (fn.max(A % 2, 1 - A % 2), "1"),
+        (fn.max(A % 2 * 3, 2), "a % 2 + 2"),
     ],
 )
 def test_what_must_cancel_cancels(expr: Expr, text: str) -> None:
@@ -113,6 +117,8 @@ def small_expressions() -> Iterator[Expr]:
     for k, c in product(range(-9, 10), range(1, 10)):
         for base in (B + k, k - B, B * 3 + k):
             yield from (base / c, base % c, (base / c + k) / 2, (base / c) % 3, fn.min(base, c))
+            yield from (fn.min(base % 2 * 3 + base / 2, c - base % 2 + base / 2),)
+            yield from (fn.max(base % 2 * c, k) + base / 2 * 2,)
             yield from (fn.max(base, c), fn.select(base < c, 0, 1), fn.select(base <= c, 0, 1))
             yield from (fn.select(base > c, 0, 1), fn.select(base >= c, 0, 1))
             yield from (fn.select(base == c, 0, 1), fn.select(base != c, 0, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import pytest
@@ -112,6 +112,40 @@ def test_a_window_at_half_the_resolution_keeps_two_rows() -> None:
     assert str(allocation.folds[1]) == "2"
     _, computed = run_nest(nest, SIZES, lambda name, at: at[0] * at[1])
     assert computed == WIDTH * HEIGHT + WIDTH * (HEIGHT // 2 + 1)
+
+
+NEIGHBORS = {
+    "rounded up and down": lambda y: ((y - 1) / 2, (y + 1) / 2),
+    "chosen by the parity": lambda y: (y / 2, y / 2 - 1 + y % 2 * 2),
+}
+"""The two rows of a picture of half the height between or at which a row of the whole one lies."""
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"),
+    [("rounded up and down", ["3", "3", "2"]), ("chosen by the parity", ["5", "4", "2"])],
+)
+@pytest.mark.parametrize("strips", ["", "out.split(y, yo, y, 8)"])
+def test_windows_slide_down_a_pyramid(form: str, rows: list[str], strips: str) -> None:
+    """Each level is enlarged from the one before it: their windows turn with the same loop."""
+    levels = [Func("f"), Func("g"), Func("h"), Func("out")]
+    levels[0][X, Y] = ImageParam(Int32, 2, "input")[X, Y]
+    for small, large in pairwise(levels):
+        above, below = NEIGHBORS[form](Y)
+        large[X, Y] = small[X, above] + 3 * small[X, below]
+    algorithm = pipeline(levels[-1])
+    stored = "store_at(out, yo)" if strips else "store_root()"
+    text = f"{strips}\n" + "\n".join(f"{f}.{stored}.compute_at(out, y)" for f in "fgh")
+    nest = loop_nest(algorithm, parse_schedule(text, algorithm))
+    folds = {n.func: str(n.folds[1]) for n in walk_nest(nest.body) if isinstance(n, Allocate)}
+    assert folds == dict(zip("fgh", rows, strict=True))
+    sizes = {"out.min.0": 0, "out.extent.0": 2, "out.min.1": 3, "out.extent.1": 21}
+    outputs, computed = run_nest(nest, sizes, pixel)
+    places = product(range(2), range(3, 24))
+    assert outputs["out"] == {at: ideal(algorithm, "out", at, pixel) for at in places}
+    # Strips compute what they share twice; without them no value is computed twice.
+    if not strips:
+        assert computed <= 2 * (21 + (11 + 2) + (6 + 4) + (3 + 5))
 
 
 def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
