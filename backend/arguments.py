@@ -37,6 +37,10 @@ class ArgumentError(ValueError):
     """A pipeline is run on what does not fit it; the message names image, output or parameter."""
 
 
+class RequirementError(ArgumentError):
+    """What a pipeline requires (``require``) does not hold at some coordinates."""
+
+
 @frozen
 class Arguments:
     """Checked arguments of one run."""

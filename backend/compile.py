@@ -8,7 +8,15 @@ from typing import Protocol
 
 from attrs import define, field, frozen
 
-from backend.arguments import Arguments, Array, Scalars, Sizes, bind
+from backend.arguments import (
+    ArgumentError,
+    Arguments,
+    Array,
+    RequirementError,
+    Scalars,
+    Sizes,
+    bind,
+)
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.llvm.c_header import pipeline_header
 from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module
@@ -17,6 +25,7 @@ from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
 from backend.lowering.passes import lower, lower_cases
+from backend.lowering.statements import messages
 from backend.preconditions import SizeError, check_sizes, preconditions_of
 from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
@@ -120,9 +129,13 @@ class CompiledPipeline:
         status: int = self._call(self.pool.address, ctypes.addressof(words))
         return status
 
-    def requirement(self, status: int) -> Requirement:
-        """The requirement that a positive status says is not met."""
-        return self._stages["start"].requirements[status - 1]
+    def refusal(self, status: int, arguments: Arguments) -> ArgumentError:
+        """What to raise for a positive status."""
+        program = list(self._stages.values())[-1]
+        count = len(program.requirements)
+        if status <= count:
+            return size_error(program.requirements[status - 1], arguments)
+        return RequirementError(messages(program.body)[status - 1 - count])
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
@@ -141,7 +154,7 @@ class CompiledPipeline:
 
     def c_header(self) -> str:
         """The C header of the object file."""
-        return pipeline_header(self._stages["start"])
+        return pipeline_header(list(self._stages.values())[-1])
 
     def program_text(self, after: str = "start") -> str:
         """The loop program as it is after the lowering pass of that name.
@@ -173,6 +186,8 @@ class PreparedRun:
 
         Raises:
             SizeError: the arguments do not fit the schedule.
+            RequirementError: a condition that the algorithm requires does not hold somewhere; what
+                the outputs hold then is not said.
             MemoryError: there is not enough memory for what the schedule stores.
         """
         status = self._compiled.call(self._words) if len(self._words) else 0
@@ -183,7 +198,7 @@ class PreparedRun:
                 "compute them in smaller tiles, or ask for a smaller output."
             )
         if status != 0:
-            raise size_error(self._compiled.requirement(status), self._arguments)
+            raise self._compiled.refusal(status, self._arguments)
         return self._outputs.results()
 
 

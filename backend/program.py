@@ -17,7 +17,8 @@ from spaces.model.schedule import LoopKind, Memory, Partition
 from spaces.model.types import Type
 
 Statement: TypeAlias = (
-    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Barrier | Prefetch"
+    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Stop | Barrier"
+    " | Prefetch"
 )
 
 
@@ -276,6 +277,13 @@ class If:
     condition: Expr
     body: Statement
     otherwise: Statement | None = None
+
+
+@frozen
+class Stop:
+    """The program ends here and says why."""
+
+    message: str
 
 
 @frozen

@@ -15,6 +15,7 @@ from backend.program import (
     Prefetch,
     Provide,
     Statement,
+    Stop,
     Store,
     Together,
 )
@@ -70,6 +71,8 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
             yield f"{indent}{place} {_becomes(statement)} {statement.value}"
         case Prefetch():
             yield f"{indent}prefetch {statement.buffer}[{', '.join(map(str, statement.at))}]"
+        case Stop(message=message):
+            yield f"{indent}stop: {message}"
         case Barrier():
             yield f"{indent}barrier"
 

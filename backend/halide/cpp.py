@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.syntax import quote
 from spaces.model.types import Float32, Int32, Type
 
 Spell: TypeAlias = Callable[[str], str]
@@ -96,6 +97,8 @@ class Printer:
                 return literal(value, node.type)
             case Variable(name=name):
                 return self.variable(name)
+            case Text(words=words):
+                return quote(words)
             case Cast(value=value):
                 return f"cast<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
             case Call(target=name, args=args, component=component):

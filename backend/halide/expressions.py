@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.halide.peer import hl, peer_type
 from spaces.model.definitions import RANDOM, expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -43,6 +43,8 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "bit_not": lambda a: ~a,
     "shift_left": lambda a, b: a << b,
     "shift_right": lambda a, b: a >> b,
+    # Halide's Python package takes no words here; it shows the condition itself.
+    "require": lambda condition, value, message: hl.require(condition, value),
     "mux": lambda index, *values: hl.mux(index, list(values)),
     **{
         name: getattr(hl, name)
@@ -92,6 +94,8 @@ def peer_expressions(
                 done[node] = peer_constant(node)
             case Variable():
                 done[node] = variable(node)
+            case Text(words=words):
+                done[node] = words
             case Cast():
                 done[node] = hl.cast(peer_type(node.type), operands[0])
             case Op(name=name) if name in _CONVERSIONS:

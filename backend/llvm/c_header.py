@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
+from backend.lowering.statements import messages
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.types import Int32, Type
 
@@ -51,7 +52,7 @@ struct {name}_arguments {{
  * parallel loops; with a null pool the caller does alone. Safe to call from several threads at
  * once. Returns 0; or {OUT_OF_MEMORY} where there is no memory for intermediate values; or the
  * number of the first of these that does not hold, and then nothing is computed:
-{_requirements(program)} */
+{_requirements(program)}{_stops(program)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
 #ifdef __cplusplus
@@ -86,6 +87,16 @@ def _c_type(type: Type) -> str:
 def _requirements(program: LoopProgram) -> str:
     lines = (f"{n}: {r.condition}" for n, r in enumerate(program.requirements, start=1))
     return _indented(lines) or " *   (it asks for nothing)"
+
+
+def _stops(program: LoopProgram) -> str:
+    stops = messages(program.body)
+    if not stops:
+        return ""
+    lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.requirements) + 1))
+    return "\n * Or the number of what it stops at; the outputs then hold anything:\n" + _indented(
+        lines
+    )
 
 
 def _indented(lines: Iterable[str]) -> str:

@@ -2,8 +2,8 @@
 
 The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of
 each buffer its address and then min, extent and stride of each dimension, then each scalar (floats
-by their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold; or
-:data:`OUT_OF_MEMORY`.
+by their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold,
+and after these of a message that it stops with; or :data:`OUT_OF_MEMORY`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators, llvm_type
 from backend.llvm.words import Words, local_bytes
 from backend.lowering.sizes import SMALL_BYTES, factors
-from backend.lowering.statements import walk_statements
+from backend.lowering.statements import messages, walk_statements
 from backend.program import (
     Allocate,
     Block,
@@ -33,6 +33,7 @@ from backend.program import (
     ParallelFor,
     Prefetch,
     Statement,
+    Stop,
     Store,
     Together,
 )
@@ -78,6 +79,8 @@ class _Module:
     scopes: AliasScopes = field(init=False)
     types: dict[str, Type] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
+    statuses: dict[str, int] = field(init=False)
+    """What is returned where the program stops, by message."""
     _tasks: int = 0
 
     def __attrs_post_init__(self) -> None:
@@ -87,6 +90,8 @@ class _Module:
             s.buffer: s.type for s in walk_statements(self.program.body) if isinstance(s, Allocate)
         }
         self.types = {**parameters, **scratch}
+        first = len(self.program.requirements) + 1
+        self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
         self.scopes = AliasScopes(self.module, tuple(self.types))
         self.runtime = {
             "par_for": self._declare("spaces_par_for", I32, POINTER, POINTER, I32, I32, POINTER),
@@ -202,6 +207,9 @@ class _Statements:
                 ready = [self.values.ready(part) for part in parts if isinstance(part, Store)]
                 for store in ready:
                     store()
+            case Stop(message=message):
+                status = self.frame.module.statuses[message]
+                self._leave_if(ir.Constant(ir.IntType(1), 1), i32(status))
             case Prefetch():
                 self.values.prefetch(statement.buffer, statement.at[0])
             case For():

@@ -21,6 +21,7 @@ from backend.program import (
     Requirement,
     ScalarParameter,
     Statement,
+    Stop,
     Together,
     Update,
 )
@@ -28,11 +29,12 @@ from spaces.model import loopnest
 from spaces.model.accumulation import operand_of
 from spaces.model.definitions import expanded
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Call, Const, Expr, component_names, constant, walk
+from spaces.model.expr import Call, Const, Expr, component_names, constant, logical, walk
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
+from spaces.model.required import required
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Companion, Split, Tail
 from spaces.model.simplify import Simplifier
@@ -104,12 +106,19 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
         case loopnest.Allocate():
             return _allocate(node, bounds)
         case Compute():
-            statement = _assignment(node, update_of(bounds, node.func, node.stage))
+            update = update_of(bounds, node.func, node.stage)
+            statement = block(*_stops(node), _assignment(node, update))
             for predicate in reversed(node.predicates):
                 statement = If(_by_array(expanded(predicate)), statement)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement
+
+
+def _stops(node: Compute) -> Iterator[Statement]:
+    """Where what a computation requires does not hold, the program stops."""
+    for one in required(*node.args, *node.values):
+        yield If(_by_array(expanded(logical("not", one.condition))), Stop(one.message))
 
 
 def _assignment(node: Compute, update: Update | None) -> Statement:

@@ -18,6 +18,7 @@ from backend.program import (
     Prefetch,
     Provide,
     Statement,
+    Stop,
     Store,
     Together,
 )
@@ -48,7 +49,7 @@ def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -
             return If(statement.condition, change(statement.body), rest)
         case For() | ParallelFor() | Allocate():
             return evolve(statement, body=change(statement.body))
-        case Provide() | Store() | Barrier() | Prefetch():
+        case Provide() | Store() | Barrier() | Prefetch() | Stop():
             return statement
 
 
@@ -82,7 +83,7 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return evolve(statement, condition=change(statement.condition))
         case Prefetch():
             return Prefetch(statement.buffer, tuple(change(e) for e in statement.at))
-        case Block() | Together() | Barrier():
+        case Block() | Together() | Barrier() | Stop():
             return statement
 
 
@@ -128,8 +129,14 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
             return (statement.condition,)
         case Prefetch():
             return statement.at
-        case Block() | Together() | Barrier():
+        case Block() | Together() | Barrier() | Stop():
             return ()
+
+
+def messages(statement: Statement) -> tuple[str, ...]:
+    """What it may stop with, in order."""
+    found = (s.message for s in walk_statements(statement) if isinstance(s, Stop))
+    return tuple(dict.fromkeys(found))
 
 
 def free_variables(statement: Statement) -> tuple[Variable, ...]:

@@ -23,6 +23,7 @@ from backend.program import (
     LoopProgram,
     Reduced,
     Statement,
+    Stop,
     Store,
     Together,
     Update,
@@ -98,6 +99,8 @@ class _Lanes:
                 return For(statement.var, low, extent, statement.kind, inside)
             case Allocate():
                 return self._allocate(statement)
+            case Stop():
+                return statement if self.mask is None else If(AnyLane(Bool, self.mask), statement)
             case _:
                 return self.lane_by_lane(statement)
 

@@ -24,6 +24,7 @@ from backend.reference.boxes import (
     union,
 )
 from backend.reference.formula import Formula
+from backend.reference.requirements import Requirements
 from backend.reference.updates import Domain, OutgrownError, Update, where
 from spaces.model.expr import Call, Expr, Variable, cast, walk
 from spaces.model.pipeline import Function, Pipeline, Stage
@@ -50,6 +51,7 @@ def evaluate(
     Raises:
         ArgumentError: the arguments do not fit the pipeline.
         ImageBoundsError: an image is read outside of its array.
+        RequirementError: a condition that the algorithm requires does not hold.
     """
     arguments = bind(pipeline, inputs, params, sizes)
     with np.errstate(all="ignore"):
@@ -151,7 +153,9 @@ class _Evaluation:
         """All stages of a Func on ``box``, one after the other."""
         pure, *updates = function.stages
         env = {**self._constants, **next(self._domain(function, pure, box).meshes())}
-        values = Formula(pure.values).values(env, partial(self._read, function.name, None))
+        read = partial(self._read, function.name, None)
+        Requirements.of(*pure.values).check(env, read)
+        values = Formula(pure.values).values(env, read)
         own = Values(box, tuple(np.empty(shape(box), type.dtype) for type in function.types))
         for array, value in zip(own.arrays, values, strict=True):
             array[...] = value

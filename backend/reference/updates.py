@@ -20,6 +20,7 @@ from attrs import frozen
 from backend.arguments import Array
 from backend.reference.boxes import Box, Values, box_of, covers, mesh
 from backend.reference.formula import Environment, Formula, Read, prepare
+from backend.reference.requirements import Requirements
 from spaces.model.expr import Call, Expr, Op, Variable, cast, walk
 from spaces.model.pipeline import Function, Stage
 from spaces.model.types import Int32
@@ -129,6 +130,9 @@ class Update:
             if kept is not None:
                 yield kept
 
+    def _require(self, env: Environment) -> None:
+        Requirements.of(*self.stage.values).check(env, self.read)
+
     @property
     def _indices(self) -> tuple[Expr, ...]:
         return tuple(cast(Int32, a) for a in self.stage.args)
@@ -188,6 +192,7 @@ class Update:
 
     def _flat(self, formula: Formula, points: Environment) -> tuple[Array, list[Array]]:
         """Offset and values of each point, one-dimensional in the order of the domain."""
+        self._require({**self.constants, **points})
         found = formula.values({**self.constants, **points}, self.read)
         values, indices = self._parted(found)
         self._check(indices)
@@ -222,6 +227,7 @@ class Update:
         for point in itertools.product(*ranges):
             for name, coordinate in zip(names, point, strict=True):
                 env[name] = np.asarray(coordinate, np.int32)
+            self._require(env)
             self._set(formula.values(env, self.read))
 
     def _point_by_point(self) -> None:
@@ -236,6 +242,7 @@ class Update:
             here = {n: np.asarray(i, np.int32) for n, i in zip(names, point, strict=True)}
             kept = self._kept({**pure, **here})
             if kept is not None:
+                self._require({**self.constants, **kept})
                 self._set(formula.values({**self.constants, **kept}, self.read))
 
     def _set(self, found: Sequence[Array]) -> None:

@@ -24,6 +24,11 @@ from spaces.model.random_bits import random_float, random_int, random_uint
 from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Float32, Int32, Type, UInt32
 
+REQUIRE = "require"
+"""The operator of (condition, value, message) that is its value; what computes it asks the
+condition too (module ``required``).
+"""
+
 Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
 """Whether a result type and operand types fit together."""
 
@@ -118,6 +123,10 @@ def _is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
         and operands[0] == result
         and not any(o.is_float or o.is_bool or o.bits != result.bits for o in operands)
     )
+
+
+def _is_required(result: Type, operands: tuple[Type, ...]) -> bool:
+    return len(operands) == 3 and operands[0].element == Bool and operands[1] == result
 
 
 def _is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
@@ -356,6 +365,7 @@ DERIVED: Mapping[str, Derived] = {
     "mux": Derived(_is_mux, _mux),
     "likely": Derived(_is_unary, lambda t, a: a),
     "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
+    REQUIRE: Derived(_is_required, lambda t, condition, value, message: value),
     "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
     "is_inf": Derived(_is_float_test, _is_infinite),
     "is_finite": Derived(

@@ -8,6 +8,7 @@ Python (as needed by sets, dicts and record equality) is whether the two are the
 
 from __future__ import annotations
 
+import json
 import threading
 import zlib
 from collections.abc import Container, Iterator
@@ -341,6 +342,13 @@ def component_names(func: str, count: int) -> tuple[str, ...]:
     return tuple(component_name(func, c) for c in range(count)) if count > 1 else (func,)
 
 
+@frozen(eq=False, slots=True, repr=False)
+class Text(Expr):
+    """Words for people, an operand that has no value: the message of ``require``."""
+
+    words: str = field()
+
+
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")
@@ -380,6 +388,8 @@ def _written(node: Expr, parts: list[Shown]) -> Shown:
             return str(value), _INFIX["add"][1] if value < 0 else ATOM
         case Variable(name=name):
             return name, ATOM
+        case Text(words=words):
+            return json.dumps(words), ATOM
         case Cast(type=to):
             return f"{to}({texts[0]})", ATOM
         case Call(target=name, component=component):

@@ -21,6 +21,7 @@ from spaces.model.expr import (
     Const,
     Expr,
     Op,
+    Text,
     Variable,
     walk,
 )
@@ -63,7 +64,7 @@ class NodeTable:
         return self._index[expr]
 
     def _record(self, node: Expr) -> dict[str, Any]:
-        if type(node) not in (Const, Variable, Op, Cast, Call):
+        if type(node) not in (Const, Variable, Op, Cast, Call, Text):
             raise NodeError(
                 f"`{node}` is part of a definition; freeze it by pipeline(...) before writing it."
             )
@@ -74,6 +75,8 @@ class NodeTable:
                 record["const"] = value if finite else repr(value)
             case Variable(name=name):
                 record["var"] = name
+            case Text(words=words):
+                record["text"] = words
             case Cast(value=value):
                 record["cast"] = self._index[value]
             case Op(name=name, args=args):
@@ -102,7 +105,7 @@ def read_nodes(records: object) -> list[Expr]:
     return exprs
 
 
-_KEYS = {"const": {"const"}, "var": {"var"}, "cast": {"cast"}} | {
+_KEYS = {"const": {"const"}, "var": {"var"}, "text": {"text"}, "cast": {"cast"}} | {
     kind: {kind, "args"} for kind in ("op", "call")
 }
 
@@ -114,7 +117,7 @@ def _expr(record: object, known: list[Expr]) -> Expr:
     optional = {"component"} if kind == "call" else set()
     if kind is None or set(record) - optional != _KEYS[kind] | {"type"}:
         raise NodeError(
-            "it must have a type and one of const, var, cast, op with args, call with args."
+            "it must have a type and one of const, var, text, cast, op with args, call with args."
         )
     type_ = parse_type(record["type"])
     what = record[kind]
@@ -126,6 +129,8 @@ def _expr(record: object, known: list[Expr]) -> Expr:
         raise NodeError(f"{kind} must be a name.")
     if kind == "var":
         return Variable(type_, what)
+    if kind == "text":
+        return Text(type_, what)
     if not isinstance(record["args"], list):
         raise NodeError("args must be a list.")
     args = tuple(_operand(a, known) for a in record["args"])

@@ -21,6 +21,7 @@ from spaces.model.func import (
     ScalarVariable,
     SizeVariable,
     require,
+    varying,
 )
 from spaces.model.pipeline import (
     Estimate,
@@ -32,6 +33,7 @@ from spaces.model.pipeline import (
     Scalar,
     Stage,
 )
+from spaces.model.required import reading, required, requiring
 from spaces.model.rewrite import rewrite
 from spaces.model.size_constraints import Constraints, check_estimates
 from spaces.model.types import Int32
@@ -67,7 +69,7 @@ def pipeline(
     found = _Collected()
     for func in wanted:
         found.visit_func(func)
-    asked = [require(condition, condition, message) for condition, message in requirements]
+    asked = [_asked(condition, message) for condition, message in requirements]
     found.visit_sizes([*asked, *(e for f in wanted for e in _given(f.buffer))])
     names = found.unique_names()
     found.check_parameters()
@@ -99,6 +101,22 @@ def pipeline(
         promises=promised,
         strides=constraints.strides,
     )
+
+
+def _asked(condition: Expr, message: str) -> Expr:
+    """A requirement of a whole pipeline.
+
+    Raises:
+        DefinitionError: it depends on coordinates or pixels.
+    """
+    found = varying(condition)
+    if found is not None:
+        raise DefinitionError(
+            f"`{condition}` depends on `{found}`; requirements ask for what is known before a call "
+            "begins: sizes of images and outputs, and Params. require() inside a definition asks "
+            "for others."
+        )
+    return require(condition, condition, message)
 
 
 class _Collected:
@@ -233,11 +251,13 @@ class _Freezing:
         if isinstance(node, Op) and node.name in RANDOM:
             return Op(node.type, node.name, (*node.args, *coordinates))
         if isinstance(node, Required):
+            if node.varies:
+                return requiring(node.condition, node.value, node.message)
             self.required[node.condition, node.message] = None
             return node.value
         if isinstance(node, Reference):
             name = self.names.get(id(node.source), node.target)
-            return Call(node.type, name, tuple(map(arithmetic, node.args)), node.component)
+            return reading(Call(node.type, name, node.args, node.component))
         if isinstance(node, Variable) and node.name in self.known:
             return self.known[node.name]
         if isinstance(node, RVar | ScalarVariable | SizeVariable):
@@ -246,20 +266,26 @@ class _Freezing:
 
 
 def _freeze_func(func: Func, freeze: _Freezing) -> Function:
+    def place(expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
+        """What says where, and not which value."""
+        frozen = freeze(expr, coordinates)
+        for one in required(frozen):
+            raise DefinitionError(
+                f"`{one.condition}` is required by `{frozen}`, which says where Func {func.shown} "
+                "is defined; require() stands in values, so put it around the right side."
+            )
+        return arithmetic(frozen)
+
     stages = tuple(
         Stage(
             args=tuple(
-                arithmetic(freeze(_as_place(a, name)))
-                for a, name in zip(d.args, func.args, strict=True)
+                place(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
             ),
             values=tuple(freeze(v, _coordinates(d, func.args)) for v in d.values),
             rvars=tuple(
-                ReductionVar(r.name, arithmetic(freeze(r.min)), arithmetic(freeze(r.extent)))
-                for r in _reduction_vars(d)
+                ReductionVar(r.name, place(r.min), place(r.extent)) for r in _reduction_vars(d)
             ),
-            predicates=tuple(
-                arithmetic(freeze(p, _coordinates(d, func.args))) for p in d.predicates
-            ),
+            predicates=tuple(place(p, _coordinates(d, func.args)) for p in d.predicates),
         )
         for d in func.definitions
     )

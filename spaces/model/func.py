@@ -71,11 +71,13 @@ class SizeVariable(Variable):
 
 @frozen(eq=False, slots=True, repr=False)
 class Required(Expr):
-    """``value``, where a call is refused with ``message`` unless ``condition`` holds."""
+    """``value``, where ``condition`` holds; else what is computed stops with ``message``."""
 
     condition: Expr = field()
     value: Expr = field()
     message: str = field()
+    varies: bool = field()
+    """Whether the condition depends on coordinates or pixels."""
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -83,27 +85,35 @@ class Required(Expr):
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         condition, value = children
-        return Required(self.type, condition, value, self.message)
+        return Required(self.type, condition, value, self.message, self.varies)
 
 
 def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
-    """``value``, computed only by calls whose sizes and Params meet ``condition``; any other is
-    refused with ``message``, the parts of which are joined by spaces.
+    """``value``, where ``condition`` holds; a run that computes it where it does not, stops with
+    ``message``, the parts of which are joined by spaces. A call whose sizes and Params do not meet
+    a condition on these alone is refused before it begins.
+
+    Values are computed on boxes, which may hold more points than are read.
 
     Raises:
-        DefinitionError: ``condition`` is no condition, or depends on coordinates or pixels.
+        DefinitionError: ``condition`` is no condition.
     """
     test, given = as_expr(condition), as_expr(value)
     if not test.type.is_bool:
         raise DefinitionError(f"require needs a condition first, and `{test}` is {test.type}.")
-    for node in walk(test):
+    words = " ".join(map(str, message)) or f"`{test}` does not hold."
+    return Required(given.type, test, given, words, varying(test) is not None)
+
+
+def varying(condition: Expr) -> Expr | None:
+    """The first part of a condition that is not known before a call begins, as the sizes of images
+    and outputs and Params are.
+    """
+    for node in walk(condition):
         is_var = isinstance(node, Variable) and _is_free_var(node) and node.name.isidentifier()
         if is_var or isinstance(node, RVar | Reference):
-            raise DefinitionError(
-                f"`{test}` depends on `{node}`; require asks for what is known before a call "
-                "begins: sizes of images and outputs, and Params."
-            )
-    return Required(given.type, test, given, " ".join(map(str, message)))
+            return node
+    return None
 
 
 @frozen(eq=False, slots=True, repr=False)

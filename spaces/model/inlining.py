@@ -8,6 +8,7 @@ from attrs import evolve
 
 from spaces.model.expr import Call, Expr
 from spaces.model.pipeline import Function, Pipeline
+from spaces.model.required import reading, required
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Schedule
 
@@ -44,6 +45,8 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
             callee = bodies[node.target]
             arguments = dict(zip(callee.args, node.args, strict=True))
             return substitute(callee.stages[0].values[node.component or 0], arguments)
+        if isinstance(node, Call) and any(required(*node.args)):
+            return reading(node)
         return node
 
     def expanded(expr: Expr) -> Expr:

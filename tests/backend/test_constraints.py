@@ -173,7 +173,7 @@ def test_what_is_required_is_said_when_it_does_not_hold() -> None:
         with pytest.raises(ArgumentError, match="nothing to add up"):
             run({"in": data}, {"radius": 0}, sizes)
     with pytest.raises(DefinitionError, match="depends on `x`"):
-        require(X > 0, X)
+        pipeline(out, requirements=[(X > 0, "It begins on the right.")])
 
 
 def test_images_of_which_only_the_size_is_used_belong_to_the_pipeline() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func, ImageParam, RDom, Var, require
 from spaces.model.functions import clamp
 from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmin
@@ -23,6 +23,14 @@ def blur(*size: int) -> Pipeline:
     by[X, Y] = (bx[X, Y] + bx[X, Y + 1] + bx[X, Y + 2]) / 3
     needed = {image: [e + 2 for e in size], by: list(size)} if size else {}
     return pipeline(by, estimates=needed)
+
+
+def guarded() -> Pipeline:
+    """Values that must be small."""
+    image = ImageParam(UInt8, 2, "input")
+    f = Func("f")
+    f[X, Y] = require(image[X, Y] < 200, image[X, Y] + 1, "Pixels must be below 200.")
+    return pipeline(f)
 
 
 def slopes() -> Pipeline:

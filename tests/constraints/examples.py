@@ -72,12 +72,14 @@ DOUBLING = algorithms.doubling(22)
 TAKEN = algorithms.taken()
 NEAREST = algorithms.nearest()
 SCATTERED = algorithms.scattered()
+GUARDED = algorithms.guarded()
 
 D = schedule(BLUR)
 TILED = D.tile("x", "y", "xi", "yi", 32, 8)
 GPU = D.gpu_tile("x", "y", "xi", "yi", 32, 8)
 SUM = schedule(TOTAL).func("s").update(0)
 POWERS = schedule(HORNER).func("s").update(0)
+_guarded = schedule(GUARDED)
 
 
 _folded = D.func("bx").store_root().compute_at("by", "y").fold_storage("y", 4)
@@ -433,6 +435,7 @@ EXAMPLES = (
         cpu(BLUR, SPECIAL.func("by").specialize(WIDTH < 9).func("by").specialize_fail("no")),
     ),
     Example("specialize.cases", _cases(16), _cases(15)),
+    Example("gpu.required-values", gpu(GUARDED, _guarded), cpu(GUARDED, _guarded)),
     Example("specialize.gpu", gpu(BLUR, GPU.specialize(WIDTH > 3)), gpu(BLUR, GPU)),
     Example(
         "specialize.failure",

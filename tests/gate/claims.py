@@ -37,6 +37,7 @@ _DEVICE = (
     "storage.stack-bytes",
     "specialize.cases",
     "specialize.gpu",
+    "gpu.required-values",
     "prefetch.gpu",
     "with.gpu",
 )

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _DEFINITIONS = ("tests/model/test_definitions.py",)
 _RANGES = ("tests/model/test_index_ranges.py",)
 _COMPILED = ("tests/backend/test_operators.py",)
+_REQUIRED = ("tests/backend/test_require.py",)
 _PROMISES = ("tests/backend/test_constraints.py",)
 
 MUTANTS = (
@@ -121,5 +122,29 @@ MUTANTS = (
         "return Op(node.type, node.name, (*node.args, *coordinates[1:]))",
         "Random numbers do not depend on the first coordinate.",
         ("tests/model/test_float_functions.py",),
+    ),
+    Mutant(
+        "stops-in-lanes-left-out",
+        "backend/lowering/vectorize.py",
+        "return statement if self.mask is None else If(AnyLane(Bool, self.mask), statement)",
+        "return statement",
+        "A vector stops the program although the condition holds in all of its lanes.",
+        _REQUIRED,
+    ),
+    Mutant(
+        "coordinates-require-nothing",
+        "spaces/model/required.py",
+        "conditions = tuple(required(*call.args))",
+        "conditions = tuple(required(*call.args[1:]))",
+        "What the first coordinate of a read requires is forgotten.",
+        _REQUIRED,
+    ),
+    Mutant(
+        "stops-with-another-message",
+        "backend/llvm/codegen.py",
+        "first = len(self.program.requirements) + 1",
+        "first = len(self.program.requirements)",
+        "The status of a condition that does not hold is that of the requirement before it.",
+        _REQUIRED,
     ),
 )

@@ -17,6 +17,7 @@ from spaces.constraints.rules.written import (
     store_directive,
 )
 from spaces.model.levels import Path, Place
+from spaces.model.required import required
 from spaces.model.schedule import LoopKind
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
@@ -349,8 +350,34 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
             )
 
 
+@own_rule(
+    "gpu.required-values",
+    "What a GPU computes requires nothing of coordinates and values.",
+    "Kernels return no status; Halide's say so by stopping the whole device.",
+)
+def required_values(records: Records, func: str) -> Iterator[Check]:
+    """One check for each condition that require() writes into the definitions of a Func."""
+    if records.gpu is None:
+        return
+    for index, (stage, _, _) in enumerate(records.stages(func)):
+        for one in required(*stage.values):
+            yield Check(
+                func,
+                VIOLATED,
+                "{stage_name} requires that {condition}, but kernels on {device} cannot stop.",
+                "Leave require() out, clamp the value, or require it of sizes and Params alone.",
+                stage=index,
+                values={
+                    "stage_name": stage_name(func, index),
+                    "condition": str(one.condition),
+                    "device": records.device.name,
+                },
+            )
+
+
 RULES = (
     device,
+    required_values,
     threads_outside_blocks,
     nested_blocks,
     nested_threads,

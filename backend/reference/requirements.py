@@ -1,0 +1,46 @@
+"""What an algorithm requires of its values, asked wherever they are computed."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import Array, RequirementError
+from backend.reference.formula import Environment, Formula, Read
+from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.required import Requirement, required
+
+
+@frozen
+class Requirements:
+    """The conditions inside some expressions."""
+
+    conditions: tuple[Requirement, ...]
+
+    @staticmethod
+    def of(*roots: Expr) -> Requirements:
+        """Those of ``roots``."""
+        return Requirements(tuple(required(*roots)))
+
+    def check(self, env: Environment, read: Read) -> None:
+        """Ask them at the points that ``env`` gives.
+
+        Raises:
+            RequirementError: one does not hold; the message tells the values of what it names, at
+                the first point.
+        """
+        for one in self.conditions:
+            named = [n for n in walk(one.condition) if isinstance(n, Variable | Call)]
+            holds, *values = Formula((one.condition, *named)).values(env, read)
+            if not np.all(holds):
+                first = np.unravel_index(int(np.argmin(holds)), np.shape(holds))
+                shown = (
+                    f"{n} is {_at(v, np.shape(holds), first)}"
+                    for n, v in zip(named, values, strict=True)
+                )
+                said = one.message.rstrip(".")
+                raise RequirementError(f"{said}. Here {', '.join(shown)}.")
+
+
+def _at(value: Array, shape: tuple[int, ...], point: tuple[np.intp, ...]) -> object:
+    return np.broadcast_to(value, shape)[point]

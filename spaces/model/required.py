@@ -1,0 +1,49 @@
+"""Conditions on coordinates and values that ``require`` writes into expressions.
+
+Each is an operator of (condition, value, message) and has the value; :func:`required` finds them
+for those who compute it, who ask the condition wherever they do and stop with the message. A
+condition on sizes and parameters alone is none of these: it is a promise of the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from attrs import frozen
+
+from spaces.model.definitions import REQUIRE, arithmetic
+from spaces.model.expr import Call, Expr, Op, Text, walk
+from spaces.model.types import UInt8
+
+
+@frozen
+class Requirement:
+    """What must hold wherever an expression is computed, and what to say where it does not."""
+
+    condition: Expr
+    message: str
+
+
+def requiring(condition: Expr, value: Expr, message: str) -> Expr:
+    """``value``, computed only where ``condition`` holds."""
+    return Op(value.type, REQUIRE, (condition, value, Text(UInt8, message)))
+
+
+def required(*roots: Expr) -> Iterator[Requirement]:
+    """What some expressions require, each once, inner ones first."""
+    found = dict.fromkeys(
+        Requirement(condition, text.words)
+        for node in walk(*roots)
+        if isinstance(node, Op) and node.name == REQUIRE
+        for condition, _, text in [node.args]
+        if isinstance(text, Text)
+    )
+    yield from found
+
+
+def reading(call: Call) -> Expr:
+    """A call with arithmetic alone in its coordinates; what they require, the value requires."""
+    conditions = tuple(required(*call.args))
+    plain: Expr = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
+    return reduce(lambda e, r: requiring(r.condition, e, r.message), conditions, plain)

@@ -1,0 +1,34 @@
+"""Conditions on pixels, by Halide: its runs stop where ours do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.reference import evaluate
+from spaces.model.text import parse_schedule
+from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+RealizationError = pytest.importorskip("backend.halide.errors").RealizationError
+halide_source = pytest.importorskip("backend.halide.source").halide_source
+
+
+@pytest.mark.parametrize("text", ON_CPU[:5])
+def test_halide_stops_where_we_do(text: str) -> None:
+    peer = bridge.build(DARK, parse_schedule(text, DARK))
+    wanted = evaluate(DARK, {"input": IMAGE}, sizes=SIZES)["f"]
+    np.testing.assert_array_equal(peer.realize({"input": IMAGE}, sizes=SIZES)["f"], wanted)
+    bright = IMAGE.copy()
+    bright[7, 13] = 200
+    with pytest.raises(RealizationError, match=r"Requirement Failed: \(false\) 201"):
+        peer.realize({"input": bright}, sizes=SIZES)
+
+
+def test_the_message_stands_in_the_source() -> None:
+    assert "require(input(x, y) < 200, " in halide_source(DARK)
+    assert '"Pixels are below 200")' in halide_source(DARK)

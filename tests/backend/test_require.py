@@ -1,0 +1,166 @@
+"""Conditions on coordinates and pixels: a run stops where they do not hold, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.arguments import RequirementError
+from backend.compile import CompiledPipeline, compile_cpu
+from backend.llvm.runtime import scratch_bytes
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, RDom, Var, require
+from spaces.model.pipeline import Pipeline
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32, UInt8
+
+X, Y = Var("x"), Var("y")
+WIDTH, HEIGHT = 43, 21
+IMAGE = (np.arange(WIDTH * HEIGHT) % 150).astype(np.uint8).reshape(HEIGHT, WIDTH)
+ON_CPU = (
+    "",
+    "f.vectorize(x, 8, GuardWithIf).parallel(y)",
+    "f.vectorize(x, 16).unroll(y, 2, GuardWithIf)",
+    "g.compute_root().vectorize(x, 8, Predicate)\nf.vectorize(x, 8, Predicate)",
+    "g.compute_at(f, y).vectorize(x, 8)\nf.parallel(y)",
+    "f.tile(x, y, xi, yi, 8, 8).vectorize(xi).parallel(y)\n"
+    "g.compute_at(f, x).store_in(MemoryType::Heap).vectorize(x, 8)",
+    "f.split(y, y, yi, 4).parallel(y)\ng.store_at(f, y).compute_at(f, yi).vectorize(x, 8)",
+)
+
+
+def dark() -> Pipeline:
+    """Pixels below 200, doubled; two rows are read."""
+    image = ImageParam(UInt8, 2, "input")
+    g, f = Func("g"), Func("f")
+    g[X, Y] = require(image[X, Y] < 200, cast(Int32, image[X, Y]) + 1, "Pixels are below", 200)
+    f[X, Y] = g[X, Y] + g[X, Y + 1]
+    return pipeline(f)
+
+
+DARK = dark()
+SIZES = {"f": [WIDTH, HEIGHT - 1]}
+
+
+def compiled(text: str, algorithm: Pipeline = DARK) -> CompiledPipeline:
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    return compile_cpu(algorithm, checked, threads=2)
+
+
+BY_SCHEDULE = {text: compiled(text) for text in ON_CPU[:1]}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(ON_CPU), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1),
+       st.integers(198, 202))  # fmt: skip
+def test_one_pixel_decides(text: str, x: int, y: int, pixel: int) -> None:
+    run = BY_SCHEDULE.setdefault(text, compiled(text)).run
+    image = IMAGE.copy()
+    image[y, x] = pixel
+    if pixel >= 200:
+        with pytest.raises(RequirementError, match=r"^Pixels are below 200$"):
+            run({"input": image}, sizes=SIZES)
+        at = rf"^Pixels are below 200\. Here x is {x}, y is {y}, input\(x, y\) is {pixel}\.$"
+        with pytest.raises(RequirementError, match=at):
+            evaluate(DARK, {"input": image}, sizes=SIZES)
+        return
+    wide = image.astype(np.int32) + 1
+    for found in (
+        run({"input": image}, sizes=SIZES),
+        evaluate(DARK, {"input": image}, sizes=SIZES),
+    ):
+        np.testing.assert_array_equal(found["f"], wide[:-1] + wide[1:])
+
+
+def test_stopping_keeps_no_memory() -> None:
+    bright = IMAGE.copy()
+    bright[-1, -1] = 255
+    for text in ON_CPU[3:]:
+        program = BY_SCHEDULE.setdefault(text, compiled(text))
+        program.run({"input": IMAGE}, sizes=SIZES)
+        kept = []
+        for _ in range(30):
+            with pytest.raises(RequirementError):
+                program.run({"input": bright}, sizes=SIZES)
+            kept.append(scratch_bytes())
+        # What was freed is kept for the next run, which then takes no more.
+        assert kept[-1] == kept[9]
+
+
+def test_coordinates_and_what_is_required_of_them() -> None:
+    image, table, f = ImageParam(UInt8, 2, "input"), ImageParam(Int32, 1, "table"), Func("f")
+    at = cast(Int32, image[X, Y])
+    f[X, Y] = table[fn.clamp(require(at < 10, at, "There is no such entry."), 0, 9)]
+    algorithm = pipeline(f)
+    inputs = {"table": np.arange(10, dtype=np.int32) * 7}
+    for text in ("", "f.vectorize(x, 8)"):
+        for run in (
+            compiled(text, algorithm).run,
+            lambda i, sizes: evaluate(algorithm, i, sizes=sizes),
+        ):
+            low = run({**inputs, "input": IMAGE % 10}, sizes={"f": [16, 5]})["f"]
+            np.testing.assert_array_equal(low, (IMAGE[:5, :16] % 10) * np.int32(7))
+            with pytest.raises(RequirementError, match="no such entry"):
+                run({**inputs, "input": IMAGE % 11}, sizes={"f": [16, 5]})
+    assert from_json(to_json(algorithm), Pipeline) == algorithm
+
+
+def test_a_func_that_is_inlined_into_coordinates_still_requires() -> None:
+    image, table = ImageParam(UInt8, 1, "input"), ImageParam(Int32, 1, "table")
+    entry, f = Func("entry"), Func("f")
+    at = cast(Int32, image[X])
+    entry[X] = fn.clamp(require(at < 10, at, "There is no such entry."), 0, 9)
+    f[X] = table[entry[X]]
+    algorithm = pipeline(f)
+    inputs = {"table": np.arange(10, dtype=np.int32), "input": np.arange(8, dtype=np.uint8)}
+    run = compiled("f.vectorize(x, 4)", algorithm).run
+    assert run(inputs, sizes={"f": [8]})["f"].tolist() == list(range(8))
+    with pytest.raises(RequirementError, match="no such entry"):
+        run({**inputs, "input": inputs["input"] + np.uint8(3)}, sizes={"f": [8]})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f.update(0).vectorize(y, 4, GuardWithIf)", "f.update(0).parallel(y)"]
+)
+def test_updates_require_where_they_do_something(text: str) -> None:
+    image, f = ImageParam(UInt8, 2, "input"), Func("f")
+    r = RDom([(0, 8)], "r")
+    r.where(image[r.x, Y] != 255)
+    f[Y] = (0, 1)
+    value = require(image[r.x, Y] < 100, cast(Int32, image[r.x, Y]), "It is too bright.")
+    f[Y] = (f[Y][0] + value, require(f[Y][1] > 0, f[Y][1] + 1))
+    algorithm = pipeline(f)
+    image_given = np.full((6, 8), 99, np.uint8)
+    image_given[:, 3] = 255  # left out, and so are its conditions
+    runs = (compiled(text, algorithm).run, lambda i, sizes: evaluate(algorithm, i, sizes=sizes))
+    for run in runs:
+        found = run({"input": image_given}, sizes={"f": [6]})
+        assert found["f.0"].tolist() == [7 * 99] * 6
+        assert found["f.1"].tolist() == [8] * 6
+        bright = image_given.copy()
+        bright[4, 6] = 100
+        with pytest.raises(RequirementError, match="too bright"):
+            run({"input": bright}, sizes={"f": [6]})
+
+
+def test_what_says_where_requires_nothing() -> None:
+    image, f = ImageParam(UInt8, 1, "input"), Func("f")
+    r = RDom([(0, 4)], "r")
+    f[X] = 0
+    f[cast(Int32, require(image[r] < 3, image[r]))] = 1
+    with pytest.raises(DefinitionError, match=r"put it around the right side"):
+        pipeline(f)
+
+
+def test_c_programs_are_told_what_stops_them() -> None:
+    header = compiled("").c_header()
+    assert "Pixels are below 200" in header.split("the number of what it stops at")[1]
