@@ -34,6 +34,9 @@ def _func(a: FuncSchedule, b: FuncSchedule) -> int:
     count += sum(x != y for x, y in zip_longest(a.storage_orders, b.storage_orders))
     count += sum(x != y for x, y in zip_longest(a.bounds, b.bounds))
     count += a.hoist != b.hoist
+    count += a.companion != b.companion
+    count += len(set(a.atomic) ^ set(b.atomic))
+    count += sum(x != y for x, y in zip_longest(a.specializations, b.specializations))
     count += abs(len(a.stages) - len(b.stages))
     for one, other in zip(a.stages, b.stages, strict=False):
         count += abs(len(one.splits) - len(other.splits))
@@ -43,6 +46,8 @@ def _func(a: FuncSchedule, b: FuncSchedule) -> int:
                 count += (r.factor != s.factor) + (r.tail != s.tail)
             else:
                 count += r != s
+        count += sum(x != y for x, y in zip_longest(one.prefetches, other.prefetches))
+        count += sum(x != y for x, y in zip_longest(one.partitions, other.partitions))
         kinds = {loop.name: loop.kind for loop in one.loops}
         others = {loop.name: loop.kind for loop in other.loops}
         count += sum(kinds[n] != others[n] for n in kinds.keys() & others.keys())

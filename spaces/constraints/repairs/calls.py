@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit, Rank, instead, level_call
-from spaces.model.chain import DirectiveCall, bound_call, fold_call, hoist_call
+from spaces.constraints.repairs.left_out import left_out
+from spaces.model.chain import fold_call
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import INLINE, ROOT, Fold, FuncSchedule, LoopLevel, Memory, Schedule
 from spaces.model.text import format_call
@@ -32,7 +33,7 @@ class CallEdits:
         yield from self._stores()
         yield from self._memories()
         yield from self._folds()
-        yield from self._left_out()
+        yield from left_out(self.schedule, self.func)
 
     def _edit(self, text: str, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
         return Edit(self.func, text, rank, unlike, self.schedule.replace(entry))
@@ -95,7 +96,7 @@ class CallEdits:
                 yield self._edit(text, Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
     def _folds(self) -> Iterator[Edit]:
-        """Folds left out, and folds along another dimension."""
+        """Folds left out, along another dimension, or turned."""
         entry = self._entry
         for fold in entry.folds:
             others = tuple(f for f in entry.folds if f != fold)
@@ -108,38 +109,9 @@ class CallEdits:
                     folds = (*others, Fold(name, fold.factor))
                     unlike = misspelt(fold.dimension, name)
                     yield self._edit(text, Rank.FOLD, unlike, evolve(entry, folds=folds))
-
-    def _left_out(self) -> Iterator[Edit]:
-        """Directives about layout, bounds and memory left out, one at a time."""
-        entry = self._entry
-        parts: list[tuple[DirectiveCall, FuncSchedule]] = []
-        for order in entry.storage_orders:
-            kept = tuple(o for o in entry.storage_orders if o is not order)
-            parts.append(
-                (DirectiveCall("reorder_storage", order), evolve(entry, storage_orders=kept))
-            )
-        for pad in entry.pads:
-            pads = tuple(p for p in entry.pads if p is not pad)
-            call = DirectiveCall("align_storage", (pad.dimension, pad.multiple))
-            parts.append((call, evolve(entry, pads=pads)))
-        for limit in entry.storage_bounds:
-            limits = tuple(b for b in entry.storage_bounds if b is not limit)
-            call = DirectiveCall("bound_storage", (limit.dimension, limit.extent))
-            parts.append((call, evolve(entry, storage_bounds=limits)))
-        for i, bound in enumerate(entry.bounds):
-            bounds = (*entry.bounds[:i], *entry.bounds[i + 1 :])
-            parts.append((bound_call(bound), evolve(entry, bounds=bounds)))
-        if not entry.hoist.is_inline:
-            parts.append((hoist_call(entry.hoist), evolve(entry, hoist=INLINE)))
-        for fold in entry.folds:
-            others = tuple(f for f in entry.folds if f is not fold)
-            turned = (*others, evolve(fold, forward=not fold.forward))
-            text = instead(
-                self.func, format_call(fold_call(turned[-1])), format_call(fold_call(fold))
-            )
-            yield self._edit(text, Rank.FOLD, 0.1, evolve(entry, folds=turned))
-        for call, left in parts:
-            yield self._edit(f"{self.func}.{format_call(call)} left out", Rank.FOLD, 1.0, left)
+            turned = evolve(fold, forward=not fold.forward)
+            text = instead(self.func, format_call(fold_call(turned)), format_call(fold_call(fold)))
+            yield self._edit(text, Rank.FOLD, 0.1, evolve(entry, folds=(*others, turned)))
 
 
 def misspelt(written: str, meant: str) -> float:
