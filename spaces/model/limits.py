@@ -113,7 +113,7 @@ class Limits(ABC):
         direct = [x for x in (self._termwise(p), self._extremes(p, depth)) if x is not None]
         if direct:
             return max(direct)
-        paired = self._without_quotients(p)
+        paired = self._without_quotients(p, depth)
         low = None if paired is None else self.lower(paired, depth - 1)
         if low is not None:
             return low
@@ -130,9 +130,10 @@ class Limits(ABC):
                 break
         return None
 
-    def _without_quotients(self, p: Polynomial) -> Polynomial | None:
+    def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
         """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:
         neighbors in an image of half the size, as ``x / 2`` and ``(x + 1) / 2``, are ordered by it.
+        What is added to them may be part of either: ``x / 2 + y`` is ``(x + 2 * y) / 2``.
         """
         pair = self._pair(p, ("div",))
         if pair is None or pair[0].args[1] is not pair[1].args[1]:
@@ -140,10 +141,13 @@ class Limits(ABC):
         added, taken = pair
         a, b = self.polynomial(added.args[0]), self.polynomial(taken.args[0])
         divisor, low = self.polynomial(added.args[1]).constant, self.lower(a - b, 1)
-        if divisor is None or divisor < 1 or low is None:
+        if divisor is None or divisor < 1:
             return None
         rest = p - Polynomial.of(added) + Polynomial.of(taken)
-        return rest + Polynomial.of(low // divisor)
+        if low is not None:
+            return rest + Polynomial.of(low // divisor)
+        low = self.lower(a - b + rest.scaled(divisor), depth - 1)
+        return None if low is None else Polynomial.of(low // divisor)
 
     def _extremes(self, p: Polynomial, depth: int) -> int | None:
         """A limit by ``max(a, b) - max(c, d) >= min(a - c, b - d)``, and likewise for min: clamped

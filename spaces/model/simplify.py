@@ -6,6 +6,7 @@ Integers of type int32 are treated as mathematical integers, as Halide treats co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import gcd
 
 from attrs import define, field
 
@@ -172,6 +173,10 @@ class Simplifier(Limits):
             return a
         if wins(b, a):
             return b
+        first, second = self._cases(a), self._cases(b)
+        if first is not None and second is not None and first[0] is second[0]:
+            pairs = zip(first[1:], second[1:], strict=True)
+            return self._chosen(first[0], *(self._extreme(name, x, y, wins) for x, y in pairs))
         common = a.common(b)
         parity = _of_parity(name, a - common, b - common)
         if parity is not None:
@@ -179,6 +184,17 @@ class Simplifier(Limits):
         operands = sorted(((a - common).expr(), (b - common).expr()), key=lambda e: e.digest)
         flat = _drop_covered(self, name, operands)
         return common + Polynomial.of(flat)
+
+    def _cases(self, form: Polynomial) -> tuple[Expr, Polynomial, Polynomial] | None:
+        """The one condition that decides on a sum, with the sum where it holds and where not."""
+        selects = [a for a in form.atoms if isinstance(a, Op) and a.name == "select"]
+        coefficient = form.terms.get((selects[0],)) if len(selects) == 1 else None
+        if coefficient is None:
+            return None
+        condition, *values = selects[0].args
+        rest = form - Polynomial.of(selects[0]).scaled(coefficient)
+        held, failed = (rest + self.polynomial(v).scaled(coefficient) for v in values)
+        return condition, held, failed
 
     def _rounded_up(self, form: Polynomial) -> Polynomial:
         """``form`` with ``x / 2 + x % 2`` written ``(x + 1) / 2``, which grows with ``x``."""
@@ -198,11 +214,19 @@ class Simplifier(Limits):
         a, b = self.polynomial(expr.args[1]), self.polynomial(expr.args[2])
         if isinstance(condition, Const):
             return a if condition.value else b
+        return self._chosen(condition, a, b)
+
+    def _chosen(self, condition: Expr, a: Polynomial, b: Polynomial) -> Polynomial:
+        """``a`` where a condition holds, else ``b``."""
         if a.terms == b.terms:
             return a
         common = a.common(b)
-        rest = ((a - common).expr(), (b - common).expr())
-        return common + Polynomial.of(Op(Int32, "select", (condition, *rest)))
+        rest = (a - common, b - common)
+        # What both are multiples of moves outside, so that it can be divided by, too.
+        factor = gcd(*rest[0].terms.values(), *rest[1].terms.values())
+        first, second = (Polynomial({m: c // factor for m, c in p.terms.items()}) for p in rest)
+        chosen = Op(Int32, "select", (condition, first.expr(), second.expr()))
+        return common + Polynomial.of(chosen).scaled(factor)
 
     def _condition(self, node: Op, children: tuple[Expr, ...]) -> Expr:
         if node.name in _ORDERED and node.args[0].type == Int32:

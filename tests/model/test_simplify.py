@@ -106,6 +106,12 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
         (fn.max(A / 2, A / 2 - 1 + A % 2 * 2), "(a + 1) / 2"),
         (fn.max(A % 2, 1 - A % 2), "1"),
         (fn.max(A % 2 * 3, 2), "a % 2 + 2"),
+        (fn.select(A == 0, T * 2, A * 4 + 6) / 2, "select(a == 0, t, a * 2 + 3)"),
+        (fn.select(A == 0, 2, 6) % 4, "2"),
+        (
+            fn.min(fn.select(A == 0, T, B) - 1, fn.select(A == 0, T + 2, 1) - 1),
+            "select(a == 0, t - 1, 0)",
+        ),
     ],
 )
 def test_what_must_cancel_cancels(expr: Expr, text: str) -> None:
@@ -119,6 +125,8 @@ def small_expressions() -> Iterator[Expr]:
             yield from (base / c, base % c, (base / c + k) / 2, (base / c) % 3, fn.min(base, c))
             yield from (fn.min(base % 2 * 3 + base / 2, c - base % 2 + base / 2),)
             yield from (fn.max(base % 2 * c, k) + base / 2 * 2,)
+            turns = [fn.select(B == 3, base * n + c, n) for n in (2, 4)]
+            yield from (turns[0] / 2, fn.min(*turns), fn.max(turns[0] + k, turns[1] * c) % 4)
             yield from (fn.max(base, c), fn.select(base < c, 0, 1), fn.select(base <= c, 0, 1))
             yield from (fn.select(base > c, 0, 1), fn.select(base >= c, 0, 1))
             yield from (fn.select(base == c, 0, 1), fn.select(base != c, 0, 1))
@@ -131,6 +139,14 @@ def test_all_values_of_a_small_range_are_kept_and_limited() -> None:
         wanted = [evaluate(expr, {"b": b}) for b in range(2, 8)]
         assert [evaluate(simple, {"b": b}) for b in range(2, 8)] == wanted, expr
         assert low is None or low <= min(wanted), expr
+
+
+def test_quotients_are_ordered_with_what_is_added_to_them() -> None:
+    simplify = informed()
+    low = fn.min(E - 2, A * 2)
+    assert simplify.at_most((B + low) / 2, B / 2 + A)
+    assert not simplify.at_most((B + low + 1) / 2, B / 2 + A)
+    assert simplify.at_most((B + low + 1) / 2, B / 2 + A + 1)
 
 
 def test_a_first_iteration_that_differs_grows_only_where_it_is_not_above_the_second() -> None:

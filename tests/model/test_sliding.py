@@ -148,6 +148,33 @@ def test_windows_slide_down_a_pyramid(form: str, rows: list[str], strips: str) -
         assert computed <= 2 * (21 + (11 + 2) + (6 + 4) + (3 + 5))
 
 
+def test_pairs_of_rows_slide() -> None:
+    """What is aligned to pairs of rows is made of pairs in the first iteration, too: they can be
+    unrolled, and what they read slides.
+    """
+    f, g, out = Func("f"), Func("g"), Func("out")
+    f[X, Y] = ImageParam(Int32, 2, "input")[X, Y]
+    g[X, Y] = f[X, Y / 2 - 1] + f[X, Y / 2] + f[X, Y / 2 + 1]
+    out[X, Y] = g[X, Y - 1] + g[X, Y + 1]
+    algorithm = pipeline(out)
+    text = (
+        "out.split(y, y, yi, 2).split(y, yo, y, 4).reorder(x, yi, y, yo)\n"
+        "g.store_at(out, yo).compute_at(out, y).align_bounds(y, 2)"
+        ".split(y, y, yi, 2).reorder(yi, x, y).unroll(yi)\n"
+        "f.store_at(out, yo).compute_at(out, y)"
+    )
+    nest = loop_nest(algorithm, parse_schedule(text, algorithm))
+    slides = {name: [s.dimension for s in nest.placements[name].storage.slides] for name in "fg"}
+    assert slides == {"f": ["y"], "g": ["y"]}
+    coordinate = nest.placements["g"].stages[0].coordinates["y"]
+    assert "min(g." not in str(coordinate)  # no tile of two rows needs to be shifted
+    for first, rows in ((3, 17), (4, 16)):
+        sizes = {"out.min.0": 0, "out.extent.0": 2, "out.min.1": first, "out.extent.1": rows}
+        outputs, _ = run_nest(nest, sizes, pixel)
+        places = product(range(2), range(first, first + rows))
+        assert outputs["out"] == {at: ideal(algorithm, "out", at, pixel) for at in places}
+
+
 def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
     chosen = (
         schedule(blur()).split("y", "y", "yi", 8).parallel("y").vectorize("x", 8)
@@ -155,7 +182,7 @@ def test_nest_prints_like_halide_with_regions_and_sizes() -> None:
     )  # fmt: skip
     lines = format_nest(loop_nest(blur(), chosen.schedule)).splitlines()
     rows = "out.min.1 + out.s0.yi + {}min(out.s0.y * 8, out.extent.1 - 8) {}"
-    first, last = rows.format("select(out.s0.yi == 0, 0, 2) + ", "- 1"), rows.format("", "+ 1")
+    first, last = rows.format("select(out.s0.yi == 0, 0, 1) * 2 + ", "- 1"), rows.format("", "+ 1")
     columns = "out.min.0 .. out.extent.0 + out.min.0 - 1"
     assert lines == [
         f"produce out[{columns}][out.min.1 .. out.extent.1 + out.min.1 - 1]:",
