@@ -117,6 +117,8 @@ class Printer:
                 return f"~{self.text(value, _UNARY)}"
             case Op(name="reinterpret" | "saturating_cast" as name, args=(value,)):
                 return f"{name}<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
+            case Op(name="undef"):
+                return f"undef<{CPP_TYPES[str(node.type)]}>()"
             case Op(name="mux", args=(index, *values)):
                 return f"mux({self.text(index)}, {{{', '.join(map(self.text, values))}}})"
             case Op(name=name, args=args):

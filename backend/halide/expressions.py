@@ -62,6 +62,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 _CONVERSIONS: Mapping[str, Callable[..., Any]] = {
+    "undef": hl.undef,
     "reinterpret": hl.reinterpret,
     "saturating_cast": hl.saturating_cast,
 }
@@ -99,7 +100,7 @@ def peer_expressions(
             case Cast():
                 done[node] = hl.cast(peer_type(node.type), operands[0])
             case Op(name=name) if name in _CONVERSIONS:
-                done[node] = _CONVERSIONS[name](peer_type(node.type), operands[0])
+                done[node] = _CONVERSIONS[name](peer_type(node.type), *operands)
             case Op():
                 done[node] = _OPERATORS[node.name](*operands)
             case Call():

@@ -70,6 +70,8 @@ class _Pass:
             return self.statement(bind(loop.body, loop.var, low))
         inner = _Pass(inside_loop(self.known, loop.var, low, extent))
         body = inner.statement(loop.body)
+        if body == EMPTY and loop.kind in _HOISTABLE:
+            return EMPTY
         result = evolve(loop, min=low, extent=extent, body=body)
         is_guard = isinstance(body, If) and body.otherwise is None
         if is_guard and isinstance(body, If) and loop.kind in _HOISTABLE:

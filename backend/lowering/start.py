@@ -9,7 +9,7 @@ from attrs import evolve
 from backend.lowering.compute_with import fused
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
-from backend.lowering.statements import block, map_all, map_bodies
+from backend.lowering.statements import EMPTY, block, map_all, map_bodies
 from backend.lowering.updates import update_of
 from backend.program import (
     Allocate,
@@ -41,6 +41,7 @@ from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
+from spaces.model.undefined import is_nothing
 
 
 def start(nest: LoopNest) -> LoopProgram:
@@ -122,16 +123,23 @@ def _stops(node: Compute) -> Iterator[Statement]:
 
 
 def _assignment(node: Compute, update: Update | None) -> Statement:
-    """What a computation stores; from here on the components of a Tuple are arrays of their own."""
+    """What a computation stores, if anything; from here on the components of a Tuple are arrays of
+    their own.
+    """
     args = tuple(_by_array(expanded(a)) for a in node.args)
     if update is not None:
         value = operand_of(node.values[0], update.operator, node.func)
         return Provide(node.func, args, _by_array(expanded(value)), update)
-    values = tuple(_by_array(expanded(v)) for v in node.values)
-    if len(values) == 1:
-        return Provide(node.func, args, values[0])
-    names = component_names(node.func, len(values))
-    return Together(tuple(Provide(n, args, v) for n, v in zip(names, values, strict=True)))
+    names = component_names(node.func, len(node.values))
+    parts = tuple(
+        Provide(name, args, _by_array(expanded(value)))
+        for name, value in zip(names, node.values, strict=True)
+        if not is_nothing(value)
+    )
+    changes = tuple(p for p in parts if p.value is not Call(p.value.type, p.func, args))
+    if len(changes) == 1:
+        return changes[0]
+    return Together(changes) if changes else EMPTY
 
 
 def _by_array(value: Expr) -> Expr:

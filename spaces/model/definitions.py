@@ -29,6 +29,9 @@ REQUIRE = "require"
 condition too (module ``required``).
 """
 
+UNDEFINED = "undef"
+"""The operator of nothing that is any value: who stores one that is this alone, need not."""
+
 Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
 """Whether a result type and operand types fit together."""
 
@@ -365,6 +368,7 @@ DERIVED: Mapping[str, Derived] = {
     "mux": Derived(_is_mux, _mux),
     "likely": Derived(_is_unary, lambda t, a: a),
     "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
+    UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
     REQUIRE: Derived(_is_required, lambda t, condition, value, message: value),
     "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
     "is_inf": Derived(_is_float_test, _is_infinite),

@@ -454,7 +454,7 @@ class Func:
         allowed = {v for a, v in zip(args, self.args, strict=True) if _is_var(a, v)}
         require_one_domain(f"An update of Func {self.shown}", *values, *args)
         domain = domain_of(*values, *args)
-        stored = written(self.shown, values)
+        stored = written(self.shown, values, FuncRef(self, args))
         if stored is None:
             return  # it leaves everything as it is
         values, conditions = stored

@@ -1,15 +1,19 @@
-"""``undef``: a value that is none. An update leaves its Func as it is where its value is undefined;
-of a pure definition any value will do there, and it is 0.
+"""``undef``: a value that is none. A definition that gives nothing else stores nothing, and an
+update leaves its Func as it is where its value is undefined; inside the value of a pure definition
+any value will do, and it is 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from attrs import frozen
 
 from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import Expr, Op, constant, logical, walk
+from spaces.model.definitions import UNDEFINED
+from spaces.model.expr import Call, Expr, Op, constant, logical, walk
+from spaces.model.pipeline import Function
 from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Type, type_of
 
@@ -31,31 +35,63 @@ def undef(type: Type | str) -> Expr:
 
 
 def any_value(value: Expr) -> Expr:
-    """The value with 0 for what is undefined."""
+    """The value of a pure definition with 0 for what is undefined inside; nothing, if all is."""
+    if isinstance(value, Undefined):
+        return Op(value.type, UNDEFINED, ())
     return rewrite(value, lambda n: constant(0, n.type) if isinstance(n, Undefined) else n)
 
 
+def read_undefined(function: Function) -> Iterator[tuple[int, int]]:
+    """Components to which the pure definition gives no value, with the first stage that reads them
+    where it writes, before any has stored them; 0 for the stage where none ever does.
+    """
+    for component, value in enumerate(function.stages[0].values):
+        stage = _first_use(function, component) if is_nothing(value) else None
+        if stage is not None:
+            yield component, stage
+
+
+def _first_use(function: Function, component: int) -> int | None:
+    number = function.components[component]
+    for index, stage in enumerate(function.stages[1:], start=1):
+        own = Call(function.types[component], function.name, stage.args, number)
+        kept = stage.values[component] is own
+        others = [v for c, v in enumerate(stage.values) if c != component or not kept]
+        if any(node is own for node in walk(*others, *stage.predicates)):
+            return index
+        if not kept:
+            return None
+    return 0
+
+
+def is_nothing(value: Expr) -> bool:
+    """Whether a pure definition gives no value at all."""
+    return isinstance(value, Op) and value.name == UNDEFINED
+
+
 def written(
-    func: str, values: tuple[Expr, ...]
+    func: str, values: tuple[Expr, ...], now: Iterable[Expr]
 ) -> tuple[tuple[Expr, ...], tuple[Expr, ...]] | None:
-    """The values of an update and the conditions under which they are stored; None if never.
+    """The values of an update and the conditions under which they are stored; None if never. A
+    component of a Tuple without any value becomes what it is ``now``.
 
     Raises:
         DefinitionError: undef stands elsewhere than alone or as an arm of select, or the components
-            of a Tuple are undefined in different places.
+            of a Tuple are undefined in different places (Halide's rule).
     """
     if not any(isinstance(n, Undefined) for n in walk(*values)):
         return values, ()
     parts = [_part(func, value) for value in values]
-    conditions = {condition for _, condition in parts}
+    conditions = {condition for value, condition in parts if value is not None}
     if len(conditions) > 1:
         raise DefinitionError(
             f"An update of Func {func} stores its components under different conditions: "
             f"{', '.join(map(str, conditions))}; give each its own update, or one condition to all."
         )
-    left = tuple(value for value, _ in parts if value is not None)
-    if len(left) < len(values):
+    if not conditions:
         return None
+    kept = zip(parts, now, strict=True)
+    left = tuple(current if value is None else value for (value, _), current in kept)
     return left, tuple(c for c in conditions if c is not _TRUE)
 
 

@@ -15,8 +15,11 @@ from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.pipeline import Pipeline
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
 from spaces.model.undefined import undef
+from tests.backend.cuda.gpu_runs import check
 
 X = Var("x")
 
@@ -76,3 +79,62 @@ def test_undefined_values_are_not_calculated_with() -> None:
     pair[X] = (X, X)
     with pytest.raises(DefinitionError, match="under different conditions"):
         pair[X] = (fn.select(X > 1, X, undef(Int32)), X + 1)
+
+
+def partly() -> Pipeline:
+    """A Tuple of which definitions give one component; the other begins without a value."""
+    image, f = ImageParam(Int32, 1, "in"), Func("f")
+    f[X] = (undef(Int32), image[X])
+    f[X] = (image[X] * 2, undef(Int32))
+    f[X] = (undef(Int32), fn.select(image[X] > 5, f[X][0] + 1, undef(Int32)))
+    return pipeline(f)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f.vectorize(x, 8)\nf.update(0).parallel(x)\nf.update(1).vectorize(x, 4)"]
+)
+def test_components_without_a_value_stay_as_they_are(text: str) -> None:
+    algorithm = partly()
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    second = [2 * v + 1 if v > 5 else v for v in VALUES.tolist()]
+    for found in (
+        compile_cpu(algorithm, checked).run({"in": VALUES}, sizes={"f": [24]}),
+        evaluate(algorithm, {"in": VALUES}, sizes={"f": [24]}),
+    ):
+        assert found["f.0"].tolist() == (VALUES * 2).tolist()
+        assert found["f.1"].tolist() == second
+    assert from_json(to_json(algorithm), Pipeline) == algorithm
+
+
+def test_halide_keeps_the_same_components() -> None:
+    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    found = bridge.build(partly()).realize({"in": VALUES}, sizes={"f": [24]})
+    wanted = evaluate(partly(), {"in": VALUES}, sizes={"f": [24]})
+    assert {k: v.tolist() for k, v in found.items()} == {k: v.tolist() for k, v in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f.parallel(x).vectorize(x, 4)", "f.update(0).vectorize(x, 8)"]
+)
+def test_a_definition_without_a_value_stores_nothing(text: str) -> None:
+    f = Func("f")
+    f[X] = undef(Int32)
+    f[X] = fn.select(X % 3 == 0, X, undef(Int32))
+    algorithm = pipeline(f)
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    compiled = compile_cpu(algorithm, checked)
+    assert compiled.program_text("simplify").count(" = ") == 1
+    memory = np.full(24, -7, np.int32)
+    found = compiled.run({}, sizes={"f": [24]}, out={"f": memory})["f"]
+    assert found.tolist() == [x if x % 3 == 0 else -7 for x in range(24)]
+
+
+def test_on_a_gpu_too() -> None:
+    f = Func("f")
+    f[X] = undef(Int32)
+    f[X] = X * 3
+    algorithm = pipeline(f)
+    text = "f.gpu_tile(x, xi, 8)\nf.update(0).gpu_tile(x, xi, 8)"
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("sm_80"))
+    assert checked.legal
+    check(algorithm, checked.schedule, {}, {"f": [(0, 16)]})

@@ -18,6 +18,7 @@ _whole = S.split("x", "x", "xi", 1536)
 _nearly = S.split("x", "x", "xi", 768)
 _NARROW = algorithms.blur(16, 2560)
 _narrow = schedule(_NARROW)
+_UNSET = algorithms.unset()
 
 ADVICE_EXAMPLES = (
     Example("advice.no-kernel", gpu(BLUR, D.parallel("y")), gpu(BLUR, GPU)),
@@ -88,4 +89,5 @@ ADVICE_EXAMPLES = (
         cpu(SIZED, _whole.func("bx").compute_at("by", "x")),
         cpu(SIZED, _nearly.func("bx").compute_at("by", "x")),
     ),
+    Example("advice.undefined", cpu(_UNSET, schedule(_UNSET)), cpu(TOTAL, schedule(TOTAL))),
 )

@@ -11,6 +11,7 @@ from spaces.model.functions import clamp
 from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmin
 from spaces.model.types import Float32, Int32, UInt8, UInt16
+from spaces.model.undefined import undef
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 
@@ -90,6 +91,16 @@ def total() -> Pipeline:
     s[X, Y] += cast(Int32, image[X + r.x, Y + r.y])
     out[X, Y] = s[X, Y] + 1
     return pipeline(out)
+
+
+def unset() -> Pipeline:
+    """Sums that begin with no value."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = undef(Int32)
+    s[X, Y] += cast(Int32, image[X + r.x, Y + r.y])
+    return pipeline(s)
 
 
 def horner(element: object = Int32) -> Pipeline:

@@ -147,4 +147,20 @@ MUTANTS = (
         "The status of a condition that does not hold is that of the requirement before it.",
         _REQUIRED,
     ),
+    Mutant(
+        "undefined-components-undefine-others",
+        "spaces/model/undefined.py",
+        "conditions = {condition for value, condition in parts if value is not None}",
+        "conditions = {condition for value, condition in parts}",
+        "A component of a Tuple without a value is taken to have another condition.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "undefined-definitions-stored",
+        "backend/lowering/start.py",
+        "if not is_nothing(value)",
+        "if value is not None",
+        "A definition without a value overwrites what lies in memory.",
+        ("tests/backend/test_undefined.py",),
+    ),
 )

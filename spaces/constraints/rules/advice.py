@@ -25,10 +25,11 @@ from spaces.constraints.rules.written import (
     split_directive,
     storage_bound_directive,
 )
-from spaces.model.expr import Expr, compare, constant
+from spaces.model.expr import Expr, compare, component_name, constant
 from spaces.model.schedule import DomainOrder, Loop, LoopKind, Memory, Split, Tail
 from spaces.model.splits import factor_expr
 from spaces.model.types import Int32
+from spaces.model.undefined import read_undefined
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -320,8 +321,31 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
     )
 
 
+@advice_rule(
+    "advice.undefined",
+    "What is read has been given a value.",
+    "Halide stores nothing where a definition is undef; what lies in memory is read.",
+)
+def undefined(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each component without a value."""
+    function = view.records.function(func)
+    for component, stage in read_undefined(function):
+        name = component_name(func, function.components[component])
+        reason = f"{stage_name(func, stage)} reads it" if stage else "no update stores it either"
+        yield Check(
+            func,
+            VIOLATED,
+            "The definition of {name} is undef, and {reason}: its values are those that lie in "
+            "memory.",
+            "Give it a value in the definition, or an update that stores it first.",
+            stage=stage,
+            values={"name": name, "reason": reason},
+        )
+
+
 RULES = (
     no_kernel,
+    undefined,
     inlined_order,
     inlined_storage,
     output_memory,
