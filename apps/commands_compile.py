@@ -54,6 +54,11 @@ def compile_app(
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
+    if after != START and isinstance(target, GpuDevice):
+        raise WrongUsage(
+            f"The passes of --after are those of programs for a CPU; {target.name} is a GPU, whose "
+            "code is CUDA C."
+        )
     legal = checked(pipeline, read_schedule(found, pipeline, schedule), target)
     folder = Path(output)
     try:

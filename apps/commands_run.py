@@ -16,7 +16,7 @@ from apps.errors import Stop
 from apps.options import CPU, DEFAULT, AppName, find_device, read_schedule
 from apps.sizes import parse_ranges
 from backend.arguments import ArgumentError
-from backend.compile import compile_cpu
+from backend.compile import SizeError, compile_cpu
 
 Inputs = Annotated[
     list[str],
@@ -46,7 +46,9 @@ Size = Annotated[
         "--size", help="Of the output, such as 640x480; else what the input suffices for."
     ),
 ]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="All cores if not given.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, max=1024, help="All cores if not given.")
+]
 
 
 @command("run")
@@ -57,7 +59,7 @@ def run(
     schedule: ChosenSchedule = "",
     params: Params = [],  # noqa: B006
     size: Size = "",
-    threads: Threads | None = None,
+    threads: Threads = None,
 ) -> None:
     """Run an app on the CPU and write what it computes."""
     found = find(app)
@@ -75,6 +77,9 @@ def run(
     start = time.perf_counter()
     try:
         results = compiled.run(images, values, sizes)
+    except SizeError as error:
+        asks = f"That is because of the app's schedule {name}; --schedule {DEFAULT} asks for less."
+        raise Stop(str(error) if schedule or name == DEFAULT else f"{error}\n{asks}") from None
     except (ArgumentError, MemoryError) as error:
         raise Stop(str(error)) from None
     elapsed_ms = (time.perf_counter() - start) * 1e3

@@ -28,6 +28,9 @@ LIMITED = 4
 would grow with every level.
 """
 
+HOLE = 12
+"""Width and height of a hole in the picture that is shown, in pixels."""
+
 
 def pipeline(levels: int = LEVELS) -> Pipeline:
     """RGB and opacity in [0, 1] to RGB. Outside, the picture repeats its edge pixels."""
@@ -75,9 +78,10 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
-    """The photograph, of which a few pixels in a hundred are known and all others are holes."""
+    """The photograph, of which a third is holes: squares of a grid drawn at random."""
     height, width = photograph.shape[:2]
-    known = np.random.default_rng(1).random((height, width)) < 0.04
+    grid = np.random.default_rng(1).random((-(-height // HOLE), -(-width // HOLE))) > 1 / 3
+    known = grid.repeat(HOLE, axis=0).repeat(HOLE, axis=1)[:height, :width]
     colors = np.where(known[:, :, None], (photograph + 1.0) / 256, 0.0)
     planes = np.concatenate([np.moveaxis(colors, 2, 0), known[None]])
     return {"input": np.ascontiguousarray(planes.astype(np.float32))}

@@ -89,11 +89,14 @@ def compressed(array: Array) -> Photograph:
 
 
 def montage(planes: Array, columns: int) -> Photograph:
-    """Planes [n, y, x] side by side in rows of ``columns``, each stretched to black and white."""
+    """Planes [n, y, x] side by side in rows of ``columns``, each stretched to black and white; of
+    each the largest value in a hundred is white, lest a few at an edge leave all others dark.
+    """
     count, height, width = planes.shape
     rows = -(-count // columns)
     pictures = np.zeros((rows * columns, height, width), np.uint8)
-    pictures[:count] = [stretched(plane) for plane in planes]
+    largest = np.percentile(planes, 99, axis=(1, 2), method="higher", keepdims=True)
+    pictures[:count] = [stretched(plane) for plane in np.minimum(planes, largest)]
     grid = pictures.reshape(rows, columns, height, width)
     return np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * height, columns * width)
 

@@ -97,8 +97,11 @@ def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, f
     limit = forms.single(condition) if isinstance(condition, AtLeastZero) else None
     if limit is not None:
         size, coefficient, number = limit
-        side = "at least" if coefficient > 0 else "at most"
-        return f"{_subject(size, pipeline)} {side} {number}"
+        if size.split(".")[1:2] == ["min"]:
+            allowed = f"{number} or {'above' if coefficient > 0 else 'below'}"
+        else:
+            allowed = f"{'at least' if coefficient > 0 else 'at most'} {number}"
+        return f"{_subject(size, pipeline)} {allowed}"
     whole = isinstance(condition, Divisible) and condition.most == 0
     alone = forms.alone(condition.dividend) if isinstance(condition, Divisible) and whole else None
     if isinstance(condition, Divisible) and alone is not None:

@@ -149,6 +149,7 @@ def test_a_malformed_schedule_exits_2_with_the_place(sched, text, sentence):
         (("verify", "blur", "--schedule", "cpu", "--device", "sm_1"), "No device is called 'sm_1'"),
         (("verify", "blur"), "Missing option '--schedule'"),
         (("verify", "blur", "--schedule", "cpu", "--loud"), "No such option"),
+        (("run", "blur", "--threads", "0"), "Invalid value for '--threads'"),
         (("list", "all"), "unexpected extra argument"),
         (("count", "gone.py:f"), "There is no file gone.py"),
     ],
@@ -259,6 +260,9 @@ def test_compile_writes_the_program_after_any_pass(tmp_path):
         "compile", "blur", "--schedule", "cpu", "--after", "x", "-o", tmp_path, status=2
     )
     assert "There is no pass 'x'; there are start, simplify" in err
+    gpu = ("--schedule", "gpu", "--device", "sm_80")
+    _, err = spaces("compile", "blur", *gpu, "--after", "simplify", "-o", tmp_path, status=2)
+    assert "sm_80 is a GPU, whose code is CUDA C." in err
 
 
 def test_compile_writes_cuda_text_for_a_gpu(tmp_path):
@@ -356,6 +360,11 @@ BAD_RUNS = {
     "no picture format": ({"--output": "out.xyz"}, 2, "names no picture format"),
     "no folder": ({"--output": "gone/out.png"}, 2, "there is no folder gone"),
     "illegal schedule": ({"--schedule": "gpu"}, 1, "illegal for cpu"),
+    "smaller than the app's schedule": (
+        {"--input": "small.npy"},
+        1,
+        "the app's schedule cpu; --schedule default asks for less.",
+    ),
 }
 
 

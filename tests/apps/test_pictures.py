@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.errors import Stop
-from apps.pictures import clipped, compressed, stretched, to_array
+from apps.pictures import clipped, compressed, montage, stretched, to_array
 from spaces.model.pipeline import Image
 from spaces.model.types import Bool, Float32, Int8, UInt8, UInt16
 from tests.apps.formulas import photograph
@@ -46,6 +46,17 @@ def test_any_values_stretch_to_black_and_white():
     assert picture.tolist() == [[0, 191, 255]]
     assert stretched(np.full((1, 2), np.nan, np.float32)).tolist() == [[0, 0]]
     assert stretched(np.full((1, 2), 7, np.int64)).tolist() == [[0, 0]]
+
+
+def test_a_montage_keeps_what_lies_below_a_few_bright_values():
+    planes = np.zeros((2, 20, 30))
+    planes[0, 0, :10] = 10
+    planes[0, 0, 10] = 1000
+    planes[1] = np.linspace(0, 1, 600).reshape(20, 30)
+    picture = montage(planes, 2)
+    assert picture.shape == (20, 60)
+    assert picture[0, :30].tolist() == [255] * 11 + [0] * 19
+    assert picture[10, 30] == 129  # 255 * 300 / 594
 
 
 def test_magnitudes_compress_around_gray():
