@@ -44,7 +44,8 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
    says ``DYNAMIC_SHARED(bytes);`` once, casts from ``bytes``, and its record has
    ``dynamic_shared_bytes``.
 7. ``__syncthreads()`` is reached by all threads of a block or by none: no early ``return`` before
-   one. Threads of a block talk through nothing else: no warp intrinsics, no atomics.
+   one. Threads of a block talk through nothing else but atomic functions on
+   words of 32 and 64 bits: no warp intrinsics.
 8. ``threadIdx`` and the like are unsigned; convert to ``int`` before subtracting. Signed overflow
    is undefined, in the emulator too: do wrapping arithmetic in an unsigned type. Integer ``/`` and
    ``%`` truncate.

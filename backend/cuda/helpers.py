@@ -106,6 +106,22 @@ static __device__ inline int count_trailing_zeros(unsigned long long a, int bits
     return a == 0 ? bits : __ffsll((long long)a) - 1;
 }
 """,
+    "change": """\
+// What stands there changes in one step; W has as many bits as T.
+template <class T, class W, class F> static __device__ inline void change(T* at, F changed) {
+    union Word {
+        W bits;
+        T value;
+    } now, next;
+    now.bits = atomicCAS((W*)at, (W)0, (W)0);
+    for (;;) {
+        next.value = changed(now.value);
+        const W found = atomicCAS((W*)at, now.bits, next.bits);
+        if (found == now.bits) return;
+        now.bits = found;
+    }
+}
+""",
     "popcount": """\
 // The bits that are set.
 static __device__ inline int popcount(unsigned long long a, int bits) { return __popcll(a); }

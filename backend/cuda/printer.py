@@ -7,6 +7,7 @@ from functools import partial, reduce
 
 from attrs import frozen
 
+from backend.cuda.atomics import atomic_call
 from backend.cuda.c_text import binary, ctype
 from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
@@ -25,8 +26,18 @@ from backend.lowering.statements import (
     free_variables,
     walk_statements,
 )
-from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together
-from spaces.model.expr import Const, Expr, Variable
+from backend.program import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Statement,
+    Store,
+    Together,
+    updated,
+)
+from spaces.model.expr import Const, Expr, Op, Variable
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 
@@ -190,10 +201,33 @@ class _KernelPrinter:
                 raise TypeError(f"A kernel has no statement of the kind of `{statement}`.")
 
     def _store(self, store: Store) -> Iterator[str]:
+        if store.update is not None and store.update.shared:
+            yield from self._in_one_step(store, store.update.operator)
+            return
+        store = updated(store)
         printed = self._expressions.print((Root(store.index, True), Root(store.value, False)))
         index, value = printed.texts
         yield from printed.definitions
         yield f"{self._buffer(store.buffer)}[{index}] = {value};"
+
+    def _in_one_step(self, store: Store, operator: str) -> Iterator[str]:
+        """An element changes while other threads may change it, too."""
+        roots = (Root(store.index, True), Root(store.value, False))
+        printed = self._expressions.print(roots)
+        index, operand = printed.texts
+        yield from printed.definitions
+        type, place = store.value.type, f"&{self._buffer(store.buffer)}[{index}]"
+        native = atomic_call(operator, type, place, operand)
+        if native is not None:
+            yield f"{native};"
+            return
+        now, value = Variable(type, "update.now"), Variable(type, "update.value")
+        (changed,) = self._expressions.print((Root(Op(type, operator, (now, value)), False),)).texts
+        self._expressions.helpers.add("change")
+        name, word = ctype(type), f"unsigned {'int' if type.bits == 32 else 'long long'}"
+        body = f"const {name} {self._variable(value.name)} = {operand}; return {changed};"
+        function = f"[&]({name} {self._variable(now.name)}) {{ {body} }}"
+        yield f"change<{name}, {word}>({place}, {function});"
 
     def _together(self, stores: list[Store]) -> Iterator[str]:
         """What reads memory in constants of its own, and then the stores."""

@@ -9,7 +9,7 @@
 // What it adds to the text's meaning, to make mistakes visible:
 //   - shared memory is filled with 0xFF (NaN in every float) before each block;
 //   - a barrier that some threads of a block reach and others do not is an error in words.
-// What it leaves out: warps, atomics, textures, constant memory, and blocks that race.
+// What it leaves out: warps, textures, constant memory, and blocks that race.
 #pragma once
 
 #include <math.h>

@@ -95,3 +95,52 @@ static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
 
 template <class T> static inline T __ldg(const T* address) { return *address; }
+
+// Atomic functions: the threads of a block run one at a time, and the thread sanitizer knows these.
+#define SHIM_CHANGES(type)                                                                       \
+    static inline type atomicCAS(type* at, type expected, type desired) {                        \
+        __atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED,             \
+                                    __ATOMIC_RELAXED);                                           \
+        return expected;                                                                         \
+    }                                                                                            \
+    static inline type atomicAdd(type* at, type a) {                                             \
+        return __atomic_fetch_add(at, a, __ATOMIC_RELAXED);                                      \
+    }                                                                                            \
+    static inline type atomicAnd(type* at, type a) {                                             \
+        return __atomic_fetch_and(at, a, __ATOMIC_RELAXED);                                      \
+    }                                                                                            \
+    static inline type atomicOr(type* at, type a) {                                              \
+        return __atomic_fetch_or(at, a, __ATOMIC_RELAXED);                                       \
+    }                                                                                            \
+    static inline type atomicXor(type* at, type a) {                                             \
+        return __atomic_fetch_xor(at, a, __ATOMIC_RELAXED);                                      \
+    }
+SHIM_CHANGES(unsigned)
+SHIM_CHANGES(unsigned long long)
+#undef SHIM_CHANGES
+#define SHIM_BEST(type, name, better)                                                            \
+    static inline type name(type* at, type a) {                                                  \
+        type now = __atomic_load_n(at, __ATOMIC_RELAXED);                                        \
+        while (a better now && !__atomic_compare_exchange_n(at, &now, a, false, __ATOMIC_RELAXED, \
+                                                            __ATOMIC_RELAXED)) {                 \
+        }                                                                                        \
+        return now;                                                                              \
+    }
+#define SHIM_BESTS(type) SHIM_BEST(type, atomicMin, <) SHIM_BEST(type, atomicMax, >)
+SHIM_BESTS(int)
+SHIM_BESTS(unsigned)
+SHIM_BESTS(long long)
+SHIM_BESTS(unsigned long long)
+#undef SHIM_BESTS
+#undef SHIM_BEST
+static inline float atomicAdd(float* at, float a) {
+    unsigned now = __atomic_load_n((unsigned*)at, __ATOMIC_RELAXED), next;
+    float value;
+    do {
+        memcpy(&value, &now, sizeof value);
+        float sum = value + a;
+        memcpy(&next, &sum, sizeof next);
+    } while (!__atomic_compare_exchange_n((unsigned*)at, &now, next, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return value;
+}

@@ -10,7 +10,7 @@ from backend.lowering.compute_with import fused
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
 from backend.lowering.statements import EMPTY, block, map_all, map_bodies
-from backend.lowering.updates import update_of
+from backend.lowering.updates import updates_of
 from backend.program import (
     Allocate,
     BufferParameter,
@@ -107,8 +107,8 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
         case loopnest.Allocate():
             return _allocate(node, bounds)
         case Compute():
-            update = update_of(bounds, node.func, node.stage)
-            statement = block(*_stops(node), _assignment(node, update))
+            updates = updates_of(bounds, node.func, node.stage)
+            statement = block(*_stops(node), _assignment(node, updates))
             for predicate in reversed(node.predicates):
                 statement = If(_by_array(expanded(predicate)), statement)
             for guard in reversed(node.guards):
@@ -122,21 +122,25 @@ def _stops(node: Compute) -> Iterator[Statement]:
         yield If(_by_array(expanded(logical("not", one.condition))), Stop(one.message))
 
 
-def _assignment(node: Compute, update: Update | None) -> Statement:
+def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
     """What a computation stores, if anything; from here on the components of a Tuple are arrays of
-    their own.
+    their own. Those that are updated take no notice of each other, and need not change together.
     """
     args = tuple(_by_array(expanded(a)) for a in node.args)
-    if update is not None:
-        value = operand_of(node.values[0], update.operator, node.func)
-        return Provide(node.func, args, _by_array(expanded(value)), update)
     names = component_names(node.func, len(node.values))
-    parts = tuple(
+    if updates:
+        operands = (
+            _by_array(expanded(operand_of(value, update.operator, node.func)))
+            for value, update in zip(node.values, updates, strict=True)
+        )
+        parts = zip(names, operands, updates, strict=True)
+        return block(*(Provide(name, args, operand, update) for name, operand, update in parts))
+    stored = tuple(
         Provide(name, args, _by_array(expanded(value)))
         for name, value in zip(names, node.values, strict=True)
         if not is_nothing(value)
     )
-    changes = tuple(p for p in parts if p.value is not Call(p.value.type, p.func, args))
+    changes = tuple(p for p in stored if p.value is not Call(p.value.type, p.func, args))
     if len(changes) == 1:
         return changes[0]
     return Together(changes) if changes else EMPTY

@@ -9,14 +9,16 @@ from spaces.model.placement import Bounds
 from spaces.model.schedule import LoopKind
 from spaces.model.splits import loop_dimensions
 
+_BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 
-def update_of(bounds: Bounds, func: str, stage: int) -> Update | None:
-    """How an atomic stage changes an element, where it has loops at once along which an element
-    changes again; else None.
+
+def updates_of(bounds: Bounds, func: str, stage: int) -> tuple[Update, ...]:
+    """How an atomic stage changes each component of an element, where it has loops at once along
+    which an element changes again; else nothing.
     """
     entry = bounds.schedule.of(func)
     if stage not in entry.atomic:
-        return None
+        return ()
     function = bounds.placements[func].function
     reduced = accumulation(function, stage)
     walks = loop_dimensions(function.stages[stage], entry.stages[stage])
@@ -24,6 +26,7 @@ def update_of(bounds: Bounds, func: str, stage: int) -> Update | None:
     kinds = {
         loop.kind for loop in entry.stages[stage].loops if racing.intersection(walks[loop.name])
     }
-    if reduced is None or not kinds & {LoopKind.PARALLEL, LoopKind.VECTORIZED}:
-        return None
-    return Update(reduced.operators[0], shared=LoopKind.PARALLEL in kinds)
+    shared = not kinds.isdisjoint(_BY_THREADS)
+    if reduced is None or not (shared or LoopKind.VECTORIZED in kinds):
+        return ()
+    return tuple(Update(operator, shared) for operator in reduced.operators)

@@ -180,3 +180,21 @@ def test_a_replay_takes_updates_for_one_step() -> None:
     for spelled, faults in ((text, False), (text.replace(".atomic()", ""), True)):
         nest = spaces.loop_nest(pipeline, spaces.parse_schedule(spelled, pipeline))
         assert bool(replay(nest, sizes).faults) is faults
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_components_of_a_tuple_are_changed_one_by_one(order: str) -> None:
+    image, f = ImageParam(Int32, 2, "input"), Func("f")
+    r = RDom([(0, WIDTH), (0, HEIGHT)], "r")
+    f[X] = (spaces.cast(Int32, 7), spaces.cast(Int32, -3))
+    f[X] = (f[X][0] + image[r.x, r.y] * X, spaces.max(f[X][1], image[r.x, r.y]))
+    pipeline = spaces.pipeline(f)
+    written = spaces.parse_schedule(order.format(f="f.update(0)"), pipeline)
+    checked = spaces.verify(pipeline, written, CPU)
+    assert checked, str(checked)
+    values = np.random.default_rng(2).integers(-99, 99, (HEIGHT, WIDTH), np.int32)
+    found = compile_cpu(pipeline, checked, threads=4).run({"input": values}, sizes={"f": [3]})
+    assert found["f.0"].tolist() == [7 + int(values.sum()) * x for x in range(3)]
+    assert (found["f.1"] == values.max()).all()
+    report = spaces.prove(checked)
+    assert len(report.proven) == len(report.proofs)

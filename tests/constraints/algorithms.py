@@ -10,7 +10,7 @@ from spaces.model.func import Func, ImageParam, RDom, Var, require
 from spaces.model.functions import clamp
 from spaces.model.pipeline import Pipeline
 from spaces.model.reductions import argmin
-from spaces.model.types import Float32, Int32, UInt8, UInt16
+from spaces.model.types import Float32, Int32, Type, UInt8, UInt16
 from spaces.model.undefined import undef
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
@@ -82,13 +82,13 @@ def harmonic() -> Pipeline:
     return pipeline(out)
 
 
-def total() -> Pipeline:
+def total(element: Type = Int32) -> Pipeline:
     """Sums of 4 x 3 values, whose order does not matter."""
     image = ImageParam(UInt16, 2, "input")
     r = RDom([(0, 4), (0, 3)], "r")
     s, out = Func("s"), Func("out")
-    s[X, Y] = cast(Int32, 0)
-    s[X, Y] += cast(Int32, image[X + r.x, Y + r.y])
+    s[X, Y] = cast(element, 0)
+    s[X, Y] += cast(element, image[X + r.x, Y + r.y])
     out[X, Y] = s[X, Y] + 1
     return pipeline(out)
 

@@ -9,7 +9,7 @@ from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Variable
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Clone, FuncSchedule, RFactor, Schedule
-from spaces.model.types import Int32
+from spaces.model.types import Int32, UInt8
 from tests.constraints import algorithms
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
@@ -62,6 +62,7 @@ WIDTH = Variable(Int32, "by.extent.0")
 BLUR = algorithms.blur()
 SIZED = algorithms.blur(1536, 2560)
 TOTAL = algorithms.total()
+SMALL = algorithms.total(UInt8)
 HORNER = algorithms.horner()
 VOLUME = algorithms.volume()
 HUGE = algorithms.blur(65534, 65538)
@@ -291,15 +292,15 @@ EXAMPLES = (
     ),
     Example(
         "race.atomic",
+        gpu(SMALL, schedule(SMALL).func("s").update(0).atomic()),
         gpu(TOTAL, SUM.atomic()),
-        gpu(TOTAL, SUM),
-        case="on a GPU",
+        case="short words on a GPU",
     ),
     Example(
         "race.atomic",
         cpu(NEAREST, schedule(NEAREST).func("s").update(0).atomic()),
         cpu(NEAREST, schedule(NEAREST)),
-        case="a Tuple",
+        case="the best of several",
     ),
     Example("call.output-at-root", cpu(BLUR, D.compute_inline()), cpu(BLUR, D.compute_root())),
     Example(

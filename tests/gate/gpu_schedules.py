@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 from spaces.constraints.hazards import racing_dimensions
+from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
 from spaces.model.levels import Path
@@ -93,9 +94,19 @@ def _grids(
         free = [v for v in stage.pure_vars if v not in racing_dimensions(function, index)]
         if index == 0:
             directives = _on_a_grid(rng, directives, free, tails)
+        elif _in_one_step(rng, function, index):
+            loops = [d for d in stage.dimensions if d in stage.pure_vars or rng.random() < 0.7][-3:]
+            directives = _on_a_grid(rng, directives.update(index - 1).atomic(), loops, _GUARD)
         elif free and rng.random() < 0.75:
             directives = _on_a_grid(rng, directives.update(index - 1), free, _GUARD)
     return directives
+
+
+def _in_one_step(rng: random.Random, function: Function, index: int) -> bool:
+    """Whether threads are to change the elements of a stage although they meet."""
+    found = accumulation(function, index)
+    whole = all(not type.is_float and type.bits >= 32 for type in function.types)
+    return found is not None and bool(found.operators) and whole and rng.random() < 0.4
 
 
 def _on_a_grid(
@@ -103,7 +114,7 @@ def _on_a_grid(
 ) -> Directives:
     """Each dimension split into blocks and threads; a third dimension may stay a loop."""
     tiled = list(args[:2]) if len(args) == 3 and rng.random() < 0.5 else list(args)
-    inner = [f"{arg}i" for arg in tiled]
+    inner = [f"{arg.replace('.', '_')}i" for arg in tiled]
     for arg, name in zip(tiled, inner, strict=True):
         factor = rng.choice((1, 2, 3, 4, 4, 5, 8)) if arg != "z" else rng.choice((1, 2))
         directives = directives.split(arg, arg, name, factor, rng.choice(tails))

@@ -264,7 +264,7 @@ class _Order:
     def _kinds(self) -> None:
         racing = racing_dimensions(self.function, self.index)
         found = accumulation(self.function, self.index)
-        one = found is not None and len(found.operators) == 1
+        one = found is not None and bool(found.operators)
         whole = self.directives.within is None
         if whole and one and racing and self.rng.random() < 0.3:
             self.directives, racing = self.directives.atomic(), frozenset()

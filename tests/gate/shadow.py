@@ -25,7 +25,6 @@ from tests.gate.python_code import DIVIDE, MODULO, Names, source
 Task = tuple[tuple[int, int], ...]
 """Which iteration of each loop around that runs its iterations at once: (instance, iteration)."""
 
-_ON_CPUS = (LoopKind.PARALLEL, LoopKind.VECTORIZED)
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 MOST_STEPS = 60_000
@@ -265,7 +264,7 @@ class Shadow:
         low, extent = self._value(node.var.min, pad), self._value(node.var.extent, pad)
         name = self.names(node.var.var.name)
         in_one_step = node.var.stage in self.nest.schedule.of(node.var.func).atomic
-        at_once = node.var.kind in AT_ONCE and not (in_one_step and node.var.kind in _ON_CPUS)
+        at_once = node.var.kind in AT_ONCE and not in_one_step
         number = self._instances = self._instances + 1
         if at_once:
             self._lines.append(f"{pad}outer{number}, number{number} = task, instance()")

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _GRAPH = ("tests/model/test_derive.py", "tests/model/test_rfactor.py")
 _RULES = ("tests/constraints/test_rules.py",)
 _ATOMIC = ("tests/backend/test_atomic.py",)
+_KERNELS = ("tests/backend/cuda/test_gpu_atomic.py",)
 
 MUTANTS = (
     Mutant(
@@ -122,9 +123,33 @@ MUTANTS = (
         _ATOMIC,
     ),
     Mutant(
+        "kernels-update-in-two-steps",
+        "backend/lowering/updates.py",
+        "_BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}",
+        "_BY_THREADS = {LoopKind.PARALLEL}",
+        "Threads of a kernel read an element, and store what becomes of it, as if they were alone.",
+        _KERNELS,
+    ),
+    Mutant(
+        "another-atomic-function",
+        "backend/cuda/atomics.py",
+        '"min": "atomicMin"',
+        '"min": "atomicMax"',
+        "Kernels keep the greatest value for the least.",
+        _KERNELS,
+    ),
+    Mutant(
+        "short-words-in-kernels",
+        "spaces/constraints/rules/atomic_updates.py",
+        "type.bits < _FEWEST_BITS",
+        "type.bits < 0",
+        "Kernels are to change bytes in one step, for which there is no instruction.",
+        (*_KERNELS, *_RULES),
+    ),
+    Mutant(
         "atomic-without-an-operator",
         "spaces/constraints/rules/atomic_updates.py",
-        "elif found is None or not set(found.operators) <= set(IN_ONE_STEP) or stage == 0:",
+        "elif found is None or not set(found.operators) <= set(IN_ONE_STEP):",
         "elif False:",
         "Updates that do not accumulate are taken for atomic.",
         _RULES,

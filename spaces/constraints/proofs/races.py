@@ -50,10 +50,6 @@ AT_ONCE = (
 """The kinds of loops whose iterations run at once."""
 
 
-_IN_ONE_STEP = (LoopKind.PARALLEL, LoopKind.VECTORIZED)
-"""The kinds of loops whose iterations may change one element at once, where that is one step."""
-
-
 def races(subject: Subject) -> Iterator[Obligation]:
     """For each loop whose iterations run at once: one obligation for each write inside it together
     with each access to the same storage.
@@ -74,7 +70,7 @@ def _of_write(subject: Subject, path: Path, site: Site, inside: list[Site]) -> I
     entry = subject.nest.schedule.of(site.compute.func)
     for other in inside:
         same = (other.compute.func, other.compute.stage) == (site.compute.func, site.compute.stage)
-        if same and site.compute.stage in entry.atomic and loop.var.kind in _IN_ONE_STEP:
+        if same and site.compute.stage in entry.atomic:
             continue
         if other.compute.func == write.buffer and other.compute.stage >= site.compute.stage:
             yield _apart(subject, path, write, other.write)

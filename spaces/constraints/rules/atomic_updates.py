@@ -9,11 +9,14 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.model.accumulation import IN_ONE_STEP, accumulation
 
+_FEWEST_BITS = 32
+"""The shortest words that all GPUs compare and exchange in one step."""
+
 
 @own_rule(
     "race.atomic",
-    "What is changed in one step is one value, which accumulates by an operator whose order does "
-    "not matter, on a CPU.",
+    "What is changed in one step accumulates, each component by an operator whose order does not "
+    "matter; on a GPU in values of 32 or 64 bits.",
     "Halide, Stage::atomic.",
 )
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
@@ -21,14 +24,18 @@ def atomic_update(records: Records, func: str) -> Iterator[Check]:
     function, entry = records.function(func), records.entry(func)
     for stage in entry.atomic:
         found = accumulation(function, stage) if stage < len(function.stages) else None
-        if records.gpu is not None:
-            reason = "but kernels change no element in one step; leave the reduction to the CPU"
-        elif len(function.types) > 1:
-            reason = f"but {func} has a Tuple of values, which cannot be changed together"
-        elif found is None or not set(found.operators) <= set(IN_ONE_STEP) or stage == 0:
+        small = [type for type in function.types if type.bits < _FEWEST_BITS]
+        if found is not None and not found.operators:
+            reason = f"but the values of {func} are compared, and change together"
+        elif found is None or not set(found.operators) <= set(IN_ONE_STEP):
             reason = (
                 f"but it is not {func}(...) = {func}(...) op ... with one of the operators "
                 f"{', '.join(IN_ONE_STEP)}"
+            )
+        elif records.gpu is not None and small:
+            reason = (
+                f"but {func} has values of type {small[0]}, and kernels change words of 32 or 64 "
+                "bits in one step"
             )
         else:
             continue

@@ -294,10 +294,9 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
     """One check for each loop that runs iterations at once which depend on one another."""
     for index, (stage, order, traced) in enumerate(records.stages(func)):
         racing = racing_dimensions(records.function(func), index)
-        is_atomic = index in records.entry(func).atomic
+        if index in records.entry(func).atomic:
+            continue
         for loop in order.loops:
-            if is_atomic and loop.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
-                continue
             culprits = sorted(racing & traced.origins.get(loop.name, frozenset()))
             if loop.kind not in _AT_ONCE or not culprits:
                 continue

@@ -1,0 +1,36 @@
+"""Functions of CUDA that change an element in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from backend.cuda.c_text import Text, call, conversion, ctype
+from spaces.model.types import Type
+
+_FUNCTIONS: Mapping[str, str] = {
+    "add": "atomicAdd",
+    "min": "atomicMin",
+    "max": "atomicMax",
+    "bit_and": "atomicAnd",
+    "bit_or": "atomicOr",
+    "bit_xor": "atomicXor",
+}
+"""CUDA C++ Programming Guide, "Atomic Functions"; on every device that is compiled for."""
+
+
+def atomic_call(operator: str, type: Type, place: str, value: Text) -> str | None:
+    """The call that changes the element at the address ``place``, or None where CUDA has none: sums
+    of 32-bit floats are there, which take numbers next to zero for zero in global memory.
+    """
+    name = _FUNCTIONS.get(operator)
+    if type.is_float:
+        native = operator == "add" and type.bits == 32
+        return str(call(name or "", Text(place), value)) if native else None
+    if name is None or type.bits < 32:
+        return None
+    word = ctype(type)
+    if operator not in ("min", "max"):  # bits do not depend on the sign, and unsigned sums wrap
+        word = f"unsigned {'int' if type.bits == 32 else 'long long'}"
+    if word == ctype(type):
+        return str(call(name, Text(place), value))
+    return str(call(name, Text(f"({word}*){place}"), conversion(word, value)))
