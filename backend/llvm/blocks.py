@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -27,11 +28,13 @@ VOID: IRType = ir.VoidType()
 NULL: Value = ir.Constant(POINTER, None)
 
 
+@lru_cache(maxsize=4096)
 def i32(value: int) -> Value:
     """The 32-bit constant `value`."""
     return ir.Constant(I32, value)
 
 
+@lru_cache(maxsize=4096)
 def i64(value: int) -> Value:
     """The 64-bit constant `value`."""
     return ir.Constant(I64, value)

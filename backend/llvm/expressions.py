@@ -44,6 +44,8 @@ class Form(Enum):
     VALUE = "value"
     INDEX = "index"
 
+    __hash__ = object.__hash__  # that of Enum hashes the name, each time
+
 
 Key: TypeAlias = tuple[Expr, Form]
 
@@ -81,8 +83,6 @@ class Expressions:
     buffers: dict[str, Value]
     types: Mapping[str, Type]
     _fixed_names: frozenset[str] = field(init=False)
-    _fixed: dict[Expr, bool] = field(init=False, factory=dict)
-    _reads: dict[Expr, bool] = field(init=False, factory=dict)
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _addresses: list[dict[Any, Value]] = field(init=False)
@@ -175,7 +175,7 @@ class Expressions:
             stack.pop()
             fixed = self._is_fixed(key[0])
             scope = self._scopes[0] if fixed else self._scopes[-1]
-            if self._reads_memory(key[0]):
+            if key[0].loads:
                 scope = self._read
             scope[key] = self._node(key, self.entry if fixed else self.here)
         value = self._known(wanted)
@@ -192,25 +192,7 @@ class Expressions:
 
     def _is_fixed(self, expr: Expr) -> bool:
         """Whether a scalar is the same throughout the function."""
-        if expr not in self._fixed:
-            match expr:
-                case Const():
-                    fixed = True
-                case Variable(name=name):
-                    fixed = name in self._fixed_names
-                case Load() | MaskedLoad():
-                    fixed = False
-                case _:
-                    fixed = all(self._is_fixed(c) for c in expr.children)
-            self._fixed[expr] = fixed
-        return self._fixed[expr]
-
-    def _reads_memory(self, expr: Expr) -> bool:
-        """Whether a value depends on what buffers hold."""
-        if expr not in self._reads:
-            reads = isinstance(expr, Load | MaskedLoad)
-            self._reads[expr] = reads or any(self._reads_memory(c) for c in expr.children)
-        return self._reads[expr]
+        return not expr.loads and expr.names <= self._fixed_names
 
     @staticmethod
     def _needs(key: Key) -> list[Key]:
@@ -383,7 +365,7 @@ class Expressions:
             return base
         key = (base, *terms)
         scope = self._addresses[0 if at_entry else -1]
-        if any(self._reads_memory(term) for _, term in terms):
+        if any(term.loads for _, term in terms):
             scope = self._read_addresses
         for known in (*self._addresses, self._read_addresses):
             if key in known:

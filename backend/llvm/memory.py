@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
@@ -19,6 +20,12 @@ _SHORTEST_BYTES = 16
 
 def _suffix_in_memory(type: Type) -> str:
     return suffix(Type("uint", 8, type.lanes) if type.is_bool else type)
+
+
+@lru_cache(maxsize=1024)
+def _lanes(picks: tuple[int, ...]) -> Value:
+    """The operand of a shuffle that tells which lanes it picks."""
+    return ir.Constant(ir.VectorType(I32, len(picks)), [i32(lane) for lane in picks])
 
 
 _IN_ONE_STEP = {
@@ -168,10 +175,8 @@ class Memory:
         return result
 
     def _pick(self, a: Value, b: Value | None, lanes: Sequence[int]) -> Value:
-        mask = ir.Constant(ir.VectorType(I32, len(lanes)), [i32(lane) for lane in lanes])
-        return self.builder.shuffle_vector(
-            a, ir.Constant(a.type, ir.Undefined) if b is None else b, mask
-        )
+        other = ir.Constant(a.type, ir.Undefined) if b is None else b
+        return self.builder.shuffle_vector(a, other, _lanes(tuple(lanes)))
 
     def load_lanes(self, buffer: str, type: Type, address: Callable[[int], Value]) -> Value:
         """A vector whose lanes are loaded one by one."""
@@ -197,5 +202,5 @@ class Memory:
         """``value`` in every lane of a vector of type ``kind``."""
         undefined = ir.Constant(kind, ir.Undefined)
         single = self.builder.insert_element(undefined, value, i32(0))
-        mask = ir.Constant(ir.VectorType(I32, kind.count), [i32(0)] * kind.count)
+        mask = _lanes((0,) * kind.count)
         return self.builder.shuffle_vector(single, undefined, mask)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 from attrs import frozen
@@ -40,6 +40,7 @@ _FLAGS = {FloatMode.STRICT: (), FloatMode.CONTRACT: ("contract",), FloatMode.FAS
 _PREDICATES = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
+@cache
 def llvm_type(type: Type) -> IRType:
     """The LLVM type of a value; booleans are single bits."""
     element: IRType

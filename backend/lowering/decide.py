@@ -160,9 +160,8 @@ class Decisions:
 
     def _variables(self, expr: Expr) -> frozenset[str] | None:
         """The variables of an expression over coordinates, None for one that reads data."""
-        for node in walk(expr):
-            if node not in self._names:
-                self._names[node] = self._own_variables(node)
+        for node in walk(expr, known=self._names):
+            self._names[node] = self._own_variables(node)
         return self._names[expr]
 
     def _own_variables(self, node: Expr) -> frozenset[str] | None:
@@ -218,9 +217,10 @@ class Decisions:
 
     def _with_choices(self, statement: Statement) -> Statement:
         """The choices made wherever else the same tests stand, in bounds and sizes too."""
+        done: dict[Expr, Expr] = {}
 
         def chosen(value: Expr) -> Expr:
-            return rewrite(value, lambda node: self._chosen.get(node, node))
+            return rewrite(value, lambda node: self._chosen.get(node, node), done)
 
         def changed(part: Statement) -> Statement:
             if isinstance(part, If) and isinstance(part.condition, Const) and not part.otherwise:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from backend.lowering.sizes import times
 from backend.lowering.statements import map_bodies, map_own
@@ -76,6 +76,7 @@ def _parameter(buffer: BufferParameter) -> Layout:
 class _Pass:
     layouts: Mapping[str, Layout]
     simplify: Simplifier
+    done: dict[Expr, Expr] = field(factory=dict)
 
     def statement(self, statement: Statement) -> Statement:
         match statement:
@@ -92,7 +93,7 @@ class _Pass:
                 return map_bodies(map_own(statement, self.value), self.statement)
 
     def value(self, value: Expr) -> Expr:
-        return rewrite(value, self._load)
+        return rewrite(value, self._load, self.done)
 
     def _load(self, node: Expr) -> Expr:
         if isinstance(node, Call):

@@ -9,8 +9,8 @@ from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.sizes import SMALL_BYTES, product
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
-from spaces.model.expr import Call, Const, Expr, Op, Variable, constant, walk
-from spaces.model.rewrite import rewrite, variables
+from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
+from spaces.model.rewrite import rewrite
 from spaces.model.schedule import LoopKind, Memory
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
@@ -29,6 +29,7 @@ def simplify(program: LoopProgram) -> LoopProgram:
 class _Pass:
     def __init__(self, known: Simplifier) -> None:
         self.known = known
+        self._done: dict[Expr, Expr] = {}
 
     def statement(self, statement: Statement) -> Statement:
         match statement:
@@ -98,7 +99,7 @@ class _Pass:
             simple = self.known(node) if is_comparison_of_coordinates(node) else node
             return folded(evaluated(simple))
 
-        return rewrite(value, simpler)
+        return rewrite(value, simpler, self._done)
 
 
 def is_comparison_of_coordinates(node: Expr) -> bool:
@@ -166,8 +167,8 @@ def _split_guard(name: str, guard: Statement) -> tuple[list[Expr], list[Expr]]:
     varying: list[Expr] = []
     while isinstance(guard, If) and guard.otherwise is None:
         for condition in conjuncts(guard.condition):
-            reads = any(isinstance(n, Call) for n in walk(condition))
-            (varying if reads or name in variables(condition) else fixed).append(condition)
+            varies = condition.loads or name in condition.names
+            (varying if varies else fixed).append(condition)
         guard = guard.body
     return fixed, varying
 

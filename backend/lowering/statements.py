@@ -23,7 +23,7 @@ from backend.program import (
     Together,
 )
 from spaces.model.expr import Call, Expr, Variable, walk
-from spaces.model.rewrite import substitute
+from spaces.model.rewrite import Substitution
 
 EMPTY = Block(())
 """The statement that does nothing."""
@@ -94,7 +94,7 @@ def map_all(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
 
 def bind(statement: Statement, var: Variable, value: Expr) -> Statement:
     """The statement with a variable replaced everywhere."""
-    return map_all(statement, lambda expr: substitute(expr, {var.name: value}))
+    return map_all(statement, Substitution({var.name: value}))
 
 
 def walk_statements(statement: Statement) -> Iterator[Statement]:
@@ -142,10 +142,10 @@ def messages(statement: Statement) -> tuple[str, ...]:
 def free_variables(statement: Statement) -> tuple[Variable, ...]:
     """The variables it uses that are not those of loops inside it, in order of first use."""
     bound = {s.var.name for s in walk_statements(statement) if isinstance(s, For | ParallelFor)}
+    roots = [e for inner in walk_statements(statement) for e in own_expressions(inner)]
     found = {
         node.name: node
-        for inner in walk_statements(statement)
-        for node in walk(*own_expressions(inner))
+        for node in walk(*roots)
         if isinstance(node, Variable) and node.name not in bound
     }
     return tuple(found.values())
@@ -154,22 +154,32 @@ def free_variables(statement: Statement) -> tuple[Variable, ...]:
 def free_buffers(statement: Statement) -> tuple[str, ...]:
     """The buffers it uses that are not allocated inside it, in order of first use."""
     own = {s.buffer for s in walk_statements(statement) if isinstance(s, Allocate)}
-    used = dict.fromkeys(
-        name
-        for inner in walk_statements(statement)
-        for name in (*buffers_read(inner), *buffers_written(inner))
-    )
+    used: dict[str, None] = {}
+    seen: set[Expr] = set()
+    for inner in walk_statements(statement):
+        used |= dict.fromkeys((*_buffers_read(inner, seen), *buffers_written(inner)))
     return tuple(name for name in used if name not in own)
 
 
 def buffers_read(statement: Statement) -> tuple[str, ...]:
     """The buffers, Funcs and images that the statement itself reads."""
+    return _buffers_read(statement, set())
+
+
+def _buffers_read(statement: Statement, seen: set[Expr]) -> tuple[str, ...]:
+    """The buffers that the statement reads, but not in the expressions ``seen`` before."""
     found: dict[str, None] = {}
-    for node in walk(*own_expressions(statement)):
+    stack = [*reversed(own_expressions(statement))]
+    while stack:
+        node = stack.pop()
+        if not node.loads or node in seen:
+            continue
+        seen.add(node)
         if isinstance(node, Load | MaskedLoad):
             found[node.buffer] = None
         elif isinstance(node, Call):
             found[node.target] = None
+        stack += reversed(node.children)
     if isinstance(statement, Prefetch):
         found[statement.buffer] = None
     if isinstance(statement, Provide | Store) and statement.update is not None:

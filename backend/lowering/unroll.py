@@ -8,8 +8,8 @@ from backend.lowering.constants import evaluated
 from backend.lowering.simplify import folded
 from backend.lowering.statements import block, map_all, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.expr import Const, Expr, Variable, constant
-from spaces.model.rewrite import rewrite
+from spaces.model.expr import Const, Expr, constant
+from spaces.model.rewrite import Substitution
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
@@ -36,13 +36,8 @@ def _unrolled(statement: Statement) -> Statement:
 
 def _copy(loop: For, place: Expr) -> Statement:
     """The body in one iteration; what that decides, such as which color it is, is decided."""
-
-    def change(node: Expr) -> Expr:
-        if isinstance(node, Variable):
-            return place if node.name == loop.var.name else node
-        return folded(evaluated(node))
-
-    return map_all(loop.body, lambda expr: rewrite(expr, change))
+    replace = Substitution({loop.var.name: place}, then=lambda node: folded(evaluated(node)))
+    return map_all(loop.body, replace)
 
 
 def _has_vector_loop(statement: Statement) -> bool:

@@ -40,11 +40,13 @@ class Widening:
 
     def __call__(self, expr: Expr) -> Expr:
         """The expression over all lanes; one that is the same in each stays a scalar."""
-        for node in walk(expr):
-            if node not in self._done:
-                self._done[node] = self._node(node)
-                self._takes_turns |= isinstance(self._done[node], Shuffle)
-        return settled(self._done[expr]) if self._takes_turns else self._done[expr]
+        if self._var.name not in expr.names:
+            return expr
+        done = self._done
+        for node in walk(expr, known=done):
+            done[node] = self._node(node)
+            self._takes_turns |= isinstance(done[node], Shuffle)
+        return settled(done[expr]) if self._takes_turns else done[expr]
 
     def full(self, expr: Expr) -> Expr:
         """A vector, made of a scalar if need be."""
@@ -56,13 +58,15 @@ class Widening:
         return not is_vector(wide) or isinstance(wide, Ramp)
 
     def _node(self, node: Expr) -> Expr:
-        if isinstance(node, Variable) and node.name == self._var.name:
+        if self._var.name not in node.names:
+            return node
+        if isinstance(node, Variable):
             return self._ramp
-        children = tuple(self._done[c] for c in node.children)
-        if not any(is_vector(c) for c in children):
-            same = all(a is b for a, b in zip(children, node.children, strict=True))
-            return node if same else node.with_children(children)
-        return self._over_lanes(node, children, self.lanes)
+        children = tuple([self._done[c] for c in node.children])
+        for child in children:
+            if child.type.lanes > 1:
+                return self._over_lanes(node, children, self.lanes)
+        return node.with_children(children)
 
     def _over_lanes(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
         """A node over operands of which some have lanes."""

@@ -64,7 +64,7 @@ class Type(metaclass=_OneEach):
     @property
     def element(self) -> Type:
         """The type of one lane."""
-        return Type(self.code, self.bits)
+        return self if self.lanes == 1 else Type(self.code, self.bits)
 
     def with_lanes(self, lanes: int) -> Type:
         """The same element in a vector of ``lanes``."""
