@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Self
+from enum import StrEnum
+from typing import Self, TypeVar
 
 import attrs
 from attrs import frozen
@@ -21,7 +22,7 @@ from attrs import frozen
 from spaces.model.conditions import plain_condition
 from spaces.model.derive import derived
 from spaces.model.expr import Expr, ExprLike, Op, Variable, constant
-from spaces.model.func import Func, ImageParam
+from spaces.model.func import Func, ImageParam, RDom
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.rfactor import factored_orders, parted_splits
 from spaces.model.schedule import (
@@ -57,8 +58,10 @@ from spaces.model.schedule import (
 )
 from spaces.model.types import Bool
 
-Name = str | Variable
-"""A loop: its name, or the Var it is named after."""
+_E = TypeVar("_E", bound=StrEnum)
+
+Name = str | Variable | RDom
+"""A loop: its name, or the Var or RVar it is named after; an RDom of one dimension is its RVar."""
 
 
 def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
@@ -69,13 +72,15 @@ def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
 def _name(thing: Name | Func | ImageParam) -> str:
     if isinstance(thing, str):
         return thing
+    if isinstance(thing, RDom):
+        return thing.as_expr().name
     if isinstance(thing, Variable | Func | ImageParam):
         return thing.name
     raise TypeError(f"{thing!r} is not a name; give a string, or the Var or Func itself.")
 
 
-def _factor(value: Factor | Variable) -> Factor:
-    if isinstance(value, str | Variable):
+def _factor(value: Factor | Name) -> Factor:
+    if isinstance(value, str | Variable | RDom):
         return _name(value)
     try:
         return operator.index(value)
@@ -83,6 +88,13 @@ def _factor(value: Factor | Variable) -> Factor:
         raise TypeError(
             f"{value!r} is not a factor; give a whole number or the name of a parameter."
         ) from None
+
+
+def _member(kind: type[_E], value: _E | str) -> _E:
+    try:
+        return kind(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is no {kind.__name__}; there are {', '.join(kind)}.") from None
 
 
 def _whole(value: int) -> int:
@@ -264,7 +276,7 @@ class Directives:
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
     ) -> Self:
         """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
-        record = Split(_name(old), _name(outer), _name(inner), _factor(factor), Tail(tail))
+        record = Split(_name(old), _name(outer), _name(inner), _factor(factor), _member(Tail, tail))
         order = self._order
         kind, policy = order.kind(record.old), order.partition(record.old)
         parts = (Loop(record.outer, kind), Loop(record.inner, kind))
@@ -297,7 +309,7 @@ class Directives:
         """Say whether a loop is split where tests along it are decided. What is made of it later
         is partitioned likewise.
         """
-        one = Partitioned(_name(loop), Partition(policy))
+        one = Partitioned(_name(loop), _member(Partition, policy))
         changed = (*self._order.partitions, one)
         return self._with_order(attrs.evolve(self._order, partitions=changed))
 
@@ -330,7 +342,7 @@ class Directives:
         the end of that loop.
         """
         names = _name(target), _name(at), _name(origin)
-        record = Prefetch(*names, _whole(offset), PrefetchBound(bound))
+        record = Prefetch(*names, _whole(offset), _member(PrefetchBound, bound))
         changed = (*self._order.prefetches, record)
         return self._with_order(attrs.evolve(self._order, prefetches=changed))
 
@@ -480,13 +492,13 @@ class Directives:
 
     def store_in(self, memory: Memory | str) -> Self:
         """Choose the kind of memory."""
-        return self._with_func(attrs.evolve(self._func, memory=Memory(memory)))
+        return self._with_func(attrs.evolve(self._func, memory=_member(Memory, memory)))
 
     def compute_with(
         self, func: str | Func, loop: Name, align: LoopAlign | str = LoopAlign.AUTO
     ) -> Self:
         """Fuse the loops with those of another Func, from the outermost to ``loop``."""
-        companion = Companion(_name(func), _name(loop), LoopAlign(align))
+        companion = Companion(_name(func), _name(loop), _member(LoopAlign, align))
         return self._with_func(attrs.evolve(self._func, companion=companion))
 
     def hoist_storage(self, func: str | Func, loop: Name) -> Self:
@@ -599,7 +611,7 @@ def _new_entries(
 
 def _loops_and_vars(pairs: Sequence[Name | Sequence[tuple[Name, Name]]]) -> Iterator[str]:
     for pair in pairs:
-        if isinstance(pair, str | Variable):
+        if isinstance(pair, str | Variable | RDom):
             yield _name(pair)
         else:
             yield from (_name(one) for loop_and_var in pair for one in loop_and_var)

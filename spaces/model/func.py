@@ -181,7 +181,7 @@ class RDom(Arithmetic):
         self._user = func
         return self.predicates
 
-    def as_expr(self) -> Expr:
+    def as_expr(self) -> RVar:
         if len(self.vars) != 1:
             raise DefinitionError(
                 f"RDom {self.name} has {len(self.vars)} dimensions; name one of them, "
@@ -541,6 +541,9 @@ class FuncRef(Arithmetic):
 
     def __str__(self) -> str:
         return f"{self.func.shown}({', '.join(map(str, self.args))})"
+
+    def __repr__(self) -> str:
+        return f"<FuncRef {self}>"
 
     def __hash__(self) -> int:
         return id(self)

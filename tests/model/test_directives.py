@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, RDom, Var
@@ -171,6 +172,10 @@ def test_rvars_are_named_by_their_objects() -> None:
     r = RDom([(0, 3), (0, 3)], "r")
     made = schedule(BOX).func("hist").update(0).unroll(r.x).reorder(X, r.y)
     assert shown(made) == "y r.y x unrolled:r.x"
+    alone = RDom([(0, 3)], "r")
+    assert shown(schedule(BOX).func("hist").update(0).unroll(alone)) == shown(
+        schedule(BOX).func("hist").update(0).unroll("r.x")
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +188,17 @@ def test_rvars_are_named_by_their_objects() -> None:
         (lambda: schedule(BLUR).tile(X, Y, 8), TypeError, "tile takes x, y"),
         (lambda: schedule(BLUR).tile(X, Y, 8, 8, "xi", "yi"), TypeError, "tile takes x, y"),
         (lambda: schedule(BLUR).gpu_tile(X, 8), TypeError, "gpu_tile takes"),
-        (lambda: schedule(BLUR).split(X, X, "xi", 2, "ragged"), ValueError, "not a valid Tail"),
+        (
+            lambda: schedule(BLUR).split(X, X, "xi", 2, "ragged"),
+            ValueError,
+            "'ragged' is no Tail; there are auto, round_up",
+        ),
+        (lambda: schedule(BLUR).store_in("gpu"), ValueError, "'gpu' is no Memory; there are auto"),
+        (
+            lambda: schedule(BLUR).reorder(X, RDom([(0, 3), (0, 3)], "r")),
+            DefinitionError,
+            r"RDom r has 2 dimensions; name one of them, as in r\.x",
+        ),
     ],
 )
 def test_mistakes(mistake: Any, error: type[Exception], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -25,8 +26,8 @@ class Assumptions:
     """Conditions on sizes that a call is refused without.
 
     Attributes:
-        common: those that say nothing about images.
-        images: for each image those about it.
+        common: those that say nothing about images, and those about what outputs must hold.
+        images: for each image the others about it.
     """
 
     common: tuple[Expr, ...]
@@ -53,7 +54,9 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
     promised = (p.condition for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
-    for condition in (*required, *(c for c in promised if _is_about_coordinates(c))):
+    of_outputs, others = required
+    common += (c for c in of_outputs if not isinstance(c, Const))
+    for condition in (*others, *(c for c in promised if _is_about_coordinates(c))):
         if isinstance(condition, Const):
             continue
         about = {n.split(".")[0] for n in variables(condition)} & set(images)
@@ -80,9 +83,16 @@ def _is_about_coordinates(condition: Expr) -> bool:
 _OVERFLOW = "bounds.fused-extent"
 """Integers are unbounded in proofs: that products do not overflow helps none, and slows them."""
 
+_OUTPUT = "bounds.output-overrun"
 
-def _required(checked: CheckedSchedule) -> Iterator[Expr]:
-    return (r.condition for r in checked.requirements if r.rule != _OVERFLOW)
+_Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
+"""Conditions about what outputs must hold, which may be as much as an image says; and others."""
+
+
+def _required(checked: CheckedSchedule) -> _Required:
+    of_outputs = tuple(r.condition for r in checked.requirements if r.rule == _OUTPUT)
+    others = (r.condition for r in checked.requirements if r.rule not in (_OUTPUT, _OVERFLOW))
+    return of_outputs, tuple(others)
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:
@@ -97,14 +107,18 @@ def _extents(buffer: str, dimensions: int) -> Iterator[Expr]:
         yield at_most(_ONE, size_variable(buffer, "extent", d))
 
 
-def _needed(nest: LoopNest) -> Iterator[Expr]:
+def _needed(nest: LoopNest) -> _Required:
+    of_outputs = (c for name, box in nest.outputs.items() for c in _inside(nest, name, box))
+    of_images = (c for name, box in nest.inputs.items() for c in _inside(nest, name, box))
+    return tuple(of_outputs), (*_of_tiles(nest), *of_images)
+
+
+def _of_tiles(nest: LoopNest) -> Iterator[Expr]:
     for name in nest.pipeline.outputs:
         function = nest.pipeline.function(name)
         for shift in inward_shifts(function, nest.schedule.of(name)):
             size = size_variable(name, "extent", function.args.index(shift.dimension))
             yield at_most(shift.factor, size)
-    for buffer, box in (*nest.outputs.items(), *nest.inputs.items()):
-        yield from _inside(nest, buffer, box)
 
 
 def _inside(nest: LoopNest, buffer: str, box: Box) -> Iterator[Expr]:

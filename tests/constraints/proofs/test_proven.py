@@ -176,3 +176,21 @@ def test_schedule_of_a_graph_for_a_gpu() -> None:
     loops = {p.obligation.statement.split(":")[0] for p in report.proofs}
     assert "Iterations of out.x (gpu_block)" in loops
     assert "Iterations of blurx.y (gpu_thread)" in loops
+
+
+@pytest.mark.parametrize("as_verified", [True, False])
+def test_a_scan_over_the_rows_of_an_image_stays_inside_the_output(as_verified: bool) -> None:
+    """The output holds all rows of the image: a condition on the sizes of both."""
+    image, filtered = ImageParam(Int32, 2, "input"), Func("filtered")
+    rows = RDom([(1, image.height() - 1)], "rows")
+    filtered[X, Y] = 0
+    filtered[X, 0] = image[X, 0]
+    filtered[X, rows] = filtered[X, rows.x - 1] * 3 + image[X, rows]
+    algorithm = pipeline(filtered)
+    columns = schedule(algorithm).update(1).split("x", "xo", "x", 8).reorder("x", rows, "xo")
+    chosen = columns.vectorize("x").parallel("xo").schedule
+    checked = verify(algorithm, chosen, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), str(checked)
+    report = prove(checked if as_verified else loop_nest(algorithm, chosen))
+    assert report.proofs == report.proven
+    assert "bounds" in {p.obligation.kind for p in report.proofs}
