@@ -19,7 +19,7 @@ from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.functions import clamp
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import LoopKind, Schedule, Split
 from spaces.model.types import Int32, UInt8
 from tests.apps.cases import written
 from tests.constraints.proofs.broken import blur, nest_of, polynomial
@@ -53,11 +53,22 @@ def test_random_schedules_are_proven(data: st.DataObject) -> None:
 
 @st.composite
 def of_any_kind(draw: st.DrawFn, chosen: Schedule) -> Schedule:
-    """A schedule whose loops are parallel and vectorized at random."""
-    kinds = st.sampled_from([LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED])
+    """A schedule whose loops are parallel at random, or vectorized, if of as many iterations as a
+    split says.
+    """
+    kinds = [LoopKind.SERIAL, LoopKind.PARALLEL]
     for func in chosen.funcs:
         for index, order in enumerate(func.stages):
-            loops = tuple(evolve(loop, kind=draw(kinds)) for loop in order.loops)
+            counted = {s.inner for s in order.splits if isinstance(s, Split)}
+            loops = tuple(
+                evolve(
+                    loop,
+                    kind=draw(
+                        st.sampled_from([*kinds, *[LoopKind.VECTORIZED] * (loop.name in counted)])
+                    ),
+                )
+                for loop in order.loops
+            )
             chosen = chosen.with_stage(func.name, index, evolve(order, loops=loops))
     return chosen
 
