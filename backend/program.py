@@ -342,7 +342,8 @@ class LoopProgram:
     """A whole program.
 
     It runs only in calls for which the ``assumptions`` hold. Its free variables are ``B.min.D``,
-    ``B.extent.D``, ``B.stride.D`` of its buffers and the names of its scalars.
+    ``B.extent.D``, ``B.stride.D`` of its buffers and the names of its scalars. Where it is
+    ``hinted``, operators of its values say which sides of tests are the usual ones.
     """
 
     name: str
@@ -351,3 +352,4 @@ class LoopProgram:
     requirements: tuple[Requirement, ...]
     body: Statement
     assumptions: tuple[Expr, ...] = ()
+    hinted: bool = False

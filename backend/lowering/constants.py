@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from backend.reference.arithmetic import convert, operate
+from spaces.model.definitions import HINTS
 from spaces.model.expr import Cast, Const, Expr, Op, constant
 
 
@@ -21,6 +22,8 @@ def evaluated(node: Expr) -> Expr:
     What is no finite number is left alone: not every printer has a literal for it.
     """
     if not isinstance(node, Op | Cast) or node.type.lanes != 1:
+        return node
+    if isinstance(node, Op) and node.name in HINTS:
         return node
     operands = [c for c in node.children if isinstance(c, Const)]
     if len(operands) != len(node.children):

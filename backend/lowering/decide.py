@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from backend.lowering.hints import wishes, without_hints
 from backend.lowering.simplify import folded
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
@@ -88,6 +89,7 @@ class Decisions:
         known: what is known inside it.
         sight: the middle of it.
         everywhere: whether tests count that no vector depends on.
+        hinted: whether sides of tests may be said to be likely.
         lows: the variable must be at least each of these,
         highs: and at most each of these, for all decisions to hold.
     """
@@ -96,6 +98,7 @@ class Decisions:
     known: Simplifier
     sight: Sight
     everywhere: bool = False
+    hinted: bool = False
     lows: dict[Expr, None] = field(factory=dict)
     highs: dict[Expr, None] = field(factory=dict)
     _chosen: dict[Expr, Expr] = field(factory=dict)
@@ -136,27 +139,33 @@ class Decisions:
         )
 
     def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
-        if not (inside.vectorized or self.everywhere):
+        wished = wishes(value, inside.is_innermost) if self.hinted else {}
+        if not (inside.vectorized or self.everywhere or wished):
             return value
-        return rewrite(value, lambda node: self._node(node, inside, sight))
+        return rewrite(value, lambda node: self._node(node, inside, sight, wished))
 
-    def _node(self, node: Expr, inside: Inside, sight: Sight) -> Expr:
-        if self._is_candidate(node, inside):
+    def _node(self, given: Expr, inside: Inside, sight: Sight, wished: Mapping[Expr, Expr]) -> Expr:
+        node = without_hints(given) if wished and given.type in (Int32, Bool) else given
+        wish = wished.get(node)
+        if self._is_candidate(node, inside, wish):
             if node in self._chosen:
                 return self._chosen[node]
-            choice = self._choose(node, inside, sight)
+            choice = self._choose(node, inside, sight, wish)
             if choice is not None:
                 self._chosen[node] = choice
                 return choice
-        return folded(node)
+        return folded(given)
 
-    def _is_candidate(self, node: Expr, inside: Inside) -> bool:
+    def _is_candidate(self, node: Expr, inside: Inside, wish: Expr | None) -> bool:
         if not _claims(node):
             return False
         names = self._variables(node)
         if names is None or self.var.name not in names or names & inside.splittable:
             return False
-        return self.everywhere or inside.is_innermost or bool(names & inside.vectorized)
+        if wish is None and not (inside.vectorized or self.everywhere):
+            return False
+        counts = self.everywhere or wish is not None
+        return counts or inside.is_innermost or bool(names & inside.vectorized)
 
     def _variables(self, expr: Expr) -> frozenset[str] | None:
         """The variables of an expression over coordinates, None for one that reads data."""
@@ -177,10 +186,13 @@ class Decisions:
             names |= below
         return names
 
-    def _choose(self, node: Expr, inside: Inside, sight: Sight) -> Expr | None:
-        """What a test comes to where its claims hold; the limits they need are noted."""
+    def _choose(self, node: Expr, inside: Inside, sight: Sight, wish: Expr | None) -> Expr | None:
+        """What a test comes to where its claims hold, which is what is wished or else what is seen
+        in the middle; the limits they need are noted.
+        """
         for choice, claims in _claims(node):
-            if not all(sight.sees(claim >= 0) for claim in claims):
+            usual = all(sight.sees(claim >= 0) for claim in claims)
+            if not usual if wish is None else choice is not wish:
                 continue
             limits = [self._limit(claim, inside) for claim in claims]
             if any(limit is None for limit in limits):

@@ -13,6 +13,7 @@ from backend.lowering.barriers import insert_barriers
 from backend.lowering.flatten import flatten
 from backend.lowering.gpu_loops import normalize_gpu_loops
 from backend.lowering.gpu_memory import place_gpu_memory
+from backend.lowering.hints import unhinted
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.simplify import simplify
@@ -53,7 +54,7 @@ def lower_gpu(
         GpuLoweringError: the schedule asks for what no kernel can do.
     """
     sizes = KernelSizes.of(nest)
-    program = start(nest)
+    program = unhinted(start(nest))
     for lowering in passes(sizes).values():
         program = lowering(program)
     return carve_kernels(program, sizes)

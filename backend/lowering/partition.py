@@ -11,6 +11,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.lowering.decide import SERIAL, Decisions, Sight
+from backend.lowering.hints import has_hints, unhinted
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import block, map_bodies, walk_statements
 from backend.program import For, If, LoopProgram, Statement
@@ -22,19 +23,21 @@ from spaces.model.types import Bool
 
 
 def partition(program: LoopProgram) -> LoopProgram:
-    """The program with steady states of its loops that contain vectorized ones, and of those for
-    which the schedule asks; but not of those that it says are to stay whole.
+    """The program with steady states of its loops that contain vectorized ones or tests of which a
+    side is said to be likely, and of those for which the schedule asks; but not of those that it
+    says are to stay whole. What is likely is said no more.
     """
-    outside = _Pass(known_sizes(program), Sight.of(program))
-    return evolve(program, body=outside.statement(program.body))
+    outside = _Pass(known_sizes(program), Sight.of(program), program.hinted)
+    return unhinted(evolve(program, body=outside.statement(program.body)))
 
 
 class _Pass:
     """What is known around a statement, and where the middle of each loop around it lies."""
 
-    def __init__(self, known: Simplifier, sight: Sight) -> None:
+    def __init__(self, known: Simplifier, sight: Sight, hinted: bool) -> None:
         self.known = known
         self.sight = sight
+        self.hinted = hinted
 
     def statement(self, statement: Statement) -> Statement:
         if isinstance(statement, For):
@@ -43,13 +46,14 @@ class _Pass:
 
     def _loop(self, loop: For) -> Statement:
         known = inside_loop(self.known, loop.var, loop.min, loop.extent)
-        inside = _Pass(known, self.sight.into(loop))
+        inside = _Pass(known, self.sight.into(loop), self.hinted)
         usual = evolve(loop, body=inside.statement(loop.body))
         always = loop.partition is Partition.ALWAYS
-        wanted = always or _contains(loop.body, (LoopKind.VECTORIZED,))
+        hinted = self.hinted and has_hints(loop.body)
+        wanted = always or hinted or _contains(loop.body, (LoopKind.VECTORIZED,))
         if loop.kind not in SERIAL or loop.partition is Partition.NEVER or not wanted:
             return usual
-        decisions = Decisions(loop.var, known, inside.sight, everywhere=always)
+        decisions = Decisions(loop.var, known, inside.sight, everywhere=always, hinted=hinted)
         steady = decisions.body(loop.body)
         if not decisions.lows and not decisions.highs:
             return usual

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from backend.lowering.compute_with import fused
+from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
 from backend.lowering.statements import EMPTY, block, map_all, map_bodies
@@ -64,6 +65,7 @@ def start(nest: LoopNest) -> LoopProgram:
         requirements=(*_promises(pipeline), *_requirements(nest), *_alike(pipeline)),
         body=_statements(nest.body, nest.bounds),
         assumptions=nest.assumptions,
+        hinted=is_hinted(v for f in pipeline.functions for s in f.stages for v in s.values),
     )
     return program if not sizes else _renamed(program, sizes)
 
@@ -130,13 +132,13 @@ def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
     names = component_names(node.func, len(node.values))
     if updates:
         operands = (
-            _by_array(expanded(operand_of(value, update.operator, node.func)))
+            _by_array(expanded(operand_of(value, update.operator, node.func), ALL_BUT_HINTS))
             for value, update in zip(node.values, updates, strict=True)
         )
         parts = zip(names, operands, updates, strict=True)
         return block(*(Provide(name, args, operand, update) for name, operand, update in parts))
     stored = tuple(
-        Provide(name, args, _by_array(expanded(value)))
+        Provide(name, args, _by_array(expanded(value, ALL_BUT_HINTS)))
         for name, value in zip(names, node.values, strict=True)
         if not is_nothing(value)
     )

@@ -392,5 +392,8 @@ DERIVED: Mapping[str, Derived] = {
 arithmetic is strict; ``likely`` is its operand.
 """
 
+HINTS = ("likely", "likely_if_innermost")
+"""Operators that are their operand, and say which side of a test is the usual one."""
+
 RANDOM = ("random_uint", "random_int", "random_float")
 """Operators that Halide has under the same names with other values."""

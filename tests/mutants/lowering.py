@@ -19,6 +19,22 @@ _KERNELS = (
 
 STEADY = (
     Mutant(
+        "likely-sides-left-out",
+        "backend/lowering/decide.py",
+        "if not usual if wish is None else choice is not wish:",
+        "if not usual:",
+        "The steady state takes the side seen in the middle, not the one said to be likely.",
+        ("tests/backend/test_likely.py",),
+    ),
+    Mutant(
+        "likely-arm-is-the-other",
+        "backend/lowering/hints.py",
+        "for arm, comes_to in zip(arms, (TRUE, FALSE), strict=True):",
+        "for arm, comes_to in zip(arms, (FALSE, TRUE), strict=True):",
+        "The arm that is likely is the one left out in the steady state.",
+        ("tests/backend/test_likely.py",),
+    ),
+    Mutant(
         "less-is-at-most",
         "backend/lowering/decide.py",
         "[(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]",

@@ -1,0 +1,87 @@
+"""``likely``: which side of a test is the usual one, as far as a pipeline says so.
+
+The hints stay in values up to the pass that splits loops by tests, which takes the side they name
+in the steady state (Halide's meaning); then they are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import evolve
+
+from backend.lowering.simplify import conjuncts
+from backend.lowering.statements import map_all, own_expressions, walk_statements
+from backend.program import LoopProgram, Statement
+from spaces.model.definitions import DERIVED, HINTS, expanded
+from spaces.model.expr import Expr, Op, constant, walk
+from spaces.model.types import Bool
+
+TRUE, FALSE = constant(True, Bool), constant(False, Bool)
+
+ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(HINTS)
+"""The operators that have a definition and are no hints."""
+
+
+def without_hints(expr: Expr) -> Expr:
+    """The expression, whatever is likely."""
+    return expanded(expr, HINTS)
+
+
+def unhinted(program: LoopProgram) -> LoopProgram:
+    """The program without any hints."""
+    if not program.hinted:
+        return program
+    return evolve(program, body=map_all(program.body, without_hints), hinted=False)
+
+
+def is_hinted(exprs: Iterable[Expr]) -> bool:
+    """Whether a hint stands in one of some expressions."""
+    return any(_is_hint(node) for node in walk(*exprs))
+
+
+def has_hints(statement: Statement) -> bool:
+    """Whether a hint stands in a statement, or in one inside it."""
+    return any(is_hinted(own_expressions(part)) for part in walk_statements(statement))
+
+
+def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:
+    """What tests in a value are to come to in the steady state of a loop."""
+    found: dict[Expr, Expr] = {}
+    for node in walk(value):
+        if not isinstance(node, Op):
+            continue
+        if _counts(node, is_innermost) and node.type.is_bool:
+            _wish(found, node.args[0], TRUE)
+        elif node.name == "select":
+            condition, *arms = node.args
+            for arm, comes_to in zip(arms, (TRUE, FALSE), strict=True):
+                if _counts(arm, is_innermost):
+                    _wish(found, condition, comes_to)
+        elif node.name in ("min", "max"):
+            for arm in node.args:
+                if _counts(arm, is_innermost):
+                    found[without_hints(node)] = without_hints(arm)
+    return found
+
+
+def _wish(found: dict[Expr, Expr], condition: Expr, comes_to: Expr) -> None:
+    """That a condition comes to this, and with it the comparisons that it is made of."""
+    plain = without_hints(condition)
+    if isinstance(plain, Op) and plain.name == "not":
+        _wish(found, plain.args[0], FALSE if comes_to is TRUE else TRUE)
+    elif comes_to is TRUE:
+        found.update(dict.fromkeys(conjuncts(plain), TRUE))
+    elif isinstance(plain, Op) and plain.name == "or":
+        for part in plain.args:
+            _wish(found, part, FALSE)
+    else:
+        found[plain] = FALSE
+
+
+def _is_hint(node: Expr) -> bool:
+    return isinstance(node, Op) and node.name in HINTS
+
+
+def _counts(node: Expr, is_innermost: bool) -> bool:
+    return isinstance(node, Op) and node.name in HINTS and (node.name == "likely" or is_innermost)

@@ -1,0 +1,101 @@
+"""Loops are split where a side of a test is said to be likely, and it is the one taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.lowering.passes import lower
+from backend.lowering.statements import own_expressions, walk_statements
+from backend.program import For
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, Op, walk
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Var
+from spaces.model.integer_functions import likely, likely_if_innermost
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32
+
+X, Y = Var("x"), Var("y")
+IMAGE = np.random.default_rng(1).integers(-99, 99, (20, 40)).astype(np.int32)
+
+TESTS: dict[str, tuple[Callable[[Expr, Expr], Expr], int]] = {
+    "first": (lambda a, b: fn.select(likely(X < 3), a, b), 2),
+    "last": (lambda a, b: fn.select(X < 30, a, likely(b)), 2),
+    "between": (lambda a, b: fn.select(likely((X >= 2) & (X < 35)), a, b), 3),
+    "outside": (lambda a, b: fn.select((X < 2) | (X > 35), a, likely(b)), 3),
+    "not": (lambda a, b: fn.select(likely(~(X < 9)), a, b), 2),
+    "limited": (lambda a, b: fn.min(likely(X), 7) * a + b, 2),
+    "of rows": (lambda a, b: fn.select(likely(Y > 4), a, b), 1),
+    "of columns, if innermost": (lambda a, b: fn.select(likely_if_innermost(X > 4), a, b), 2),
+    "of rows, if innermost": (lambda a, b: fn.select(likely_if_innermost(Y > 4), a, b), 1),
+    "of data": (lambda a, b: fn.select(likely(a > 4), a, b), 1),
+    "unsaid": (lambda a, b: fn.select(X < 3, a, b), 1),
+}
+"""Values, and into how many loops over x those of a row fall."""
+
+
+def hinted(test: str) -> Pipeline:
+    image, f = ImageParam(Int32, 2, "input"), Func("f")
+    f[X, Y] = TESTS[test][0](image[X, Y], 5 - image[X, Y])
+    return pipeline(f)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f.vectorize(x, 8)", "f.parallel(y)", "f.never_partition_all()"]
+)
+@pytest.mark.parametrize("test", TESTS)
+def test_values_stay_those_of_the_reference(test: str, text: str) -> None:
+    algorithm = hinted(test)
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    compiled = compile_cpu(algorithm, checked)
+    sizes = {"f": [40, 20]}
+    wanted = evaluate(algorithm, {"input": IMAGE}, sizes=sizes)["f"]
+    np.testing.assert_array_equal(compiled.run({"input": IMAGE}, sizes=sizes)["f"], wanted)
+    assert "likely" not in compiled.program_text("partition")
+
+
+def loops(test: str, text: str) -> list[For]:
+    """The loops over x after partition."""
+    algorithm = hinted(test)
+    program = lower(loop_nest(algorithm, parse_schedule(text, algorithm)))["partition"]
+    found = [s for s in walk_statements(program.body) if isinstance(s, For)]
+    return [s for s in found if s.var.name == "f.s0.x"]
+
+
+def questions(loop: For) -> int:
+    """Tests that each iteration asks."""
+    nodes = walk(*(e for s in walk_statements(loop.body) for e in own_expressions(s)))
+    return sum(isinstance(n, Op) and n.name in ("lt", "le", "gt", "ge", "min") for n in nodes)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_likely_side_is_asked_no_more(test: str) -> None:
+    _, count = TESTS[test]
+    split = loops(test, "f.never_partition(y)")
+    assert len(split) == count
+    assert [questions(loop) for loop in split].count(0) == (count > 1)
+    assert len(loops(test, "f.never_partition_all()")) == 1
+
+
+def test_outer_loops_ask_once_a_row() -> None:
+    usual, rest = loops("of rows", "")
+    assert (questions(usual), questions(rest)) == (0, 1)
+    assert len(loops("of rows, if innermost", "")) == 1
+
+
+def test_halide_computes_the_same() -> None:
+    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    for test in TESTS:
+        algorithm = hinted(test)
+        found = bridge.build(algorithm).realize({"input": IMAGE}, sizes={"f": [40, 20]})
+        wanted = evaluate(algorithm, {"input": IMAGE}, sizes={"f": [40, 20]})
+        np.testing.assert_array_equal(found["f"], wanted["f"])
