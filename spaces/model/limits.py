@@ -7,12 +7,14 @@ A variable lies between two expressions, which may mention variables known befor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from attrs import define, field
 
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.polynomial import Monomial, Polynomial, multiples
 from spaces.model.samples import Sample, least, middle, most
+from spaces.model.types import Int32
 
 
 @define
@@ -128,7 +130,34 @@ class Limits(ABC):
             # The order in which atoms are replaced seldom matters; trying all is exponential.
             if tried == 2:
                 break
+        return self._by_numerators(p, depth) if tried == 0 else None
+
+    def _by_numerators(self, p: Polynomial, depth: int) -> int | None:
+        """A limit of ``p`` with the limits of ``a`` in place of those of ``a / c``: tiles are
+        counted by ``extent / c``, and none is beyond the last.
+        """
+        for atom in p.atoms:
+            parts = p.split(atom)
+            if parts is None or not (isinstance(atom, Op) and atom.name == "div"):
+                continue
+            sign = self._sign(parts[0])
+            for end in self._quotient_ends(atom, sign):
+                low = self.lower(parts[0] * self.polynomial(end) + parts[1], depth - 1)
+                if low is not None:
+                    return low
         return None
+
+    def _quotient_ends(self, atom: Op, sign: int) -> Iterator[Expr]:
+        """Quotients that ``a / c`` is never below (``sign`` 1) or above (-1), one variable of
+        ``a`` less in each.
+        """
+        form, divisor = self.polynomial(atom.args[0]), atom.args[1]
+        if sign == 0 or not isinstance(divisor, Const) or divisor.value < 1:
+            return
+        for variable in sorted(form.atoms, key=self._replacement_order):
+            if isinstance(variable, Variable):
+                for end in self._replaced(form.scaled(sign), variable):
+                    yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
 
     def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
         """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:

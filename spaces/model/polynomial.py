@@ -135,10 +135,33 @@ def _product(monomial: Monomial, coefficient: int) -> Expr:
 
 
 def multiples(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """``(q, r)`` with a = q * b + r, taking out the terms of ``a`` that ``b`` divides."""
-    if len(b.terms) != 1:
+    """``(q, r)`` with a = q * b + r, taking out the terms of ``a`` that ``b`` divides; of a sum
+    ``b`` where that leaves fewer.
+    """
+    if not b.terms:
         return Polynomial({}), a
-    ((monomial, divisor),) = b.terms.items()
+    if len(b.terms) > 1:
+        return _multiples_of_sum(a, b)
+    return _multiples_of_term(a, *next(iter(b.terms.items())))
+
+
+def _multiples_of_sum(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Long division by the term of most atoms: rows of fused loops, ``n * m + n + m`` of ``m + 1``,
+    are counted by it.
+    """
+    lead = max(b.terms, key=lambda m: (len(m), [_order(x) for x in m]))
+    quotient, rest = Polynomial({}), a
+    for _ in a.terms:
+        whole, _ = _multiples_of_term(rest, lead, b.terms[lead])
+        if not whole.terms:
+            break
+        quotient, rest = quotient + whole, rest - whole * b
+    return (quotient, rest) if len(rest.terms) < len(a.terms) else (Polynomial({}), a)
+
+
+def _multiples_of_term(
+    a: Polynomial, monomial: Monomial, divisor: int
+) -> tuple[Polynomial, Polynomial]:
     quotient: dict[tuple[Expr, ...], int] = {}
     rest: dict[tuple[Expr, ...], int] = {}
     for term, coefficient in a.terms.items():

@@ -108,6 +108,9 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
         (fn.max(A % 2 * 3, 2), "a % 2 + 2"),
         (fn.select(A == 0, T * 2, A * 4 + 6) / 2, "select(a == 0, t, a * 2 + 3)"),
         (fn.select(A == 0, 2, 6) % 4, "2"),
+        # The row and the column of the last point of a fused loop.
+        (((A + 3) * (T * 2 + 1) - 1) / (T * 2 + 1), "a + 2"),
+        (((A + 3) * (T * 2 + 1) - 1) % (T * 2 + 1), "t * 2"),
         (
             fn.min(fn.select(A == 0, T, B) - 1, fn.select(A == 0, T + 2, 1) - 1),
             "select(a == 0, t - 1, 0)",
@@ -125,6 +128,8 @@ def small_expressions() -> Iterator[Expr]:
             yield from (base / c, base % c, (base / c + k) / 2, (base / c) % 3, fn.min(base, c))
             yield from (fn.min(base % 2 * 3 + base / 2, c - base % 2 + base / 2),)
             yield from (fn.max(base % 2 * c, k) + base / 2 * 2,)
+            over = T * c + k * k
+            yield from (((base + 9) * over - k) / over, ((base + 9) * over + T) % over)
             turns = [fn.select(B == 3, base * n + c, n) for n in (2, 4)]
             yield from (turns[0] / 2, fn.min(*turns), fn.max(turns[0] + k, turns[1] * c) % 4)
             yield from (fn.max(base, c), fn.select(base < c, 0, 1), fn.select(base <= c, 0, 1))
@@ -136,8 +141,9 @@ def test_all_values_of_a_small_range_are_kept_and_limited() -> None:
     simplify = informed()
     for expr in small_expressions():
         simple, low = simplify(expr), simplify.lower(simplify.polynomial(expr))
-        wanted = [evaluate(expr, {"b": b}) for b in range(2, 8)]
-        assert [evaluate(simple, {"b": b}) for b in range(2, 8)] == wanted, expr
+        values = [{"b": b, "t": t} for b in range(2, 8) for t in (1, 2, 3)]
+        wanted = [evaluate(expr, v) for v in values]
+        assert [evaluate(simple, v) for v in values] == wanted, expr
         assert low is None or low <= min(wanted), expr
 
 
@@ -147,6 +153,17 @@ def test_quotients_are_ordered_with_what_is_added_to_them() -> None:
     assert simplify.at_most((B + low) / 2, B / 2 + A)
     assert not simplify.at_most((B + low + 1) / 2, B / 2 + A)
     assert simplify.at_most((B + low + 1) / 2, B / 2 + A + 1)
+
+
+def test_no_tile_is_beyond_the_last() -> None:
+    simplify = Simplifier()
+    for variable, last in ((A, E + 21), (B, E * 2 + 7)):
+        simplify.assume(variable.name, constant(0, Int32), last)
+    columns = (E * 2 + 7) / 16
+    tile = A / 32 * (columns + 1) + B / 16
+    assert simplify.at_most(tile, (E + 21) / 32 * (columns + 1) + columns)
+    assert not simplify.at_most(tile, (E + 20) / 32 * (columns + 1) + columns)
+    assert not simplify.at_most(tile + 1, (E + 21) / 32 * (columns + 1) + columns)
 
 
 def test_a_first_iteration_that_differs_grows_only_where_it_is_not_above_the_second() -> None:

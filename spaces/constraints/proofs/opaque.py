@@ -6,6 +6,8 @@ integer type the limits of the type stay known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import define, field
 
 from spaces.constraints.proofs.formulas import OPAQUE, at_most, different
@@ -21,7 +23,7 @@ from spaces.model.expr import (
     Variable,
     constant,
 )
-from spaces.model.regions import Ranges
+from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
@@ -29,8 +31,13 @@ from spaces.model.types import Bool, Int32
 
 @define
 class Opaque:
-    """A table of the expressions that have become variables, and what is known of these."""
+    """A table of the expressions that have become variables, and what is known of these.
 
+    Attributes:
+        loops: the numbers between which loop variables lie, where they are known.
+    """
+
+    loops: Mapping[str, Interval] = field(factory=dict)
     meaning: dict[str, Expr] = field(factory=dict)
     limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
     _done: dict[Expr, Expr] = field(factory=dict)
@@ -84,7 +91,7 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
-        found = Ranges(self._simplify, {}).of(node)
+        found = Ranges(self._simplify, self.loops).of(node)
         ends = [e.value for e in (found.min, found.max) if isinstance(e, Const)]
         if not node.type.is_float and len(ends) == 2:
             low, high = (constant(int(v), Int32) for v in ends)

@@ -11,8 +11,9 @@ from spaces.constraints.proofs.assumptions import Assumptions
 from spaces.constraints.proofs.formulas import SECOND, Second, within
 from spaces.constraints.proofs.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
-from spaces.model.expr import Call, Expr, constant, walk
+from spaces.model.expr import Call, Const, Expr, constant, walk
 from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.regions import Interval
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32
 
@@ -145,12 +146,13 @@ class Subject:
 
     nest: LoopNest
     known: Assumptions
-    opaque: Opaque = field(factory=Opaque)
+    opaque: Opaque = field(init=False)
     sites: tuple[Site, ...] = field(init=False)
     allocations: dict[str, Path] = field(init=False, factory=dict)
     productions: dict[str, Path] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        self.opaque = Opaque(dict(_numbers(self.nest)))
         sites = []
         for path in all_paths(self.nest.body):
             node = path[-1].node
@@ -212,6 +214,17 @@ class Subject:
             limits = self.opaque.limits.get(bare, ())
             found += limits if name == bare else map(Second([bare]), limits)
         return tuple(found)
+
+
+def _numbers(nest: LoopNest) -> Iterator[tuple[str, Interval]]:
+    """The range of each loop variable whose ends are numbers."""
+    for path in all_paths(nest.body):
+        loop = path[-1].node
+        if not isinstance(loop, Loop):
+            continue
+        low, high = loop.var.min, loop.var.max
+        if isinstance(low, Const) and isinstance(high, Const) and low.value <= high.value:
+            yield loop.var.var.name, Interval(low, high)
 
 
 def coordinates(subject: Subject, site: Site) -> dict[str, Expr]:

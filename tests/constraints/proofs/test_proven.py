@@ -13,6 +13,7 @@ from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Unknown
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
+from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, ImageParam, RDom, Var
@@ -105,6 +106,21 @@ def test_updates_at_coordinates_that_are_read_are_bounded_by_their_type() -> Non
     assert report.proofs == report.proven
     statements = [p.obligation.statement for p in report.proofs]
     assert "count.update(0) writes count inside what is allocated of count." in statements
+
+
+def test_shifts_by_what_loops_count_are_limited_by_their_loops() -> None:
+    r, f, g, out = RDom([(0, 5)], "r"), Func("f"), Func("g"), Func("out")
+    f[X] = ImageParam(Int32, 1, "input")[X]
+    g[X] = 0
+    g[X] += f[X + (1 << r.x)]
+    out[X] = g[X]
+    nest = nest_of(pipeline(out), lambda d: d.func("f").compute_root())
+    report = prove(nest)
+    assert report.proofs == report.proven
+    statements = [p.obligation.statement for p in report.proofs]
+    assert any("1 << " in statement for statement in statements)
+    # From f(out.min + 1) to f(out.max + 16), and no more.
+    assert evaluate(nest.placements["f"].required[0].max, {"out.min.0": 0, "out.extent.0": 9}) == 24
 
 
 def test_what_depends_on_a_value_is_unknown_and_names_it() -> None:
