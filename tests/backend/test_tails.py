@@ -126,3 +126,18 @@ def test_lanes_pass_every_guard_around_them() -> None:
     loop = For(lane, constant(0, Int32), constant(8, Int32), LoopKind.VECTORIZED, store)
     program = vectorize(LoopProgram("lanes", (), (), (), loop))
     assert run_program(program, {}, {"out": {}})["out"] == {0: 1, 6: 7}
+
+
+def test_what_lanes_share_is_not_read_where_there_is_no_lane() -> None:
+    """Whole vectors beyond the end of a reduction: one value of the image is all that is read."""
+    image, out = ImageParam(Int32, 1, "image"), Func("out")
+    r = RDom([(0, 3)], "r")
+    out[X] = 0
+    out[r.x] = out[r.x] + image[r.x / 4]
+    algorithm = pipeline(out)
+    d = schedule(algorithm).update(0).split("r.x", "ro", "ri", 64, "guard_with_if")
+    d = d.split("ri", "ri", "rj", 4, "guard_with_if").vectorize("rj").never_partition("ri", "ro")
+    program = lower(loop_nest(algorithm, d.schedule))["vectorize"]
+    sizes = {"out.min.0": 0, "out.extent.0": 4, "image.min.0": 0, "image.extent.0": 1}
+    found = run_program(program, sizes, {"image": {0: 7}, "out": {}})["out"]
+    assert found == {0: 7, 1: 7, 2: 7, 3: 0}
