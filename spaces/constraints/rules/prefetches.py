@@ -21,7 +21,8 @@ def _directive(func: str, stage: int, one: Prefetch) -> str:
     "prefetch.loop",
     "A prefetch stands at a loop of its stage that is not vectorized, and looks ahead along that "
     "loop or one around it.",
-    "Halide's prefetch refuses Vars that are no loops; lanes have no beginning of their own.",
+    "Halide refuses to look ahead along what is no loop around, and drops what stands at no loop; "
+    "lanes have no beginning of their own.",
 )
 def loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each prefetch at no such loop."""
@@ -76,7 +77,7 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
 @call_rule(
     "prefetch.unread",
     "What is prefetched is an image, or a Func that is stored, and is read in that loop.",
-    "Halide drops other prefetches without a word.",
+    "Halide drops other prefetches without a word, or refuses those of storage not there yet.",
 )
 def unread(records: Records, func: str) -> Iterator[Check]:
     """One check for each prefetch of what is not read there."""
