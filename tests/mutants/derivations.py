@@ -93,8 +93,8 @@ MUTANTS = (
     Mutant(
         "never-in-one-step",
         "backend/lowering/updates.py",
-        "shared=LoopKind.PARALLEL in kinds",
-        "shared=False",
+        "Update(operator, shared)",
+        "Update(operator, False)",
         "Threads read an element, and write it, without regard to one another.",
         _ATOMIC,
     ),

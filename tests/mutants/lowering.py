@@ -104,8 +104,8 @@ LOOPS = (
     Mutant(
         "varying-guards-leave-loops",
         "backend/lowering/simplify.py",
-        "(varying if reads or name in variables(condition) else fixed)",
-        "(varying if reads else fixed)",
+        "varies = condition.loads or name in condition.names",
+        "varies = condition.loads",
         "A guard is asked before the loop that it varies in.",
         _PASSES,
     ),
