@@ -36,6 +36,16 @@ MUTANTS = (
         _TESTS,
     ),
     Mutant(
+        "blended-tiles-compute-less",
+        "spaces/model/splits.py",
+        "    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,\n"
+        "    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,\n}\n\nBLENDING",
+        "    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,\n"
+        "    Tail.ROUND_UP_AND_BLEND: Tail.GUARD_WITH_IF,\n}\n\nBLENDING",
+        "There is no room for the whole tiles that are stored.",
+        _TESTS,
+    ),
+    Mutant(
         "blended-by-threads",
         "spaces/constraints/rules/blends.py",
         "_BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)",
