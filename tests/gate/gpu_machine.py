@@ -2,7 +2,8 @@
 
 Threads of a block run to their next barrier one after the other; blocks run one after the other.
 What two threads do between the same barriers, and what two blocks do at all, nothing orders: where
-they touch the same element, and not only to write the same value, it holds garbage. A barrier that
+they touch the same element, and not only to write the same value or to change it in one step each
+by the same operator, it holds garbage. A barrier that
 some threads of a block do not reach is wrong at once, as is an access outside a buffer.
 """
 
@@ -12,7 +13,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 from backend.gpu_program import (
     BLOCK,
@@ -29,8 +30,20 @@ from backend.gpu_program import (
 )
 from backend.gpu_program import Sequence as HostSequence
 from backend.lowering.statements import walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Load, Statement, Store, Together
-from spaces.model.expr import Expr, Variable
+from backend.program import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Load,
+    Statement,
+    Store,
+    Together,
+    Update,
+    updated,
+)
+from spaces.model.expr import Expr, Op, Variable
 from spaces.model.types import Type
 from tests.gate.python_code import DIVIDE, MODULO, Names, source
 from tests.gate.shadow import MOST_STEPS, Memory, TooLong, Trouble
@@ -56,14 +69,26 @@ def are_concurrent(a: Key, b: Key) -> bool:
     return a[1] != b[1] or (a[2] == b[2] and a[3] != b[3])
 
 
+@define
+class Element:
+    """A value, who wrote it and read it since, and the operator by which all of those who wrote it
+    changed it in one step.
+    """
+
+    value: Any
+    writers: list[Key]
+    readers: list[Key] = field(factory=list)
+    operator: str = ""
+
+
 class Buffer:
-    """Flat memory; each element has a value, and who wrote and read it since."""
+    """Flat memory."""
 
     def __init__(self, name: str, type: Type, elements: int, memory: Memory) -> None:
         self.name, self.type, self.memory = name, type, memory
-        self.elements: list[tuple[Any, list[Key], list[Key]] | None] = [None] * max(0, elements)
+        self.elements: list[Element | None] = [None] * max(0, elements)
 
-    def _known(self, index: int) -> tuple[Any, list[Key], list[Key]] | None:
+    def _known(self, index: int) -> Element | None:
         if not 0 <= index < len(self.elements):
             raise Trouble("outside", f"{self.name}[{index}] of {len(self.elements)} elements")
         return self.elements[index]
@@ -72,17 +97,41 @@ class Buffer:
         """Store an element."""
         known, key = self._known(index), worker.key
         if known is not None:
-            old, writers, readers = known
-            if old == value:
-                if key not in writers:
-                    writers.append(key)
+            if known.value == value:
+                if key not in known.writers:
+                    known.writers.append(key)
                 return
-            if any(are_concurrent(other, key) for other in readers):
-                raise Trouble("race", f"{self.name}[{index}] is read and set without a barrier")
-            if any(are_concurrent(other, key) for other in writers):
-                message = f"{self.name}[{index}] is set by two threads"
-                value = self.memory.garbage(self.type, "race", message)
-        self.elements[index] = (value, [key], [])
+            value = self._ordered(known, index, key, value)
+        self.elements[index] = Element(value, [key])
+
+    def change(
+        self, index: int, operator: str, change: Callable[[Any], Any], worker: Worker
+    ) -> None:
+        """Let an element become what ``change`` makes of it, in one step."""
+        known, key = self._known(index), worker.key
+        if known is None:
+            message = f"{self.name}[{index}] is changed before it is computed"
+            value = self.memory.garbage(self.type, "never computed", message)
+            self.elements[index] = Element(change(value), [key], operator=operator)
+            return
+        value = change(known.value)
+        if known.operator != operator:
+            value = self._ordered(known, index, key, value)
+            self.elements[index] = Element(value, [key], operator=operator)
+            return
+        if any(are_concurrent(other, key) for other in known.readers):
+            raise Trouble("race", f"{self.name}[{index}] is read and set without a barrier")
+        writers = [w for w in known.writers if are_concurrent(w, key)]
+        self.elements[index] = Element(value, [*writers, key], operator=operator)
+
+    def _ordered(self, known: Element, index: int, key: Key, value: Any) -> Any:
+        """``value``, or garbage where another thread may set the element at the same time."""
+        if any(are_concurrent(other, key) for other in known.readers):
+            raise Trouble("race", f"{self.name}[{index}] is read and set without a barrier")
+        if any(are_concurrent(other, key) for other in known.writers):
+            message = f"{self.name}[{index}] is set by two threads"
+            return self.memory.garbage(self.type, "race", message)
+        return value
 
     def load(self, index: int, worker: Worker) -> Any:
         """An element."""
@@ -90,13 +139,13 @@ class Buffer:
         if known is None:
             message = f"{self.name}[{index}] is read before it is computed"
             return self.memory.garbage(self.type, "never computed", message)
-        value, writers, readers = known
-        if writers[-1] != key and all(are_concurrent(other, key) for other in writers):
+        one = any if known.operator else all
+        if one(are_concurrent(other, key) for other in known.writers):
             message = f"{self.name}[{index}] is read without a barrier after it is set"
             return self.memory.garbage(self.type, "race", message)
-        if not readers or readers[-1] != key:
-            readers.append(key)
-        return value
+        if not known.readers or known.readers[-1] != key:
+            known.readers.append(key)
+        return known.value
 
 
 @define
@@ -217,7 +266,7 @@ class GpuMachine:
         sources = {name: Source(name, held) for name, held in images.items()}
         self._run(values, Machine(memory), {**sources, **outputs}, HOST)
         return {
-            name: [None if e is None else e[0] for e in output.elements]
+            name: [None if e is None else e.value for e in output.elements]
             for name, output in outputs.items()
         }
 
@@ -274,8 +323,10 @@ class GpuMachine:
                 if node.otherwise is not None:
                     self._lines.append(f"{pad}else:")
                     self._statement(node.otherwise, pad + "    ")
+            case Store(update=Update(operator=operator, shared=True)):
+                self._change(node, operator, pad)
             case Store():
-                self._stores([node], pad)
+                self._stores([updated(node)], pad)
             case Together(body=parts):
                 self._stores([part for part in parts if isinstance(part, Store)], pad)
             case Barrier():
@@ -290,6 +341,19 @@ class GpuMachine:
         self._lines.append(f"{pad}{', '.join(names)}, = {', '.join(found)},")
         for store, name in zip(stores, names, strict=True):
             self._lines.append(f"{pad}B[{store.buffer!r}].store(*{name}, W)")
+
+    def _change(self, store: Store, operator: str, pad: str) -> None:
+        """An element is read, changed and stored in one step."""
+        type, number = store.value.type, len(self._lines)
+        now, by = Variable(type, "update.now"), Variable(type, "update.value")
+        self._bound |= {now.name, by.name}
+        index, operand = self._value(store.index, pad), self._value(store.value, pad)
+        self._lines.append(f"{pad}{self.names(by.name)} = {operand}")
+        self._lines.append(f"{pad}def change{number}({self.names(now.name)}):")
+        changed = self._value(Op(type, operator, (now, by)), pad + "    ")
+        self._lines.append(f"{pad}    return {changed}")
+        where = f"{index}, {operator!r}, change{number}"
+        self._lines.append(f"{pad}B[{store.buffer!r}].change({where}, W)")
 
     def _for(self, var: Variable, low: Expr, extent: Expr, pad: str) -> None:
         start, count = self._value(low, pad), self._value(extent, pad)

@@ -18,12 +18,15 @@ from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
+from spaces.model.types import Int32
 from tests.gate.check import CLASSES, draw, subject_of
 from tests.gate.claims import unclassified
+from tests.gate.gpu_machine import Buffer, Worker
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle, evidence
 from tests.gate.pipelines import EXACT, KINDS, ODD, Subject, subject
 from tests.gate.runner import run
+from tests.gate.shadow import Memory, Trouble
 from tests.gate.summary import Summary
 from tests.gate.test_regressions import IMAGE, PLACE, window_sum
 
@@ -110,3 +113,38 @@ def test_the_oracle_sees_what_goes_wrong() -> None:
     sums = Subject("sums", window_sum(), {"input": IMAGE}, {"input": PLACE}, SIZES)
     at_once = schedule(sums.pipeline).func("total").compute_root().update(0).parallel("r.x")
     assert evidence(Oracle(sums), at_once.schedule) == "race"
+
+
+FIRST, SECOND, THIRD = (Worker((0, (0,), 0, (thread,))) for thread in range(3))
+LATER = Worker((0, (0,), 1, (1,)))
+
+
+def changed(by: str = "add") -> tuple[Buffer, Memory]:
+    """An element that was 3, to which two threads add 4 and 5."""
+    memory = Memory(negative=False)
+    buffer = Buffer("sum", Int32, 1, memory)
+    buffer.store(0, 3, Worker())
+    buffer.change(0, "add", lambda now: now + 4, FIRST)
+    buffer.change(0, by, lambda now: now + 5, SECOND)
+    return buffer, memory
+
+
+def test_threads_change_an_element_in_one_step_each() -> None:
+    buffer, memory = changed()
+    assert buffer.load(0, LATER) == 12
+    assert not memory.found
+
+
+def test_what_is_not_one_step_of_the_same_operator_is_a_race() -> None:
+    assert "race" in changed("max")[1].found
+    for thread in (FIRST, THIRD):
+        buffer, memory = changed()
+        buffer.load(0, thread)
+        assert "race" in memory.found
+        buffer, memory = changed()
+        buffer.store(0, 7, thread)
+        assert "race" in memory.found
+    buffer, _ = changed()
+    buffer.load(0, LATER)
+    with pytest.raises(Trouble, match="without a barrier"):
+        buffer.change(0, "add", lambda now: now + 1, Worker((0, (0,), 1, (2,))))

@@ -89,6 +89,13 @@ def test_reads_reach_as_far_as_without_blending(tail: str, low: int, high: int) 
     assert (algebra.evaluate(box.min, sizes), algebra.evaluate(box.max, sizes)) == (low, high)
 
 
+@pytest.mark.parametrize(("tail", "last"), [(S, 12), (R, 15)])
+def test_whole_tiles_are_stored(tail: str, last: int) -> None:
+    nest = loop_nest(TWICE, parse_schedule(f"out.vectorize(x, 8, {tail})", TWICE))
+    across = nest.outputs["out"][0]
+    assert algebra.evaluate(across.max, {"out.min.0": 0, "out.extent.0": 13}) == last
+
+
 @pytest.mark.parametrize("tail", [S, R])
 def test_threads_are_refused_as_by_halide(tail: str) -> None:
     text = f"f.compute_root()\nf.update(0).split(x, xo, xi, 8, {tail}).parallel(xo)"
