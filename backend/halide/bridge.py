@@ -25,7 +25,8 @@ from backend.halide.errors import DirectiveError, LoweringError, RealizationErro
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from spaces.model.chain import Argument, StageCalls
+from spaces.model.calls import Argument
+from spaces.model.chain import StageCalls
 from spaces.model.derive import derived
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage

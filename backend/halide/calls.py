@@ -14,7 +14,8 @@ from collections.abc import Container, Iterator, Sequence
 from attrs import evolve
 
 from backend.halide.errors import DirectiveError
-from spaces.model.chain import Argument, DirectiveCall, StageCalls, directive_calls
+from spaces.model.calls import Argument, DirectiveCall
+from spaces.model.chain import StageCalls, directive_calls
 from spaces.model.derive import derived
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline

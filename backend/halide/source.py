@@ -15,7 +15,8 @@ from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
-from spaces.model.chain import Argument, DirectiveCall, StageCalls
+from spaces.model.calls import Argument, DirectiveCall
+from spaces.model.chain import StageCalls
 from spaces.model.definitions import RANDOM, expanded
 from spaces.model.derive import derivation, derived
 from spaces.model.expr import Expr, cast

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from spaces.model.chain import KIND_DIRECTIVES, Argument, DirectiveCall, directive_calls
+from spaces.model.calls import KIND_DIRECTIVES, Argument, DirectiveCall
+from spaces.model.chain import directive_calls
 from spaces.model.conditions import ConditionError, format_condition, read_condition
 from spaces.model.derive import derived
 from spaces.model.directives import Directives

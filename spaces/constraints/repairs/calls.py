@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit, Rank, instead, level_call
 from spaces.constraints.repairs.left_out import left_out
-from spaces.model.chain import fold_call
+from spaces.model.calls import fold_call
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import INLINE, ROOT, Fold, FuncSchedule, LoopLevel, Memory, Schedule
 from spaces.model.text import format_call

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from attrs import field, frozen
 
-from spaces.model.chain import KIND_DIRECTIVES
+from spaces.model.calls import KIND_DIRECTIVES
 from spaces.model.schedule import INLINE, Fuse, LoopKind, LoopLevel, Schedule, Split, Tail
 
 

@@ -8,13 +8,7 @@ from typing import TypeVar
 from attrs import evolve
 
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.model.chain import (
-    DirectiveCall,
-    bound_call,
-    companion_call,
-    hoist_call,
-    prefetch_call,
-)
+from spaces.model.calls import DirectiveCall, bound_call, companion_call, hoist_call, prefetch_call
 from spaces.model.conditions import format_condition
 from spaces.model.schedule import INLINE, DomainOrder, FuncSchedule, Schedule
 from spaces.model.text import format_call

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
-from spaces.model.chain import companion_call
+from spaces.model.calls import companion_call
 from spaces.model.schedule import Companion
 from spaces.model.text import format_call
 from spaces.model.together import companions, depends, in_turn

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
-from spaces.model.chain import prefetch_call
+from spaces.model.calls import prefetch_call
 from spaces.model.levels import Path, Place
 from spaces.model.schedule import LoopKind, Prefetch
 from spaces.model.text import format_call

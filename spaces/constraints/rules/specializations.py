@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.model.calls import DirectiveCall
 from spaces.model.cases import MOST_CASES, cases
-from spaces.model.chain import DirectiveCall
 from spaces.model.conditions import negation
 from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.pipeline import Pipeline
