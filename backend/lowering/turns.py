@@ -67,9 +67,10 @@ def part_of_part(part: Expr, place: int, period: int) -> Expr | None:
     return part.value if isinstance(part, Broadcast) else part
 
 
-def settled(root: Expr) -> Expr:
+def settled(root: Expr, done: dict[Expr, Expr] | None = None) -> Expr:
     """The expression with what takes turns computed in the cheaper way: part by part, its lanes
-    taking turns at the end, or at once, after those of each load take turns.
+    taking turns at the end, or at once, after those of each load take turns. Expressions that share
+    parts share in ``done`` what became of them.
     """
 
     def cheaper(node: Expr) -> Expr:
@@ -77,7 +78,7 @@ def settled(root: Expr) -> Expr:
             return node
         return min(node, _joined(node.parts, node.type.lanes), key=_cost)
 
-    return rewrite(root, cheaper)
+    return rewrite(root, cheaper, done)
 
 
 def _joined(root: tuple[Expr, ...], lanes: int) -> Expr:

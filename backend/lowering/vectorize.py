@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from attrs import evolve
 
 from backend.lowering.sizes import times
@@ -29,7 +31,7 @@ from backend.program import (
     Update,
 )
 from spaces.model.accumulation import identity
-from spaces.model.expr import Const, Expr, Op, constant, walk
+from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Bool, Int32
@@ -42,7 +44,8 @@ def vectorize(program: LoopProgram) -> LoopProgram:
     mask of those that do. What has no lanes, such as a sum into one place, runs lane after lane.
     Storage inside a vectorized loop gets an innermost dimension of one element a lane.
     """
-    return evolve(program, body=_vectorized(program.body))
+    widenings: dict[_Lane, Widening] = {}
+    return evolve(program, body=_vectorized(program.body, widenings))
 
 
 def _touches_one_place(statement: Statement) -> bool:
@@ -54,27 +57,42 @@ def _touches_one_place(statement: Statement) -> bool:
     )
 
 
-def _vectorized(statement: Statement) -> Statement:
-    statement = map_bodies(statement, _vectorized)
+_Lane: TypeAlias = tuple[Variable, Expr, int, Expr | None]
+"""The variable, first iteration, number and mask of lanes."""
+
+
+def _vectorized(statement: Statement, widenings: dict[_Lane, Widening]) -> Statement:
+    statement = map_bodies(statement, lambda s: _vectorized(s, widenings))
     if not isinstance(statement, For) or statement.kind is not LoopKind.VECTORIZED:
         return statement
     loop = evolve(statement, kind=LoopKind.SERIAL)
     if not isinstance(loop.extent, Const) or loop.extent.value < 2:
         return loop
-    return _Lanes(loop, int(loop.extent.value)).statement(loop.body)
+    return _Lanes(loop, int(loop.extent.value), widenings).statement(loop.body)
 
 
 class _Lanes:
     """The lanes of one vectorized loop, or those of them where ``mask`` holds.
 
-    ``is_vector`` tells whether all statements so far could be vectors.
+    ``is_vector`` tells whether all statements so far could be vectors. The copies of a loop that
+    unrolling leaves share what their expressions have in common, in ``widenings``.
     """
 
-    def __init__(self, loop: For, lanes: int, mask: Expr | None = None) -> None:
+    def __init__(
+        self,
+        loop: For,
+        lanes: int,
+        widenings: dict[_Lane, Widening],
+        mask: Expr | None = None,
+    ) -> None:
         self.loop = loop
         self.lanes = lanes
         self.mask = mask
-        self.widen = Widening(loop.var, loop.min, lanes, mask)
+        self.widenings = widenings
+        key = (loop.var, loop.min, lanes, mask)
+        if key not in widenings:
+            widenings[key] = Widening(*key)
+        self.widen = widenings[key]
         self.is_vector = True
 
     def statement(self, statement: Statement) -> Statement:
@@ -150,7 +168,7 @@ class _Lanes:
         The condition is asked once, before any of it: no lane can do so again after another.
         """
         mask = condition if self.mask is None else Op(condition.type, "and", (self.mask, condition))
-        lanes = _Lanes(self.loop, self.lanes, mask)
+        lanes = _Lanes(self.loop, self.lanes, self.widenings, mask)
         result = lanes.statement(body)
         if not lanes.is_vector:
             return None

@@ -33,6 +33,7 @@ class Widening:
         self.lanes = lanes
         self.mask = mask
         self._done: dict[Expr, Expr] = {}
+        self._settled: dict[Expr, Expr] = {}
         self._takes_turns = False
         self._simplify = Simplifier()
         self._var = var
@@ -46,7 +47,7 @@ class Widening:
         for node in walk(expr, known=done):
             done[node] = self._node(node)
             self._takes_turns |= isinstance(done[node], Shuffle)
-        return settled(done[expr]) if self._takes_turns else done[expr]
+        return settled(done[expr], self._settled) if self._takes_turns else done[expr]
 
     def full(self, expr: Expr) -> Expr:
         """A vector, made of a scalar if need be."""
