@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from backend.llvm.blocks import I32, I64, Value, i64
 from backend.llvm.indices import Term, lane_terms, step_of, terms_of
+from backend.llvm.instructions import instruction
 from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
@@ -211,6 +212,9 @@ class Expressions:
         if isinstance(node, MaskedLoad):
             part = Load(node.type, node.buffer, node.index)
             return [*Expressions._needs((part, form)), (node.mask, Form.VALUE)]
+        special = instruction(node) if node.type.lanes > 1 else None
+        if special is not None:
+            return [(c, Form.VALUE) for c in special.operands]
         if not isinstance(node, Load):
             return [(c, Form.VALUE) for c in node.children]
         if step_of(node.index) is not None:
@@ -223,6 +227,10 @@ class Expressions:
         node, form = key
         if form is Form.INDEX:
             return self._index_node(node, place)
+        special = instruction(node) if node.type.lanes > 1 else None
+        if special is not None:
+            operands = [self._child(c) for c in special.operands]
+            return place.operators.intrinsic(special.intrinsic, llvm_type(node.type), *operands)
         match node:
             case Const():
                 return literal(node.type, node.value)

@@ -22,7 +22,7 @@ from spaces.model.functions import clamp, max, min, select
 from spaces.model.lerp import blended
 from spaces.model.random_bits import random_float, random_int, random_uint
 from spaces.model.rewrite import rewrite
-from spaces.model.types import Bool, Float32, Int32, Type, UInt32
+from spaces.model.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
 """The operator of (condition, value, message) that is its value; what computes it asks the
@@ -284,6 +284,11 @@ def _mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
 
 
 def _rounding_mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
+    if type == Int16 and isinstance(by, Const) and by.value == 15:
+        # The form that compilers find an instruction for; it wraps where the product is largest.
+        wrapped = cast(type, ((_product(type, a, b) >> 14) + 1) >> 1)
+        least = constant(type.min_value, type)
+        return select(compare("eq", wrapped, least), _highest(type), wrapped)
     amount = cast(Type("uint", 2 * type.bits), by)
     return _narrowed(type, _rounding_shift_right(_wide(type), _product(type, a, b), amount))
 

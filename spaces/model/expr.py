@@ -68,6 +68,10 @@ class Arithmetic:
         """The expression that this object stands for."""
         raise TypeError(f"{self!r} is not an expression.")
 
+    def components(self) -> tuple[Expr, ...]:
+        """The values of a Tuple that this object stands for; none where it is one value."""
+        return ()
+
     def __add__(self, other: ExprLike) -> Expr:
         return binary("add", self, other)
 

@@ -515,6 +515,9 @@ class FuncRef(Arithmetic):
             )
         return self._value(self.func.type, None)
 
+    def components(self) -> tuple[Expr, ...]:
+        return tuple(self) if len(self.func.types) > 1 else ()
+
     def __getitem__(self, component: int) -> Expr:
         """One value of a Tuple.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias, overload
 
 from spaces.model.expr import (
     Arithmetic,
@@ -18,16 +19,57 @@ from spaces.model.expr import (
 )
 from spaces.model.types import Float32, Float64, Int32, Type, promote
 
+Choice: TypeAlias = "ExprLike | Sequence[ExprLike]"
+"""A value, or those of a Tuple."""
 
-def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr:
+
+@overload
+def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr: ...
+@overload
+def select(
+    condition: Choice, if_true: Sequence[ExprLike], if_false: Choice, *more: Choice
+) -> tuple[Expr, ...]: ...
+@overload
+def select(
+    condition: Choice, if_true: ExprLike, if_false: Sequence[ExprLike], *more: Choice
+) -> tuple[Expr, ...]: ...
+def select(
+    condition: Choice, if_true: Choice, if_false: Choice, *more: Choice
+) -> Expr | tuple[Expr, ...]:
     """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
     type of the other one, whatever its own.
 
-    ``select(c1, v1, c2, v2, ..., default)`` takes the value of the first condition that holds.
+    ``select(c1, v1, c2, v2, ..., default)`` takes the value of the first condition that holds. Of
+    Tuples each component is selected; a condition may be a Tuple, too, with one for each.
 
     Raises:
-        TypeError: a condition is not one, or a condition has no value after it.
+        TypeError: a condition is not one, or a condition has no value after it, or Tuples have
+            several sizes.
     """
+    parts = (condition, if_true, if_false, *more)
+    each = tuple(map(_components, parts))
+    if not any(each):
+        return _select(*(part for part in parts if not isinstance(part, Sequence)))
+    sizes = sorted({len(values) for values in each if values})
+    ends = (*each[1::2], each[-1])
+    if len(sizes) > 1 or not all(ends):
+        raise TypeError(
+            "select chooses between Tuples of one size, with one condition for all values or a "
+            f"Tuple of them; here it was given Tuples of {sizes} values"
+            f"{'' if all(ends) else ', and a single value'}."
+        )
+    rows = (values or (part,) * sizes[0] for values, part in zip(each, parts, strict=True))
+    return tuple(_select(*row) for row in zip(*rows, strict=True))
+
+
+def _components(value: Choice) -> tuple[ExprLike, ...]:
+    """The values of a Tuple; none where it is one value."""
+    if isinstance(value, Arithmetic):
+        return value.components()
+    return tuple(value) if isinstance(value, Sequence) else ()
+
+
+def _select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr:
     test = as_expr(condition)
     if not test.type.is_bool:
         raise TypeError(f"select needs a condition first, and `{test}` is {test.type}.")
@@ -37,7 +79,7 @@ def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: Ex
             "here the last condition has no value."
         )
     if more:
-        if_false = select(if_false, *more)
+        if_false = _select(if_false, *more)
     if _is_signed_constant(if_true) and isinstance(if_false, Arithmetic):
         if_true = cast(as_expr(if_false).type, if_true)
     elif _is_signed_constant(if_false) and isinstance(if_true, Arithmetic):

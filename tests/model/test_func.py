@@ -258,3 +258,22 @@ def test_sizes_of_images_are_variables() -> None:
     f = Func("f")
     f[X] = X + source.width() + source.min(1)
     assert [i.name for i in pipeline(f).images] == ["input"]
+
+
+def test_select_of_tuples_selects_each_component() -> None:
+    f, x = Func("f"), X
+    f[x] = (x, x * 2)
+    assert fn.select(x > 2, f[x], (7, 8)) == tuple(
+        fn.select(x > 2, f[x][c], v) for c, v in enumerate((7, 8))
+    )
+    assert fn.select((x > 2, x > 3), (1, 2), x < 0, f[x], (5, 6)) == (
+        fn.select(x > 2, 1, x < 0, f[x][0], 5),
+        fn.select(x > 3, 2, x < 0, f[x][1], 6),
+    )
+    for wrong in (
+        lambda: fn.select(x > 2, (1, 2), 0),
+        lambda: fn.select(x > 2, (1, 2), (1, 2, 3)),
+        lambda: fn.select((x > 2, x > 3), 1, 2),
+    ):
+        with pytest.raises(TypeError, match="Tuples of one size"):
+            wrong()

@@ -163,4 +163,20 @@ MUTANTS = (
         "A definition without a value overwrites what lies in memory.",
         ("tests/backend/test_undefined.py",),
     ),
+    Mutant(
+        "neighbors-further-apart",
+        "backend/llvm/instructions.py",
+        "or odd.picks != tuple(range(1, lanes, 2)):",
+        "or False:",
+        "Sums of products of any lanes are taken for those of neighbors.",
+        ("tests/backend/test_instructions.py",),
+    ),
+    Mutant(
+        "largest-rounded-product-wraps",
+        "spaces/model/definitions.py",
+        'return select(compare("eq", wrapped, least), _highest(type), wrapped)',
+        'return select(compare("ne", wrapped, wrapped), least, wrapped)',
+        "The rounded product of the two least int16 wraps.",
+        ("tests/backend/test_instructions.py", *_DEFINITIONS),
+    ),
 )
