@@ -74,3 +74,11 @@ def test_other_sums_of_products_are_not_taken_for_them() -> None:
 def sum_of(first: tuple[int, int], second: tuple[int, int]) -> Expr:
     parts = [cast(Int32, S[2 * X + i]) * cast(Int32, T[2 * X + j]) for i, j in (first, second)]
     return parts[0] + parts[1]
+
+
+def test_twice_the_even_lanes_is_no_sum_of_neighbors() -> None:
+    value = sum_of((0, 0), (0, 0)) + cast(Int32, S[2 * X + 1]) + cast(Int32, T[2 * X + 1])
+    found = compiled(value, 8).run({"s": A, "t": B}, sizes={"f": [40]})["f"]
+    s, t = (np.asarray(v[:80], np.int64) for v in (A, B))
+    exact = 2 * s[0::2] * t[0::2] + s[1::2] + t[1::2]
+    np.testing.assert_array_equal(found, exact.astype(np.int32))
