@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from spaces import device, format_schedule, parse_schedule, repair, verify
 from spaces.constraints.devices import Device
+from spaces.constraints.repairs.repair import OF_ANY_SCHEDULE
 from spaces.model.directives import Directives, schedule
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
@@ -40,7 +41,19 @@ BLUR = algorithms.blur(96, 64)
 D = schedule(BLUR)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.rule)
+REPAIRABLE = [e for e in EXAMPLES if e.rule not in OF_ANY_SCHEDULE]
+
+
+@pytest.mark.parametrize("rule", sorted(OF_ANY_SCHEDULE))
+def test_what_a_device_cannot_compute_is_not_repaired(rule: str):
+    (broken,) = (e.broken for e in EXAMPLES if e.rule == rule)
+    found = repair(broken.pipeline, broken.schedule, broken.device)
+    assert (found.answer, found.schedule, found.edits) == ("none", None, ())
+    assert "none is legal for the device" in str(found)
+    assert "kernels on sm_80 cannot stop" in str(found)
+
+
+@pytest.mark.parametrize("example", REPAIRABLE, ids=lambda e: e.rule)
 def test_every_broken_example_is_repaired_by_no_more_than_its_neighbor_differs(example: Example):
     broken, legal = example.broken, example.legal
     found = repair(broken.pipeline, broken.schedule, broken.device, seconds=30)

@@ -22,6 +22,9 @@ from spaces.model.schedule import Schedule
 MOST_EDITS = 6
 """Edits of which all sets are tried, time permitting."""
 
+OF_ANY_SCHEDULE = frozenset({"gpu.required-values"})
+"""Rules on what a device can compute at all: what they refuse, they refuse under any schedule."""
+
 
 @frozen
 class Repair:
@@ -31,7 +34,8 @@ class Repair:
         answer: ``legal``: nothing was to be done. ``nearest``: no legal schedule is nearer.
             ``near``: a legal schedule was found, but whether there is a nearer one is unknown.
             ``none``: no set of the edits tried gives a legal schedule, and starting over does not
-            either. ``unknown``: the time was up before one was found.
+            either; or none can be legal, and nothing was tried. ``unknown``: the time was up
+            before one was found.
         schedule: the legal schedule; None where there is none.
         edits: what to change for it, in order.
         distance: how far factors move: the sum of |log2(new / old)|.
@@ -67,6 +71,8 @@ class Repair:
                 )
             case "none":
                 left = "\n".join(f"  {sentence}" for sentence in self.left)
+                if not self.exhausted:
+                    return f"Nothing repairs the schedule: none is legal for the device.\n{left}"
                 return (
                     f"Nothing repairs the schedule: {tried} were tried, and the default schedule "
                     f"is illegal, too:\n{left}"
@@ -102,6 +108,9 @@ def repair(
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):
         return Repair("legal", schedule)
+    hopeless = tuple(str(v) for v in verdict.violations if v.rule in OF_ANY_SCHEDULE)
+    if hopeless:
+        return Repair("none", None, left=hopeless)
     pipeline = derived(pipeline, schedule)
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
