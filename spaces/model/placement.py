@@ -37,6 +37,7 @@ from spaces.model.splits import (
 )
 from spaces.model.traversal import LoopVar, Traversal, box_of, loop_ranges, traverse
 from spaces.model.types import Int32, Type
+from spaces.model.values import ValueBounds
 from spaces.model.visits import visits
 
 
@@ -150,6 +151,7 @@ class Bounds:
     assumptions: tuple[Expr, ...] = ()
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
+    values: ValueBounds = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
     _divisions: dict[tuple[str, int, Box], Division] = field(init=False, factory=dict)
@@ -160,6 +162,7 @@ class Bounds:
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
+        self.values = ValueBounds(self.pipeline, self.simplify)
         self._assume_factors()
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
@@ -331,7 +334,8 @@ class Bounds:
         # Of the Vars more may be visited than is required, where tails reach further.
         own = frozenset(ranges) - {r.name for r in stage.rvars}
         predicates = [p for p in stage.predicates if own.isdisjoint(p.names)]
-        analysis = Ranges(self.simplify, narrowed(ranges, predicates, self.simplify))
+        known = {**self.values.parameters, **narrowed(ranges, predicates, self.simplify)}
+        analysis = Ranges(self.simplify, known, self.values)
         accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
         for access in accesses:
             widened = tuple(analysis.of(arg) for arg in access)
@@ -385,8 +389,9 @@ class Bounds:
         """What a stage's coordinates range over while its loops beyond ``depth`` run in full."""
         key = (reader, index, depth)
         if key not in self._analyses:
+            coordinates = self._coordinate_ranges(reader, index, depth)
             self._analyses[key] = Ranges(
-                self.simplify, self._coordinate_ranges(reader, index, depth)
+                self.simplify, {**self.values.parameters, **coordinates}, self.values
             )
         return self._analyses[key]
 

@@ -57,10 +57,13 @@ Box: TypeAlias = tuple[Interval, ...]
 
 @define
 class Ranges:
-    """Interval analysis under given ranges of some variables; all others are fixed."""
+    """Interval analysis under given ranges of some variables; all others are fixed. ``values``
+    tells what reads of Funcs and images may give.
+    """
 
     simplify: Simplifier
     ranges: Mapping[str, Interval]
+    values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
     _done: dict[Expr, Interval] = field(factory=dict)
 
     def of(self, expr: Expr) -> Interval:
@@ -144,6 +147,8 @@ class Ranges:
         if not isinstance(node, Call) and all(i.is_point for i in operands):
             points = tuple(i.min for i in operands if i.min is not None)
             return Interval.point(node.with_children(points))
+        if isinstance(node, Call):
+            return _within(self.values(node), node.type)
         if isinstance(node, Cast):
             return self._cast(node, operands[0])
         narrow = _of_numbers(node, operands)

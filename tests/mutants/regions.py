@@ -13,6 +13,7 @@ _NEST = (
 )
 _CPU = (*_NEST, "tests/backend/test_lowering_passes.py", "tests/backend/test_compile.py")
 _ARITHMETIC = ("tests/model/test_simplify.py", *_INTERVALS, *_NEST)
+_VALUES = ("tests/model/test_value_bounds.py",)
 
 INTERVALS = (
     Mutant(
@@ -279,6 +280,70 @@ ARITHMETIC = (
         "Polynomial.of(a.offset)",
         "What is added between two divisions is not multiplied by the first divisor.",
         _ARITHMETIC,
+    ),
+    Mutant(
+        "parity-of-one-operand",
+        "spaces/model/simplify.py",
+        "pick(a.offset + slopes[0], b.offset + slopes[1])",
+        "pick(a.offset, b.offset + slopes[1])",
+        "The smaller of two functions of a parity forgets the slope of one.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "choice-without-its-factor",
+        "spaces/model/simplify.py",
+        "Polynomial.of(chosen).scaled(factor)",
+        "Polynomial.of(chosen)",
+        "The factor that moves out of a selection is lost.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "case-without-its-factor",
+        "spaces/model/simplify.py",
+        "(rest + self.polynomial(v).scaled(coefficient) for v in values)",
+        "(rest + self.polynomial(v) for v in values)",
+        "A selection that is counted twice is counted once in each of its cases.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "long-division-by-the-first-term",
+        "spaces/model/polynomial.py",
+        "rest - whole * b",
+        "rest - whole * Polynomial({lead: b.terms[lead]})",
+        "Dividing by a sum takes away the multiples of its first term alone.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "sum-unscaled-in-a-quotient",
+        "spaces/model/limits.py",
+        "self.lower(a - b + rest.scaled(divisor), depth - 1)",
+        "self.lower(a - b + rest, depth - 1)",
+        "What is added to a quotient goes into its numerator as it is.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "quotient-ends-swapped",
+        "spaces/model/limits.py",
+        "self._replaced(form.scaled(sign), variable)",
+        "self._replaced(form, variable)",
+        "The largest quotient is made of the least numerator.",
+        _ARITHMETIC,
+    ),
+    Mutant(
+        "values-of-the-first-component",
+        "spaces/model/values.py",
+        "[call.component or 0]",
+        "[0]",
+        "Every component of a Tuple has the limits of the first.",
+        _VALUES,
+    ),
+    Mutant(
+        "values-before-updates",
+        "spaces/model/values.py",
+        "if not function.is_pure or is_undefined:",
+        "if is_undefined:",
+        "Updates are taken to leave values within their first limits.",
+        _VALUES,
     ),
     Mutant(
         "margin-of-a-strict-comparison",

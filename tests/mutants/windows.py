@@ -55,6 +55,22 @@ SLIDING = (
         _TESTS,
     ),
     Mutant(
+        "turns-confused",
+        _FILE,
+        "((True, a), (False, b))",
+        "((False, a), (True, b))",
+        "What depends on the first iteration of a loop is taken to be what it is later, and back.",
+        _TESTS,
+    ),
+    Mutant(
+        "fold-of-later-turns",
+        _FILE,
+        "for turn in (True, False):",
+        "for turn in (False,):",
+        "Storage is folded to what later iterations need, not the first.",
+        _TESTS,
+    ),
+    Mutant(
         "looking-ahead",
         _FILE,
         "before = {loop.var.name: loop.var - 1}\n    if window.forward:\n        last",

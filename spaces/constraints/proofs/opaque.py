@@ -6,7 +6,7 @@ integer type the limits of the type stay known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
@@ -23,7 +23,7 @@ from spaces.model.expr import (
     Variable,
     constant,
 )
-from spaces.model.regions import Interval, Ranges
+from spaces.model.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
@@ -35,9 +35,11 @@ class Opaque:
 
     Attributes:
         loops: the numbers between which loop variables lie, where they are known.
+        values: what reads may give.
     """
 
     loops: Mapping[str, Interval] = field(factory=dict)
+    values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
     meaning: dict[str, Expr] = field(factory=dict)
     limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
     _done: dict[Expr, Expr] = field(factory=dict)
@@ -91,10 +93,18 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
-        found = Ranges(self._simplify, self.loops).of(node)
-        ends = [e.value for e in (found.min, found.max) if isinstance(e, Const)]
-        if not node.type.is_float and len(ends) == 2:
-            low, high = (constant(int(v), Int32) for v in ends)
-            self.limits[name] = (at_most(low, variable), at_most(variable, high))
+        found = Ranges(self._simplify, self.loops, self.values).of(node)
+        if not node.type.is_float:
+            low, high = self._end(node, found.min), self._end(node, found.max)
+            below = () if low is None else (at_most(low, variable),)
+            above = () if high is None else (at_most(variable, high),)
+            self.limits[name] = (*below, *above)
         self._done[node] = variable
         return variable
+
+    def _end(self, node: Expr, end: Expr | None) -> Expr | None:
+        """A limit of a value as a formula: a number, or of a read what holds at all coordinates."""
+        if isinstance(end, Const):
+            return constant(int(end.value), Int32)
+        is_general = isinstance(node, Call) and end is not None and not end.loads
+        return self.formula(end) if is_general and end is not None and end.type == Int32 else None

@@ -152,7 +152,9 @@ class Subject:
     productions: dict[str, Path] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.opaque = Opaque(dict(_numbers(self.nest)))
+        bounds = self.nest.bounds
+        ranges = {**bounds.values.parameters, **dict(_numbers(self.nest))}
+        self.opaque = Opaque(ranges, bounds.values)
         sites = []
         for path in all_paths(self.nest.body):
             node = path[-1].node

@@ -1,0 +1,122 @@
+"""What a Func's definition says about its values limits what is read at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model import functions as fn
+from spaces.model.algebra import evaluate as number
+from spaces.model.expr import Expr, cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.pipeline import Pipeline
+from spaces.model.placement import Bounds
+from spaces.model.regions import UnboundedError
+from spaces.model.text import parse_schedule
+from spaces.model.types import Float32, Int32, UInt8
+
+X = Var("x")
+IMAGE = ImageParam(Int32, 1, "im")
+GAIN = Param(Float32, "gain", 2.0).set_range(-1.0, 3.0)
+WIDTH = 40
+
+
+def clamped() -> tuple[Expr, str, int, int]:
+    """An offset that is clamped where it is defined."""
+    offset = Func("offset")
+    offset[X] = fn.clamp(IMAGE[X], -3, 5)
+    return X + offset[X], "offset.compute_root()", -3, WIDTH - 1 + 5
+
+
+def of_a_tuple() -> tuple[Expr, str, int, int]:
+    """Two offsets, the second of which is read, moved on by a Func that is inlined."""
+    offsets, moved = Func("offsets"), Func("moved")
+    offsets[X] = (IMAGE[X], fn.clamp(IMAGE[X], 0, 2))
+    moved[X] = offsets[X][1] * 2 - 1
+    return X + moved[X], "offsets.compute_root()", -1, WIDTH - 1 + 3
+
+
+def scaled() -> tuple[Expr, str, int, int]:
+    """A share of a parameter whose range is known."""
+    share, step = Func("share"), Func("step")
+    share[X] = fn.clamp(cast(Float32, IMAGE[X]) / 4.0, 0.0, 1.0)
+    step[X] = cast(Int32, share[X] * GAIN)
+    return X + step[X], "share.compute_root()\nstep.compute_root()", -1, WIDTH - 1 + 3
+
+
+def by_size() -> tuple[Expr, str, int, int]:
+    """A place inside an image, wherever it is."""
+    place = Func("place")
+    place[X] = fn.clamp(IMAGE[X], IMAGE.min(0), IMAGE.min(0) + IMAGE.extent(0) - 1)
+    return place[X].as_expr(), "place.compute_root().vectorize(x, 8)", 0, WIDTH - 1
+
+
+def of_bytes() -> tuple[Expr, str, int, int]:
+    """A table of bytes has no more values than bytes have."""
+    byte = Func("byte")
+    byte[X] = cast(UInt8, IMAGE[X] * 7)
+    return byte[X].as_expr(), "byte.compute_root()", 0, 255
+
+
+CASES = [clamped, of_a_tuple, scaled, by_size, of_bytes]
+
+
+def reading(index: Expr) -> Pipeline:
+    table, out = Func("table"), Func("out")
+    table[X] = X * X * 3 + X
+    out[X] = table[index]
+    return pipeline(out)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_read_lies_between_the_limits_of_the_values(
+    case: Callable[[], tuple[Expr, str, int, int]],
+) -> None:
+    index, text, low, high = case()
+    algorithm = reading(index)
+    chosen = parse_schedule(f"table.compute_root()\n{text}", algorithm)
+    checked = verify(algorithm, chosen, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), checked
+    (interval,) = checked.nest.placements["table"].demanded
+    sizes = {"out.min.0": 0, "out.extent.0": WIDTH, "im.min.0": 0, "im.extent.0": WIDTH}
+    assert interval.min is not None
+    assert interval.max is not None
+    assert (number(interval.min, sizes), number(interval.max, sizes)) == (low, high)
+    report = prove(checked)
+    assert report.proofs == report.proven
+    data = {"im": np.random.default_rng(4).integers(-20, 60, WIDTH).astype(np.int32)}
+    for gain in (-1.0, 0.5, 3.0):
+        scalars = {"gain": gain} if case is scaled else {}
+        expected = evaluate(algorithm, data, scalars, sizes={"out": (WIDTH,)})["out"]
+        found = compile_cpu(algorithm, checked).run(data, scalars, sizes={"out": (WIDTH,)})["out"]
+        assert (found == expected).all()
+
+
+def test_values_that_updates_change_are_not_limited() -> None:
+    offset, r = Func("offset"), RDom([(0, 4)], "r")
+    offset[X] = fn.clamp(IMAGE[X], 0, 5)
+    offset[X] += r.x
+    algorithm = reading(X + offset[X])
+    with pytest.raises(UnboundedError, match="put it into clamp"):
+        infer(algorithm)
+
+
+def test_values_of_a_parameter_without_a_range_are_not_limited() -> None:
+    step = Func("step")
+    step[X] = cast(Int32, fn.clamp(cast(Float32, IMAGE[X]), 0.0, 1.0) * Param(Float32, "free", 1.0))
+    with pytest.raises(UnboundedError, match="put it into clamp"):
+        infer(reading(X + step[X]))
+
+
+def infer(algorithm: Pipeline) -> None:
+    names = "".join(f"{f.name}.compute_root()\n" for f in algorithm.functions[:-1])
+    Bounds(algorithm, parse_schedule(names, algorithm))
