@@ -116,6 +116,7 @@ class _Inserter:
             (name, id(part) if len(places[name]) == 1 else -id(part))
             for s in inside
             for name in buffers_read(s)
+            if name in places  # what is only prefetched has no value that anything waits for
         }
         return _Accesses(self._about(read), self._about(written))
 
