@@ -13,7 +13,7 @@ from attrs import define, field
 
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.polynomial import Monomial, Polynomial, multiples
-from spaces.model.samples import Sample, least, middle, most
+from spaces.model.samples import Sample, least, middle, mirrored, most, scattered
 from spaces.model.types import Int32
 
 
@@ -33,7 +33,8 @@ class Limits(ABC):
     def __attrs_post_init__(self) -> None:
         self._ranks = {name: rank for rank, name in enumerate(self._ranges)}
         self._samples = tuple(
-            Sample(self._ranges, self._consulted, pick) for pick in (least, most, middle)
+            Sample(self._ranges, self._consulted, pick)
+            for pick in (least, most, middle, scattered, mirrored)
         )
 
     @abstractmethod

@@ -25,12 +25,13 @@ class Sample:
     Attributes:
         ranges: the limits of variables, which its owner may add to.
         consulted: the names whose limits were looked at, which is added to here.
-        pick: of ``(least, most)``, either of which may be missing, a number between them.
+        pick: of ``(least, most, seed)``, either of the first two of which may be missing, a number
+            between them; the seed is another one for every variable.
     """
 
     ranges: _Ranges
     consulted: set[str]
-    pick: Callable[[int | None, int | None], int]
+    pick: Callable[[int | None, int | None, int], int]
     _values: dict[Expr, int | None] = field(init=False, factory=dict)
 
     def forget(self) -> None:
@@ -59,7 +60,7 @@ class Sample:
 
     def _found(self, expr: Expr) -> int | None:
         if isinstance(expr, Variable):
-            return self._variable(expr.name)
+            return self._variable(expr)
         known = isinstance(expr, Op) and all(a.type is Int32 or a.type.is_bool for a in expr.args)
         if known and isinstance(expr, Op) and expr.name in INTEGERS.operators:
             operands = [self._value(a) for a in expr.args]
@@ -67,9 +68,10 @@ class Sample:
                 return None
             return int(INTEGERS.operators[expr.name](*operands))
         # Of any other value nothing is known but its type.
-        return self.pick(expr.type.min_value, expr.type.max_value)
+        return self.pick(expr.type.min_value, expr.type.max_value, expr.digest)
 
-    def _variable(self, name: str) -> int | None:
+    def _variable(self, variable: Variable) -> int | None:
+        name = variable.name
         self.consulted.add(name)
         low, high = self.ranges.get(name, (None, None))
         ends = [None if end is None else self._value(end) for end in (low, high)]
@@ -80,23 +82,41 @@ class Sample:
             least = 1 if least is None else max(least, 1)
         if least is not None and most is not None and least > most:
             return None
-        return self.pick(least, most)
+        return self.pick(least, most, variable.digest)
 
 
-def least(low: int | None, high: int | None) -> int:
+_FAR = 1009
+"""How far from a limit numbers are picked, where the other limit is missing."""
+
+
+def least(low: int | None, high: int | None, seed: int) -> int:
     """The least number between two limits."""
     if low is not None:
         return low
     return 0 if high is None else min(high, 0)
 
 
-def most(low: int | None, high: int | None) -> int:
+def most(low: int | None, high: int | None, seed: int) -> int:
     """The largest number between two limits; a large one where there is none."""
     if high is not None:
         return high
-    return 1009 if low is None else low + 1009
+    return _FAR if low is None else low + _FAR
 
 
-def middle(low: int | None, high: int | None) -> int:
+def middle(low: int | None, high: int | None, seed: int) -> int:
     """A number between two limits, well away from both."""
-    return (least(low, high) + most(low, high)) // 2
+    return (least(low, high, seed) + most(low, high, seed)) // 2
+
+
+def scattered(low: int | None, high: int | None, seed: int) -> int:
+    """A number between two limits that tells variables of the same limits apart."""
+    first, last = least(low, high, seed), most(low, high, seed)
+    return first + seed % (last - first + 1)
+
+
+def mirrored(low: int | None, high: int | None, seed: int) -> int:
+    """The number as far from the other limit as :func:`scattered` is from the one: of two
+    variables the other one is the larger.
+    """
+    first, last = least(low, high, seed), most(low, high, seed)
+    return last - seed % (last - first + 1)
