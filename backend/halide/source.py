@@ -24,24 +24,16 @@ from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
 from spaces.model.schedule import (
     Derivation,
-    LoopAlign,
-    Memory,
-    Partition,
-    PrefetchBound,
     RFactor,
     Schedule,
-    Tail,
 )
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import (
-    ALIGNMENTS,
     DERIVING,
     LEVEL_DIRECTIVES,
-    MEMORIES,
-    PARTITIONS,
-    PREFETCHES,
-    TAILS,
+    Named,
+    qualified,
 )
 
 
@@ -286,16 +278,8 @@ class _Source:
         return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
 
     def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
-        if isinstance(value, Tail):
-            return f"TailStrategy::{TAILS[value]}"
-        if isinstance(value, LoopAlign):
-            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
-        if isinstance(value, PrefetchBound):
-            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
-        if isinstance(value, Partition):
-            return f"Partition::{PARTITIONS[value]}"
-        if isinstance(value, Memory):
-            return f"MemoryType::{MEMORIES[value]}"
+        if isinstance(value, Named):
+            return qualified(value)
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
         if isinstance(value, Expr):

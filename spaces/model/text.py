@@ -17,12 +17,7 @@ from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
     Loop,
-    LoopAlign,
-    Memory,
-    Partition,
-    PrefetchBound,
     Schedule,
-    Tail,
 )
 from spaces.model.schedule_reader import Reader
 from spaces.model.syntax import (
@@ -33,14 +28,11 @@ from spaces.model.syntax import (
     quote,
 )
 from spaces.model.vocabulary import (
-    ALIGNMENTS,
     DERIVING,
     LEVEL_DIRECTIVES,
-    MEMORIES,
-    PARTITIONS,
-    PREFETCHES,
     RESERVED,
-    TAILS,
+    Named,
+    qualified,
 )
 
 
@@ -145,14 +137,6 @@ class _Speller:
             return str(value).lower()  # a truth value, too
         if isinstance(value, Loop):
             return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
-        if isinstance(value, Tail):
-            return f"TailStrategy::{TAILS[value]}"
-        if isinstance(value, Memory):
-            return f"MemoryType::{MEMORIES[value]}"
-        if isinstance(value, Partition):
-            return f"Partition::{PARTITIONS[value]}"
-        if isinstance(value, LoopAlign):
-            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
-        if isinstance(value, PrefetchBound):
-            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
+        if isinstance(value, Named):
+            return qualified(value)
         return self.name(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -51,6 +52,25 @@ PREFETCHES = {
     PrefetchBound.NON_FAULTING: "NonFaulting",
 }
 """Members of Halide's ``PrefetchBoundStrategy``."""
+
+Named: TypeAlias = Tail | Memory | Partition | LoopAlign | PrefetchBound
+"""What C++ names by a member of an enumeration."""
+
+
+def qualified(value: Named) -> str:
+    """The C++ name of a value, such as ``TailStrategy::RoundUp``."""
+    match value:
+        case Tail():
+            return f"TailStrategy::{TAILS[value]}"
+        case Memory():
+            return f"MemoryType::{MEMORIES[value]}"
+        case Partition():
+            return f"Partition::{PARTITIONS[value]}"
+        case LoopAlign():
+            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
+        case PrefetchBound():
+            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
+
 
 RESERVED = frozenset(
     {
