@@ -28,8 +28,6 @@ from spaces.model.schedule import (
     Pad,
     Partition,
     Partitioned,
-    Prefetch,
-    PrefetchBound,
     Schedule,
     Split,
     StorageBound,
@@ -174,20 +172,6 @@ def _partition(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sc
         one = Partitioned(name, rng.choice(list(Partition)))
         return evolve(order, partitions=(*order.partitions, one))
 
-    return _with_order(rng, schedule, change)
-
-
-def _prefetch(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    """Something is prefetched that a stage may read, at some loop of it."""
-
-    def change(order: DomainOrder) -> DomainOrder:
-        at = rng.randrange(len(order.loops))
-        origin = rng.randrange(at + 1) if rng.random() < 0.9 else -1
-        ahead = rng.choice((0, 1, 1, 2, 3, 5)), rng.choice(list(PrefetchBound))
-        one = Prefetch(target, order.names[at], order.names[origin], *ahead)
-        return evolve(order, prefetches=(*order.prefetches, one))
-
-    target = rng.choice([*(image.name for image in pipeline.images), *pipeline.is_image])
     return _with_order(rng, schedule, change)
 
 
@@ -351,7 +335,6 @@ EDITS: tuple[Edit, ...] = (
     _gpu_kind,
     _names,
     _partition,
-    _prefetch,
     _records,
     _level,
     _level,

@@ -194,13 +194,24 @@ class _Order:
             self._reorder()
         self._kinds()
         self._partitions()
-        if self.rng.random() < 0.1 and self.loops:
-            at, origin = self.rng.choice(list(self.loops)), self.rng.choice(list(self.loops))
-            reads = [c.target for c in self.function.stages[self.index].calls]
-            target = self.rng.choice(reads or [self.function.name])
-            offset, bound = self.rng.randint(0, 3), self.rng.choice(list(PrefetchBound))
-            self.directives = self.directives.prefetch(target, at, origin, offset, bound)
+        if self.rng.random() < 0.15 and self.loops:
+            self._prefetch()
         return self.directives
+
+    def _prefetch(self) -> None:
+        """Of what is read: mostly an image, of which there is always something to prefetch."""
+        order = self.directives.schedule.of(self.function.name).stages[self.index]
+        serial = [n for n in order.names if order.kind(n) is not LoopKind.VECTORIZED]
+        at = self.rng.choice(serial or order.names)
+        origin = self.rng.choice(order.names[: order.names.index(at) + 1])
+        reads = {c.target for c in self.function.stages[self.index].calls}
+        images = [i.name for i in self.pipeline.images if i.name in reads]
+        targets = images if self.rng.random() < 0.8 else sorted(reads)
+        if not targets:
+            return
+        target = self.rng.choice(targets)
+        offset, bound = self.rng.randint(0, 3), self.rng.choice(list(PrefetchBound))
+        self.directives = self.directives.prefetch(target, at, origin, offset, bound)
 
     def _partitions(self) -> None:
         for name in self.loops:
