@@ -11,20 +11,30 @@ Directives record what was written, unknown names included; ``verify`` says what
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import Self, TypeVar
+from collections.abc import Sequence
+from typing import Self
 
 import attrs
 from attrs import frozen
 
 from spaces.model.conditions import plain_condition
 from spaces.model.derive import derived
-from spaces.model.expr import Expr, ExprLike, Op, Variable, constant
-from spaces.model.func import Func, ImageParam, RDom
+from spaces.model.derived_schedule import with_derivation
+from spaces.model.directive_arguments import (
+    Name,
+    Tile,
+    factor_of,
+    loops_and_vars,
+    member_of,
+    name_of,
+    names_of,
+    tile_arguments,
+    whole_of,
+)
+from spaces.model.expr import Expr, ExprLike, Op, constant
+from spaces.model.func import Func, ImageParam
 from spaces.model.pipeline import Function, Pipeline
-from spaces.model.rfactor import factored_orders, parted_splits
+from spaces.model.rfactor import parted_splits
 from spaces.model.schedule import (
     INLINE,
     ROOT,
@@ -58,50 +68,10 @@ from spaces.model.schedule import (
 )
 from spaces.model.types import Bool
 
-_E = TypeVar("_E", bound=StrEnum)
-
-Name = str | Variable | RDom
-"""A loop: its name, or the Var or RVar it is named after; an RDom of one dimension is its RVar."""
-
 
 def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
     """Directives on ``base``, or on the default schedule; the last output is selected first."""
     return Directives(pipeline, base or Schedule.default(pipeline), pipeline.outputs[-1])
-
-
-def _name(thing: Name | Func | ImageParam) -> str:
-    if isinstance(thing, str):
-        return thing
-    if isinstance(thing, RDom):
-        return thing.as_expr().name
-    if isinstance(thing, Variable | Func | ImageParam):
-        return thing.name
-    raise TypeError(f"{thing!r} is not a name; give a string, or the Var or Func itself.")
-
-
-def _factor(value: Factor | Name) -> Factor:
-    if isinstance(value, str | Variable | RDom):
-        return _name(value)
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{value!r} is not a factor; give a whole number or the name of a parameter."
-        ) from None
-
-
-def _member(kind: type[_E], value: _E | str) -> _E:
-    try:
-        return kind(value)
-    except ValueError:
-        raise ValueError(f"{value!r} is no {kind.__name__}; there are {', '.join(kind)}.") from None
-
-
-def _whole(value: int) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{value!r} is not a whole number.") from None
 
 
 @frozen
@@ -126,7 +96,7 @@ class Directives:
         Raises:
             KeyError: the pipeline has no such Func.
         """
-        name = _name(func)
+        name = name_of(func)
         if all(image.name != name for image in self.pipeline.images):
             name = self.schedule.of(name).name
         return attrs.evolve(self, selected=name, stage=0, within=None)
@@ -176,13 +146,13 @@ class Directives:
         and select that. It is called ``f_in_g`` after both, or ``f_in``; asking for it again
         selects it again.
         """
-        return self.derive(Wrap(self.selected, _names(consumers)))
+        return self.derive(Wrap(self.selected, names_of(consumers)))
 
     def clone_in(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
         """Let ``consumers`` read a copy of this Func, called ``f_clone_in_g`` and scheduled as this
         one is now, and select that.
         """
-        return self.derive(Clone(self.selected, _names(consumers)))
+        return self.derive(Clone(self.selected, names_of(consumers)))
 
     def rfactor(self, *pairs: Name | Sequence[tuple[Name, Name]]) -> Self:
         """Reduce in two steps: ``rfactor(r.y, u)``, or ``rfactor([(r.y, u), (r.z, v)])``, makes a
@@ -190,7 +160,7 @@ class Directives:
         selected update, which then reduces along them only. Both keep the other loops. The new
         Func is selected; its reduction is its ``update(0)``.
         """
-        names = tuple(_loops_and_vars(pairs))
+        names = tuple(loops_and_vars(pairs))
         if self.stage == 0 or len(names) % 2 or not names:
             raise TypeError(
                 f"rfactor takes loops over RVars of an update, each with a new Var, as in "
@@ -214,7 +184,7 @@ class Directives:
         schedule = self.schedule
         if step not in schedule.derivations:
             start = self._with_splits_of(step) if isinstance(step, RFactor) else self
-            schedule = _with_derivation(self.pipeline, start.schedule, step)
+            schedule = with_derivation(self.pipeline, start.schedule, step)
         return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0, within=None)
 
     def specialize(self, condition: ExprLike) -> Self:
@@ -276,7 +246,9 @@ class Directives:
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
     ) -> Self:
         """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
-        record = Split(_name(old), _name(outer), _name(inner), _factor(factor), _member(Tail, tail))
+        record = Split(
+            name_of(old), name_of(outer), name_of(inner), factor_of(factor), member_of(Tail, tail)
+        )
         order = self._order
         kind, policy = order.kind(record.old), order.partition(record.old)
         parts = (Loop(record.outer, kind), Loop(record.inner, kind))
@@ -292,7 +264,7 @@ class Directives:
 
     def fuse(self, inner: Name, outer: Name, fused: Name) -> Self:
         """Make one loop of two; it stands where ``inner`` stood and keeps its kind."""
-        record = Fuse(_name(inner), _name(outer), _name(fused))
+        record = Fuse(name_of(inner), name_of(outer), name_of(fused))
         loops = tuple(loop for loop in self._order.loops if loop.name != record.outer)
         kind, policy = self._order.kind(record.inner), self._order.partition(record.inner)
         policies = _without(self._order.partitions, record.inner, record.outer)
@@ -309,7 +281,7 @@ class Directives:
         """Say whether a loop is split where tests along it are decided. What is made of it later
         is partitioned likewise.
         """
-        one = Partitioned(_name(loop), _member(Partition, policy))
+        one = Partitioned(name_of(loop), member_of(Partition, policy))
         changed = (*self._order.partitions, one)
         return self._with_order(attrs.evolve(self._order, partitions=changed))
 
@@ -341,8 +313,8 @@ class Directives:
         image or a Func ``offset`` iterations of loop ``origin`` later; ``bound`` says of what at
         the end of that loop.
         """
-        names = _name(target), _name(at), _name(origin)
-        record = Prefetch(*names, _whole(offset), _member(PrefetchBound, bound))
+        names = name_of(target), name_of(at), name_of(origin)
+        record = Prefetch(*names, whole_of(offset), member_of(PrefetchBound, bound))
         changed = (*self._order.prefetches, record)
         return self._with_order(attrs.evolve(self._order, prefetches=changed))
 
@@ -354,7 +326,7 @@ class Directives:
 
     def reorder(self, *loops: Name) -> Self:
         """Put the named loops into this order, innermost first, in the places they hold."""
-        names = [_name(loop) for loop in loops]
+        names = [name_of(loop) for loop in loops]
         current = list(self._order.loops)
         for name in names:
             if all(loop.name != name for loop in current):
@@ -374,7 +346,7 @@ class Directives:
 
         No legal schedule needs it; it records orders that no other directives lead to.
         """
-        records = tuple(loop if isinstance(loop, Loop) else Loop(_name(loop)) for loop in loops)
+        records = tuple(loop if isinstance(loop, Loop) else Loop(name_of(loop)) for loop in loops)
         return self._with_order(attrs.evolve(self._order, loops=records[::-1]))
 
     def tile(self, *args: Name | Factor | Tail) -> Self:
@@ -385,16 +357,16 @@ class Directives:
         Raises:
             TypeError: neither form.
         """
-        return self._tile(_tile_arguments("tile", (2, 3), args))
+        return self._tile(tile_arguments("tile", (2, 3), args))
 
-    def _tile(self, tile: _Tile) -> Self:
+    def _tile(self, tile: Tile) -> Self:
         result = self
         for split in zip(tile.old, tile.outer, tile.inner, tile.factors, strict=True):
             result = result.split(*split, tile.tail)
         return result.reorder(*tile.inner, *tile.outer)
 
     def _kind(self, loop: Name, kind: LoopKind) -> Self:
-        name = _name(loop)
+        name = name_of(loop)
         loops = self._order.loops
         if all(known.name != name for known in loops):
             loops = (Loop(name), *loops)
@@ -406,7 +378,7 @@ class Directives:
     ) -> Self:
         if factor is None:
             return self._kind(loop, kind)
-        inner = f"{_name(loop)}_{suffix}"
+        inner = f"{name_of(loop)}_{suffix}"
         return self.split(loop, loop, inner, factor, tail)._kind(inner, kind)
 
     def serial(self, loop: Name) -> Self:
@@ -419,7 +391,7 @@ class Directives:
         """Execute the iterations on the thread pool; with ``task_size``, that many a task."""
         if task_size is None:
             return self._kind(loop, LoopKind.PARALLEL)
-        inner = f"{_name(loop)}_p"
+        inner = f"{name_of(loop)}_p"
         return self.split(loop, loop, inner, task_size, tail)._kind(loop, LoopKind.PARALLEL)
 
     def vectorize(
@@ -455,7 +427,7 @@ class Directives:
         Raises:
             TypeError: the arguments are not those of ``tile``.
         """
-        tile = _tile_arguments("gpu_tile", (1, 2, 3), args)
+        tile = tile_arguments("gpu_tile", (1, 2, 3), args)
         return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
 
     def compute_inline(self) -> Self:
@@ -471,7 +443,7 @@ class Directives:
 
         Storage follows unless ``store_at`` or ``store_root`` has put it elsewhere.
         """
-        return self._compute(LoopLevel(_name(func), _name(loop)))
+        return self._compute(LoopLevel(name_of(func), name_of(loop)))
 
     def _compute(self, level: LoopLevel) -> Self:
         follows = self._func.store == self._func.compute and self.selected not in self.placed
@@ -480,7 +452,7 @@ class Directives:
 
     def store_at(self, func: str | Func, loop: Name) -> Self:
         """Allocate the storage at that loop, at or outside the compute level."""
-        return self._store(LoopLevel(_name(func), _name(loop)))
+        return self._store(LoopLevel(name_of(func), name_of(loop)))
 
     def store_root(self) -> Self:
         """Allocate the storage outside all loops."""
@@ -492,20 +464,20 @@ class Directives:
 
     def store_in(self, memory: Memory | str) -> Self:
         """Choose the kind of memory."""
-        return self._with_func(attrs.evolve(self._func, memory=_member(Memory, memory)))
+        return self._with_func(attrs.evolve(self._func, memory=member_of(Memory, memory)))
 
     def compute_with(
         self, func: str | Func, loop: Name, align: LoopAlign | str = LoopAlign.AUTO
     ) -> Self:
         """Fuse the loops with those of another Func, from the outermost to ``loop``."""
-        companion = Companion(_name(func), _name(loop), _member(LoopAlign, align))
+        companion = Companion(name_of(func), name_of(loop), member_of(LoopAlign, align))
         return self._with_func(attrs.evolve(self._func, companion=companion))
 
     def hoist_storage(self, func: str | Func, loop: Name) -> Self:
         """Obtain the memory for the storage at that loop, at or outside the store level, once for
         all that is stored inside. No values are kept for longer.
         """
-        return self._hoisted(LoopLevel(_name(func), _name(loop)))
+        return self._hoisted(LoopLevel(name_of(func), name_of(loop)))
 
     def hoist_storage_root(self) -> Self:
         """Obtain the memory for the storage outside all loops."""
@@ -518,12 +490,12 @@ class Directives:
         """Keep only ``factor`` values along a dimension, reused in a circle, while what is read
         moves up along it; or down, without ``fold_forward``.
         """
-        fold = Fold(_name(dimension), _factor(factor), fold_forward)
+        fold = Fold(name_of(dimension), factor_of(factor), fold_forward)
         return self._with_func(attrs.evolve(self._func, folds=(*self._func.folds, fold)))
 
     def reorder_storage(self, *dimensions: Name) -> Self:
         """Lay the named dimensions out in this order, innermost first, in the places they hold."""
-        order = tuple(_name(d) for d in dimensions)
+        order = tuple(name_of(d) for d in dimensions)
         orders = (*self._func.storage_orders, order)
         return self._with_func(attrs.evolve(self._func, storage_orders=orders))
 
@@ -531,90 +503,36 @@ class Directives:
         """Pad a dimension of the storage, so that the strides of those outside of it are multiples
         of ``multiple`` values.
         """
-        pad = Pad(_name(dimension), _whole(multiple))
+        pad = Pad(name_of(dimension), whole_of(multiple))
         return self._with_func(attrs.evolve(self._func, pads=(*self._func.pads, pad)))
 
     def bound_storage(self, dimension: Name, bound: int) -> Self:
         """Store exactly ``bound`` values along a dimension; more must never be needed."""
-        limit = StorageBound(_name(dimension), _whole(bound))
+        limit = StorageBound(name_of(dimension), whole_of(bound))
         limits = (*self._func.storage_bounds, limit)
         return self._with_func(attrs.evolve(self._func, storage_bounds=limits))
 
     def bound(self, dimension: Name, min: int, extent: int) -> Self:
         """Compute ``extent`` coordinates from ``min`` on of a dimension, whatever is required."""
-        return self._bounded(Bound(_name(dimension), _whole(min), _whole(extent)))
+        return self._bounded(Bound(name_of(dimension), whole_of(min), whole_of(extent)))
 
     def bound_extent(self, dimension: Name, extent: int) -> Self:
         """Compute ``extent`` coordinates of a dimension, from the first that is required on."""
-        return self._bounded(Bound(_name(dimension), None, _whole(extent)))
+        return self._bounded(Bound(name_of(dimension), None, whole_of(extent)))
 
     def align_bounds(self, dimension: Name, modulus: int, remainder: int = 0) -> Self:
         """Compute as much more of a dimension as makes its first coordinate ``remainder`` modulo
         ``modulus``, and its extent a multiple of ``modulus``.
         """
-        whole = _whole(modulus), _whole(remainder)
-        return self._bounded(Alignment(_name(dimension), *whole))
+        whole = whole_of(modulus), whole_of(remainder)
+        return self._bounded(Alignment(name_of(dimension), *whole))
 
     def align_extent(self, dimension: Name, modulus: int) -> Self:
         """Compute as much more of a dimension as makes its extent a multiple of ``modulus``."""
-        return self._bounded(Alignment(_name(dimension), _whole(modulus), None))
+        return self._bounded(Alignment(name_of(dimension), whole_of(modulus), None))
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         return self._with_func(attrs.evolve(self._func, bounds=(*self._func.bounds, bound)))
-
-
-def _names(things: Sequence[str | Func | Sequence[str | Func]]) -> tuple[str, ...]:
-    """The names of Funcs, given one by one or as a list."""
-    return tuple(
-        _name(one)
-        for thing in things
-        for one in ((thing,) if isinstance(thing, str | Func) else thing)
-    )
-
-
-def _with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -> Schedule:
-    """``schedule`` with one more derivation, and an entry for the Func that it adds; one without
-    loops where it cannot be applied.
-    """
-    given = attrs.evolve(schedule, derivations=(*schedule.derivations, step))
-    before, after = derived(pipeline, schedule), derived(pipeline, given)
-    entries = {entry.name: entry for entry in schedule.funcs}
-    if step.name not in entries:
-        stages = 2 if isinstance(step, RFactor) else 1
-        entries[step.name] = FuncSchedule(step.name, (DomainOrder(),) * stages)
-    if len(after.functions) > len(before.functions):
-        entries |= _new_entries(before, after, entries, step)
-    known = [f.name for f in after.functions if f.name in entries]
-    rest = [name for name in entries if name not in known]
-    return given.with_funcs(entries[name] for name in (*known, *rest))
-
-
-def _new_entries(
-    before: Pipeline, after: Pipeline, entries: Mapping[str, FuncSchedule], step: Derivation
-) -> dict[str, FuncSchedule]:
-    """The entry of the Func that ``step`` adds, and what becomes of that of its source."""
-    added = after.function(step.name)
-    entry = FuncSchedule.default(added, not added.is_pure)
-    match step:
-        case Clone() if step.func in entries:
-            return {step.name: attrs.evolve(entries[step.func], name=step.name)}
-        case RFactor() if step.func in entries:
-            source, index = entries[step.func], step.update + 1
-            orders = factored_orders(before.function(step.func), step, source.stages[index])
-            stages = (*source.stages[:index], orders.merging, *source.stages[index + 1 :])
-            return {
-                step.name: attrs.evolve(entry, stages=(entry.stages[0], orders.partial)),
-                step.func: attrs.evolve(source, stages=stages),
-            }
-    return {step.name: entry}
-
-
-def _loops_and_vars(pairs: Sequence[Name | Sequence[tuple[Name, Name]]]) -> Iterator[str]:
-    for pair in pairs:
-        if isinstance(pair, str | Variable | RDom):
-            yield _name(pair)
-        else:
-            yield from (_name(one) for loop_and_var in pair for one in loop_and_var)
 
 
 def _without(policies: tuple[Partitioned, ...], *loops: str) -> tuple[Partitioned, ...]:
@@ -627,40 +545,3 @@ def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple
         if loop.name == old:
             return (*loops[:i], *new, *loops[i + 1 :])
     return (*loops, *new)
-
-
-@frozen
-class _Tile:
-    """Arguments of a ``tile``: for each dimension its loops and factor."""
-
-    old: tuple[str, ...]
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    factors: tuple[Factor, ...]
-    tail: Tail
-
-
-def _tile_arguments(
-    directive: str, possible: tuple[int, ...], args: tuple[Name | Factor | Tail, ...]
-) -> _Tile:
-    """Either form of ``tile``, over one of the ``possible`` numbers of dimensions."""
-    tail = args[-1] if args and isinstance(args[-1], Tail) else None
-    parts = args if tail is None else args[:-1]
-    # With outer names there are four arguments a dimension, else three.
-    forms = {d * width: (d, width) for d in possible for width in (3, 4)}
-    dimensions, width = forms.get(len(parts), (0, 0))
-    loops = parts[: dimensions * (width - 1)]
-    if not dimensions or any(isinstance(p, int | Tail) for p in loops):
-        raise TypeError(
-            f"{directive} takes x, y, [xo, yo,] xi, yi, xfactor, yfactor[, tail]; "
-            f"it was given ({', '.join(map(str, args))})."
-        )
-    names = tuple(_name(p) for p in loops if not isinstance(p, int))
-    old = names[:dimensions]
-    return _Tile(
-        old=old,
-        outer=names[dimensions:-dimensions] or old,
-        inner=names[-dimensions:],
-        factors=tuple(_factor(p) for p in parts[-dimensions:]),
-        tail=tail or Tail.AUTO,
-    )
