@@ -64,7 +64,7 @@ def start(nest: LoopNest) -> LoopProgram:
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
         requirements=(*_promises(pipeline), *_requirements(nest), *_alike(pipeline)),
         body=_statements(nest.body, nest.bounds),
-        assumptions=nest.assumptions,
+        assumptions=tuple(map(expanded, nest.assumptions)),
         hinted=is_hinted(v for f in pipeline.functions for s in f.stages for v in s.values),
     )
     return program if not sizes else _renamed(program, sizes)
@@ -235,7 +235,7 @@ def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
 def over_arrays(pipeline: Pipeline, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Conditions on the sizes of outputs and images as programs write them: of their arrays."""
     names = _sizes_of_tuples(pipeline)
-    return tuple(substitute(c, names) for c in conditions)
+    return tuple(substitute(expanded(c), names) for c in conditions)
 
 
 def _alike(pipeline: Pipeline) -> Iterator[Requirement]:
@@ -256,7 +256,7 @@ def _promises(pipeline: Pipeline) -> Iterator[Requirement]:
     """What is promised of integers; promises of floats are kept by who takes the arguments."""
     for promise in pipeline.promises:
         if not any(n.type.is_float for n in walk(promise.condition)):
-            yield Requirement(promise.condition, promise.message)
+            yield Requirement(expanded(promise.condition), promise.message)
 
 
 def _requirements(nest: LoopNest) -> tuple[Requirement, ...]:

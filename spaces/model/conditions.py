@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
 from spaces.model.expr import (
     Cast,
     Const,
@@ -43,13 +44,27 @@ _SIGNS = {
     "ge": ">=",
     "eq": "==",
     "ne": "!=",
+    "bit_and": "&",
+    "bit_or": "|",
+    "bit_xor": "^",
+    "shift_left": "<<",
+    "shift_right": ">>",
 }
 _CALLS: dict[str, Callable[..., Expr]] = {
     "min": fn.min,
     "max": fn.max,
     "abs": fn.abs,
     "select": fn.select,
-}
+    **{
+        name: getattr(fixed, name)
+        for name in (
+            "absd", "popcount", "count_leading_zeros", "count_trailing_zeros", "halving_add",
+            "halving_sub", "rounding_halving_add", "rounding_shift_left", "rounding_shift_right",
+            "saturating_add", "saturating_sub", "widening_add", "widening_sub", "widening_mul",
+            "mul_shift_right", "rounding_mul_shift_right", "is_nan", "is_inf", "is_finite",
+        )
+    },
+}  # fmt: skip
 _DIMENSIONS = {"width": 0, "height": 1, "channels": 2}
 _OPERATORS: dict[type, Callable[[Expr, Expr], Expr]] = {
     ast.Add: operator.add,
@@ -60,6 +75,11 @@ _OPERATORS: dict[type, Callable[[Expr, Expr], Expr]] = {
     ast.Mod: operator.mod,
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_SHIFTS: dict[type, Callable[[Expr, ExprLike], Expr]] = {
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }
 _COMPARISONS = {
     ast.Lt: "lt",
@@ -93,6 +113,8 @@ def _text(expr: Expr) -> str:
             return f"{buffer}.dim({dimension}).{part}()" if dimension.isdigit() else name
         case Op(name="not", args=(a,)):
             return f"(!{_text(a)})"
+        case Op(name="bit_not", args=(a,)):
+            return f"(~{_text(a)})"
         case Op(name=name, args=(a, b)) if name in _SIGNS:
             return f"({_text(a)} {_SIGNS[name]} {_text(b)})"
         case Op(name=name, args=args):
@@ -149,6 +171,10 @@ class _Reader:
                 return as_expr(-value)
             case ast.UnaryOp(op=ast.USub(), operand=a):
                 return -self.expr(a)
+            case ast.UnaryOp(op=ast.Invert(), operand=a):
+                return ~self.expr(a)
+            case ast.BinOp(left=a, op=op, right=b) if type(op) in _SHIFTS:
+                return _SHIFTS[type(op)](self.expr(a), self.operand(b))
             case ast.BinOp(left=ast.Constant() as a, op=op, right=b) if type(op) in _OPERATORS:
                 other = self.expr(b)
                 return _OPERATORS[type(op)](as_expr(self._number(a), other.type), other)
