@@ -25,6 +25,9 @@ _SUFFIXES = {"vectorize": "v", "unroll": "u", "parallel": "p"}
 """How the inner loop of ``vectorize(x, factor)`` and its kin is named: ``x_v``."""
 
 
+_LEVELS = ("compute_root", "compute_at", "compute_inline")
+
+
 def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ...]:
     """The directives of ``schedule``: those that add Funcs, then the others, consumers first.
 
@@ -56,7 +59,7 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
                 calls = [c for one in given.calls for c in _expanded(function.name, one, mentioned)]
                 needs_root = not function.is_pure and function.name not in known.outputs
                 is_first = stage == 0 and not _is_special(given)
-                if is_first and needs_root and not _names(calls, "compute_"):
+                if is_first and needs_root and not any(c.name in _LEVELS for c in calls):
                     calls.insert(0, DirectiveCall("compute_root"))
                 if calls:
                     result.append(evolve(given, calls=tuple(calls)))

@@ -1,12 +1,15 @@
-"""Fuse the loops of two Funcs that are computed with each other.
+"""Fuse the loops of Funcs that are computed with each other.
 
-The fused loop runs from the first iteration of either to the last of either; in each it does what
-the loops have to do there. Neither Func reads the other, so that the order does not matter.
+The fused loop runs from the first iteration of any to the last of any; in each it does what the
+loops have to do there. None of the Funcs reads another, so that the order does not matter.
 """
 
 from __future__ import annotations
 
-from attrs import evolve
+from collections.abc import Sequence
+from functools import reduce
+
+from attrs import evolve, frozen
 
 from backend.lowering.statements import bind, block
 from backend.program import For, If, Statement
@@ -17,22 +20,45 @@ from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool
 
 
-def fused(
-    child: Statement, parent: Statement, depth: int, align: LoopAlign, simplify: Simplifier
-) -> Statement:
-    """The ``depth`` outermost loops of both as one each; as they are where these are no loops."""
-    if not depth or not isinstance(child, For) or not isinstance(parent, For):
-        return block(child, parent)
-    child = _shifted(child, _shift(child, parent, align, simplify), parent)
-    low = simplify(fn.min(child.min, parent.min))
-    end = simplify(fn.max(child.min + child.extent, parent.min + parent.extent))
-    both = [_inside(loop, parent, low, end, simplify) for loop in (child, parent)]
-    inner = fused(child.body, parent.body, depth - 1, align, simplify)
-    apart = block(*(_if(c, loop.body) for c, loop in zip(both, (child, parent), strict=True)))
-    needed = [c for c in both if c is not None]
+@frozen
+class Child:
+    """A stage whose ``depth`` outermost loops are fused with those of the stage of ``parent``."""
+
+    name: str
+    parent: str
+    statement: Statement
+    depth: int
+    align: LoopAlign
+
+
+def fused(children: Sequence[Child], root: Statement, simplify: Simplifier) -> Statement:
+    """The outermost loops of all as one each; as they are where these are no loops. What children
+    are fused with comes before them, or is ``root``.
+    """
+    near = [c for c in children if c.depth and isinstance(c.statement, For)]
+    rest = [c.statement for c in children if c not in near]
+    if not near or not isinstance(root, For):
+        return block(*(c.statement for c in children), root)
+    moved: dict[str, For] = {}
+    for child in near:
+        loop, beside = child.statement, moved.get(child.parent, root)
+        assert isinstance(loop, For)
+        shift = _shift(loop, beside, child.align, simplify)
+        moved[child.name] = _shifted(loop, shift, root)
+    loops = (*moved.values(), root)
+    low = simplify(reduce(fn.min, (loop.min for loop in loops)))
+    end = simplify(reduce(fn.max, (loop.min + loop.extent for loop in loops)))
+    ranges = [_inside(loop, root, low, end, simplify) for loop in loops]
+    inner = fused(
+        [evolve(c, statement=moved[c.name].body, depth=c.depth - 1) for c in near],
+        root.body,
+        simplify,
+    )
+    apart = block(*(_if(c, loop.body) for c, loop in zip(ranges, loops, strict=True)))
+    needed = list(dict.fromkeys(c for c in ranges if c is not None))
     if needed:
-        inner = If(needed[0] if len(needed) == 1 else _and(*needed), inner, apart)
-    return evolve(parent, min=low, extent=simplify(end - low), body=inner)
+        inner = If(reduce(_and, needed), inner, apart)
+    return block(*rest, evolve(root, min=low, extent=simplify(end - low), body=inner))
 
 
 def _shift(child: For, parent: For, align: LoopAlign, simplify: Simplifier) -> Expr:
@@ -56,9 +82,7 @@ def _inside(loop: For, parent: For, low: Expr, end: Expr, simplify: Simplifier) 
         conditions.append(loop.min <= parent.var)
     if not simplify.at_most(end, loop.min + loop.extent):
         conditions.append(parent.var < loop.min + loop.extent)
-    if not conditions:
-        return None
-    return conditions[0] if len(conditions) == 1 else _and(*conditions)
+    return reduce(_and, conditions) if conditions else None
 
 
 def _and(first: Expr, second: Expr) -> Expr:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from backend.lowering.compute_with import fused
+from backend.lowering.compute_with import Child, fused
 from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
@@ -37,9 +37,10 @@ from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.required import required
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import Companion, Split, Tail
+from spaces.model.schedule import Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
+from spaces.model.together import groups
 from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
 from spaces.model.undefined import is_nothing
@@ -72,25 +73,30 @@ def start(nest: LoopNest) -> LoopProgram:
 
 def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
     parts: list[Statement] = []
-    before: Node | None = None
+    produced = {node.func: node for node in nodes if isinstance(node, Produce)}
+    fusing = {g[-1]: g for g in groups(bounds.schedule) if set(g) <= produced.keys()}
+    children = {name for group in fusing.values() for name in group[:-1]}
     for node in nodes:
-        statement = _statement(node, bounds)
-        companion = _companion(before, node, bounds)
-        if companion is not None:
-            order = bounds.schedule.of(companion.func).stages[0]
-            depth = order.names.index(companion.loop) + 1
-            statement = fused(parts.pop(), statement, depth, companion.align, bounds.simplify)
-        parts.append(statement)
-        before = node
+        if not isinstance(node, Produce) or node.func not in children | fusing.keys():
+            parts.append(_statement(node, bounds))
+        elif node.func in fusing:
+            parts.append(_fused([produced[name] for name in fusing[node.func]], bounds))
     return block(*parts)
 
 
-def _companion(before: Node | None, node: Node, bounds: Bounds) -> Companion | None:
-    """How the Func before ``node`` is computed with that of ``node``; None if it is not."""
-    if not isinstance(node, Produce) or not isinstance(before, Produce):
-        return None
-    companion = bounds.schedule.of(before.func).companion
-    return companion if companion is not None and companion.func == node.func else None
+def _fused(group: list[Produce], bounds: Bounds) -> Statement:
+    """The pure stages of Funcs in fused loops, those of the last one, and then all updates."""
+    children = []
+    for node in reversed(group[:-1]):
+        companion = bounds.schedule.of(node.func).companion
+        assert companion is not None
+        names = bounds.schedule.of(node.func).stages[0].names
+        first = _statement(node.body[0], bounds)
+        depth, align = names.index(companion.loop) + 1, companion.align
+        children.append(Child(node.func, companion.func, first, depth, align))
+    updates = [_statements(node.body[1:], bounds) for node in group]
+    root = _statement(group[-1].body[0], bounds)
+    return block(fused(children, root, bounds.simplify), *updates)
 
 
 _HOISTED = "{}.hoisted"

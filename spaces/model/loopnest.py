@@ -20,7 +20,7 @@ from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Memory, Schedule
 from spaces.model.simplify import Simplifier
-from spaces.model.together import companions, in_turn
+from spaces.model.together import groups, in_turn
 from spaces.model.traversal import Guard, LoopVar
 from spaces.model.types import Type
 
@@ -189,14 +189,14 @@ class _Assembly:
         return result
 
     def _in_turn(self, path: Path) -> Sequence[str]:
-        """The Funcs computed just inside ``path``, producers first; what is computed with another
-        just before that.
+        """The Funcs computed just inside ``path``, producers first; those that are computed with
+        each other one right after the other.
         """
         levels = self.bounds.levels
         names = tuple(f.name for f in levels.functions if levels.site(f.name) == path)
-        for child, parent in companions(self.bounds.schedule).items():
-            if child in names and parent in names:
-                names = in_turn(self.bounds.pipeline, names, child, parent) or names
+        for group in groups(self.bounds.schedule):
+            if set(group) <= set(names):
+                names = in_turn(self.bounds.pipeline, names, group) or names
         return names
 
     def _produce(self, name: str) -> Produce:

@@ -80,17 +80,27 @@ def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline)
 
 
 def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    """Now and then two Funcs at the same level are computed with each other, in the same loops."""
-    pure = [f for f in schedule.funcs if len(f.stages) == 1 and not f.compute.is_inline]
-    if len(pure) < 2 or rng.random() > 0.3:
+    """Now and then Funcs at the same level are computed with each other, in the same loops."""
+    while rng.random() < 0.4:
+        schedule = _with_companion(rng, pipeline, schedule)
+    return schedule
+
+
+def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    fused = {f.companion.func for f in schedule.funcs if f.companion is not None}
+    stored = [f for f in schedule.funcs if not f.compute.is_inline]
+    alone = [f for f in stored if f.name not in fused and f.companion is None]
+    if len(stored) < 2 or not alone:
         return schedule
-    child, parent = rng.sample(pure, 2)
+    child = rng.choice(alone)
+    parent = rng.choice([f for f in stored if f is not child])
     names = parent.stages[0].names
     same = sorted(pipeline.function(child.name).args) == sorted(pipeline.function(parent.name).args)
     if not same or child.compute != parent.compute or not names:
         return schedule
     companion = Companion(parent.name, rng.choice(names), rng.choice(list(LoopAlign)))
-    alike = evolve(child, stages=parent.stages, specializations=(), companion=companion)
+    stages = (parent.stages[0], *child.stages[1:])
+    alike = evolve(child, stages=stages, specializations=(), companion=companion)
     return schedule.replace(alike)
 
 

@@ -10,7 +10,7 @@ from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
 from spaces.model.calls import companion_call
 from spaces.model.schedule import Companion
 from spaces.model.text import format_call
-from spaces.model.together import companions, depends, in_turn
+from spaces.model.together import chain, companions, depends, groups, in_turn
 
 
 def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
@@ -31,10 +31,9 @@ def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
 
 @call_rule(
     "with.func",
-    "A Func without updates is computed with one other that has none either, that is computed with "
-    "no third one, and neither is inlined.",
-    "The loops of one stage are fused with those of one other. Halide fuses updates too, and more "
-    "than two stages.",
+    "A Func is computed with another one, not in a circle, and neither is inlined or has "
+    "specializations.",
+    "Halide's compute_with refuses others. It fuses updates too; here their pure stages are.",
 )
 def partner(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -47,17 +46,16 @@ def partner(records: Records, func: str) -> Iterator[Check]:
         reason = f"there is no Func {one.func}"
     elif one.func == func:
         reason = "it is the same Func"
-    elif not (known[func].is_pure and known[one.func].is_pure):
-        reason = f"{func if known[one.func].is_pure else one.func} has update stages"
     elif records.is_inlined(func) or records.is_inlined(one.func):
         reason = f"{func if records.is_inlined(func) else one.func} is inlined and has no loops"
-    elif one.func in pairs or list(pairs.values()).count(one.func) > 1 or func in pairs.values():
-        reason = "another Func is computed with one of them"
-    elif records.entry(func).specializations:
-        reason = f"{func} has specializations"
+    elif chain(pairs, func)[-1] in pairs:
+        reason = f"{listed(chain(pairs, func))} are computed with one another in a circle"
+    elif records.entry(func).specializations or records.entry(one.func).specializations:
+        special = func if records.entry(func).specializations else one.func
+        reason = f"{special} has specializations"
     else:
         return
-    yield _check(func, one, reason, "Compute pairs of pure Funcs with each other.")
+    yield _check(func, one, reason, "Compute it with a Func that has loops of its own.")
 
 
 def _loops(records: Records, func: str, one: Companion) -> tuple[str, ...]:
@@ -69,7 +67,7 @@ def _loops(records: Records, func: str, one: Companion) -> tuple[str, ...]:
 @call_rule(
     "with.loops",
     "Funcs that are computed with each other have the same loops, of the same kinds and in the "
-    "same order, down to the one named.",
+    "same order, down to the one named; of three in a chain no two have more.",
     "Halide's compute_with refuses others.",
 )
 def same_loops(records: Records, func: str) -> Iterator[Check]:
@@ -79,7 +77,13 @@ def same_loops(records: Records, func: str) -> Iterator[Check]:
         return
     mine, theirs = _loops(records, func, one), _loops(records, one.func, one)
     orders = [records.entry(name).stages[0] for name in (func, one.func)]
+    further = records.entry(one.func).companion
     kinds = [[order.kind(n) for n in mine] for order in orders]
+    outside = () if further is None else _loops(records, one.func, further)
+    if further is not None and len(outside) < len(mine) and mine == theirs:
+        reason = f"{one.func} is computed with {further.func} in {listed(outside)} only"
+        yield _check(func, one, reason, f"Name {further.loop}, or a loop around it.")
+        return
     if mine and mine == theirs and kinds[0] == kinds[1]:
         return
     reason = (
@@ -132,11 +136,15 @@ def independent(records: Records, func: str) -> Iterator[Check]:
     names = [f.name for f in records.pipeline.functions]
     if one is None or one.func not in names or one.func == func:
         return
-    for reader, read in ((func, one.func), (one.func, func)):
-        if depends(records.pipeline, reader, read):
-            yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
-            return
-    if in_turn(records.pipeline, names, func, one.func) is None:
+    group = next((g for g in groups(records.schedule) if func in g), ())
+    if not set(group) <= set(names):
+        return
+    for other in group:
+        for reader, read in ((func, other), (other, func)):
+            if depends(records.pipeline, reader, read):
+                yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
+                return
+    if group and in_turn(records.pipeline, names, group) is None:
         reason = "what reads one of them is read by the other"
         yield _check(func, one, reason, "Choose a Func that it does not depend on.")
 

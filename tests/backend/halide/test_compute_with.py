@@ -74,6 +74,65 @@ def test_results_are_the_references_and_halides(text: str) -> None:
     np.testing.assert_array_equal(theirs, evaluate(SLOPES, **arguments)["out"])
 
 
+def sums() -> Pipeline:
+    """Three Funcs over unequal parts, two of which are updated."""
+    image = ImageParam(UInt8, 2, "image")
+    f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
+    f[X, Y] = cast(Int32, image[X, Y]) * 2
+    f[X, 1] += f[X, 0] * 5
+    g[X, Y] = cast(Int32, image[X + 1, Y]) + X
+    h[X, Y] = cast(Int32, image[X, Y + 1]) - Y
+    h[X, Y] = h[X, Y] * 3 + image[X, Y]
+    out[X, Y] = f[X, Y] + f[X + 2, Y + 1] * g[X - 1, Y] + g[X, Y + 2] - h[X + 1, Y - 1] * h[X, Y]
+    return pipeline(out)
+
+
+SUMS = sums()
+ALL = "f.compute_root()\ng.compute_root()\nh.compute_root()\n"
+GROUPS = (
+    ALL + "f.compute_with(g, x)\nh.compute_with(g, x)",
+    ALL + "f.compute_with(g, x)\nh.compute_with(g, y)",
+    ALL + "h.compute_with(f, y)\nf.compute_with(g, x)",
+    ALL + "h.compute_with(f, x, LoopAlignStrategy::AlignEnd)\n"
+    "f.compute_with(g, x, LoopAlignStrategy::AlignStart)",
+    ALL.replace("()\n", "().vectorize(x, 4).parallel(y)\n")
+    + "f.compute_with(g, y)\nh.compute_with(g, y)",
+    "out.split(y, y, yi, 4)\n"
+    "f.compute_at(out, y)\ng.compute_at(out, y).compute_with(f, x)\n"
+    "h.compute_at(out, y).compute_with(f, x, LoopAlignStrategy::AlignStart)\n"
+    "h.update(0).vectorize(x, 4)",
+)
+
+
+@pytest.mark.parametrize("text", GROUPS)
+def test_groups_give_the_references_bits_and_halides(text: str) -> None:
+    chosen = parse_schedule(text, SUMS)
+    assert parse_schedule(format_schedule(chosen, SUMS), SUMS) == chosen
+    verdict = verify(SUMS, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    for width, height in ((19, 12), (33, 5)):
+        check(SUMS, chosen, {"out": [(1, width), (1, height)]})
+    data = np.random.default_rng(0).integers(0, 256, (24, 40), np.uint8)
+    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (1, 12))}}
+    theirs = bridge.build(SUMS, chosen).realize(**arguments)["out"]
+    np.testing.assert_array_equal(theirs, evaluate(SUMS, **arguments)["out"])
+    assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+
+
+def test_one_loop_computes_three() -> None:
+    program = lower(loop_nest(SUMS, parse_schedule(GROUPS[0], SUMS)))["simplify"]
+    loops = [s for s in walk_statements(program.body) if isinstance(s, For)]
+    stored = [{p.func for p in walk_statements(s) if isinstance(p, Provide)} for s in loops]
+    assert {"f", "g", "h"} in [s for s, loop in zip(stored, loops, strict=True)
+                               if loop.var.name == "g.s0.x"]  # fmt: skip
+
+
+def test_a_chain_has_no_more_loops_further_in() -> None:
+    text = ALL + "h.compute_with(f, x)\nf.compute_with(g, y)"
+    verdict = verify(SUMS, parse_schedule(text, SUMS), device("cpu"))
+    assert [v.rule for v in verdict.violations] == ["with.loops"]
+
+
 def order_of(text: str) -> list[str]:
     """The Funcs stored to in rows 0 to 2 of a small run, one letter a run of stores."""
     program = lower(loop_nest(SLOPES, parse_schedule(text, SLOPES)))["simplify"]
@@ -100,7 +159,8 @@ def test_one_loop_computes_both() -> None:
         (ROOT + "dx.reorder(y, x).compute_with(dy, x)", "with.loops"),
         ("dx.compute_root()\ndy.compute_at(out, y).compute_with(dx, x)", "with.level"),
         (ROOT + "other.compute_with(dx, x)", "with.dependent"),
-        (ROOT + "dx.compute_with(dy, x)\nother.compute_with(dy, x)", "with.func"),
+        (ROOT + "dx.compute_with(dy, x)\nother.compute_with(dy, x)", "with.dependent"),
+        (ROOT + "dx.compute_with(dy, x)\ndy.compute_with(dx, x)", "with.func"),
     ],
 )
 def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
