@@ -28,13 +28,14 @@ from spaces.model.schedule import (
     Tail,
 )
 from spaces.model.splits import BLENDING
+from spaces.model.together import depends
 from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 _INSIDE_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE)
 _PREDICATES = (Tail.PREDICATE_LOADS, Tail.PREDICATE_STORES)
-_PURE_TAILS = (Tail.AUTO, *_INSIDE_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
+_PURE_TAILS = (Tail.AUTO, *_INSIDE_TAILS, Tail.ROUND_UP, *_PREDICATES)
 _OUTPUT_TAILS = (*_INSIDE_TAILS, *_INSIDE_TAILS, Tail.PREDICATE_STORES, *_PURE_TAILS)
 _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
 _OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES, Tail.SHIFT_INWARDS_AND_BLEND)
@@ -81,7 +82,7 @@ def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline)
 
 def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """Now and then Funcs at the same level are computed with each other, in the same loops."""
-    while rng.random() < 0.4:
+    while rng.random() < 0.2:
         schedule = _with_companion(rng, pipeline, schedule)
     return schedule
 
@@ -89,17 +90,22 @@ def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sc
 def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     fused = {f.companion.func for f in schedule.funcs if f.companion is not None}
     stored = [f for f in schedule.funcs if not f.compute.is_inline]
-    alone = [f for f in stored if f.name not in fused and f.companion is None]
+    around = {level.func for f in stored for level in (f.compute, f.store, f.hoist)}
+    alone = [f for f in stored if f.name not in fused | around and f.companion is None]
     if len(stored) < 2 or not alone:
         return schedule
     child = rng.choice(alone)
     parent = rng.choice([f for f in stored if f is not child])
+    pairs = ((child.name, parent.name), (parent.name, child.name))
+    if rng.random() < 0.95 and any(depends(pipeline, *pair) for pair in pairs):
+        return schedule
     names = parent.stages[0].names
     same = sorted(pipeline.function(child.name).args) == sorted(pipeline.function(parent.name).args)
     if not same or child.compute != parent.compute or not names:
         return schedule
     companion = Companion(parent.name, rng.choice(names), rng.choice(list(LoopAlign)))
-    stages = (parent.stages[0], *child.stages[1:])
+    order = evolve(parent.stages[0], prefetches=child.stages[0].prefetches)
+    stages = (order, *child.stages[1:])
     alike = evolve(child, stages=stages, specializations=(), companion=companion)
     return schedule.replace(alike)
 
@@ -251,7 +257,7 @@ class _Order:
         is_output = self.function.name in self.pipeline.outputs
         if self.index:
             return _OUTPUT_UPDATE_TAILS if is_output else _UPDATE_TAILS
-        return _OUTPUT_TAILS if is_output else _PURE_TAILS
+        return _OUTPUT_TAILS if is_output else (*_PURE_TAILS, *BLENDING)
 
     def _fuse(self) -> None:
         names = [n for n, origin in self.loops.items() if not origin & self._ordered()]
