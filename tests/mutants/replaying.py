@@ -145,6 +145,14 @@ SEARCH = (
 
 PRECONDITIONS = (
     Mutant(
+        "limits-wrap",
+        "spaces/constraints/size_forms.py",
+        "if all(abs(number) <= base for number in sum.terms.values()):",
+        "if sum.terms:",
+        "A limit that int32 does not hold is another one, below zero.",
+        ("tests/constraints/test_size_forms.py",),
+    ),
+    Mutant(
         "strict-preconditions",
         "spaces/constraints/size_forms.py",
         '"ge": ((1, 0),),',
