@@ -148,7 +148,7 @@ PRECONDITIONS = (
         "limits-wrap",
         "spaces/constraints/size_forms.py",
         "if all(abs(number) <= base for number in sum.terms.values()):",
-        "if sum.terms:",
+        "if sum.terms is not None:",
         "A limit that int32 does not hold is another one, below zero.",
         ("tests/constraints/test_size_forms.py",),
     ),
