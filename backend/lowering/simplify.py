@@ -85,8 +85,11 @@ class _Pass:
             taken = guard.body if condition.value else guard.otherwise
             return EMPTY if taken is None else self.statement(taken)
         body = self.statement(guard.body)
-        otherwise = None if guard.otherwise is None else self.statement(guard.otherwise)
-        return If(condition, body, otherwise)
+        otherwise = EMPTY if guard.otherwise is None else self.statement(guard.otherwise)
+        # To ask a condition changes nothing, so where neither answer matters it is not asked.
+        if body == otherwise == EMPTY:
+            return EMPTY
+        return If(condition, body, None if otherwise == EMPTY else otherwise)
 
     def value(self, value: Expr) -> Expr:
         """The value with simpler coordinates and conditions, constants evaluated; the rest of its

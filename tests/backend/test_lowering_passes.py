@@ -6,21 +6,30 @@ from itertools import product
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from backend.lowering.passes import lower
-from backend.program import LoopProgram
+from backend.lowering.simplify import simplify
+from backend.lowering.statements import EMPTY
+from backend.program import For, If, LoopProgram, ScalarParameter, Statement, Store
 from backend.reference import evaluate
 from spaces.model.algebra import evaluate as number
+from spaces.model.expr import Variable, constant
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.types import Bool, Int32
 from tests.backend.cpu_pipelines import edge_pipelines
 from tests.backend.cpu_runs import Ranges, buffer_sizes
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.program_interpreter import Cells, run_program
 from tests.strategies import stencil_pipelines
+
+VAR, N, ZERO = Variable(Int32, "i"), Variable(Int32, "n"), constant(0, Int32)
+STORE = Store("out", ZERO, N)
+NEVER = If(constant(False, Bool), STORE)
 
 FLAT = ("flatten", "vectorize", "interleave", "parallel")
 
@@ -76,3 +85,23 @@ def test_every_pass_keeps_the_values(family: st.SearchStrategy[Pipeline]) -> Non
         check_passes(algorithm, schedule, outputs)
 
     run()
+
+
+@pytest.mark.parametrize(
+    ("body", "otherwise", "left"),
+    [
+        (NEVER, None, EMPTY),
+        (NEVER, NEVER, EMPTY),
+        (For(VAR, N, ZERO, LoopKind.SERIAL, STORE), If(N < 3, NEVER), EMPTY),
+        (STORE, NEVER, If(N < 5, STORE)),
+        (NEVER, STORE, If(N < 5, EMPTY, STORE)),
+    ],
+)
+def test_conditions_around_nothing_are_not_asked(
+    body: Statement, otherwise: Statement | None, left: Statement
+) -> None:
+    inside = For(VAR, ZERO, N, LoopKind.SERIAL, If(N < 5, body, otherwise))
+    program = LoopProgram("p", (), (ScalarParameter("n", Int32),), (), If(N < 5, body, otherwise))
+    assert simplify(program).body == left
+    around = simplify(evolve(program, body=inside)).body
+    assert (around == EMPTY) is (left == EMPTY)

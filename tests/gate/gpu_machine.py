@@ -277,6 +277,8 @@ class GpuMachine:
 
     def _host(self, node: HostNode, pad: str) -> None:
         match node:
+            case HostSequence(body=()):
+                self._lines.append(f"{pad}pass")
             case HostSequence(body=body):
                 for part in body:
                     self._host(part, pad)
@@ -291,7 +293,6 @@ class GpuMachine:
                 self._host(node.body, pad)
             case HostPart():
                 self._statement(node.body, pad)
-                self._lines.append(f"{pad}pass")
             case Launch(kernel=kernel):
                 self._launch(kernel, pad)
 
@@ -308,6 +309,8 @@ class GpuMachine:
 
     def _statement(self, node: Statement, pad: str) -> None:
         match node:
+            case Block(body=()):
+                self._lines.append(f"{pad}pass")
             case Block(body=body):
                 for part in body:
                     self._statement(part, pad)

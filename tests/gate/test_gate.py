@@ -13,15 +13,28 @@ import pytest
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
+from backend.gpu_program import (
+    DeviceFunction,
+    GpuProgram,
+    HostIf,
+    HostLoop,
+    HostPart,
+    Launch,
+    Sequence,
+)
+from backend.lowering.statements import EMPTY, block
 from backend.preconditions import SizeError
+from backend.program import BufferParameter, For, If, Store
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
+from spaces.model.expr import Variable, constant
+from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 from tests.gate.check import CLASSES, draw, subject_of
 from tests.gate.claims import unclassified
-from tests.gate.gpu_machine import Buffer, Worker
+from tests.gate.gpu_machine import Buffer, GpuMachine, Worker
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle, evidence
 from tests.gate.pipelines import EXACT, KINDS, ODD, Subject, subject
@@ -31,6 +44,7 @@ from tests.gate.summary import Summary
 from tests.gate.test_regressions import IMAGE, PLACE, window_sum
 
 SEED, CASES = 20, 2000
+ZERO = constant(0, Int32)
 SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 
 
@@ -127,6 +141,25 @@ def changed(by: str = "add") -> tuple[Buffer, Memory]:
     buffer.change(0, "add", lambda now: now + 4, FIRST)
     buffer.change(0, by, lambda now: now + 5, SECOND)
     return buffer, memory
+
+
+def test_kernels_and_hosts_may_do_nothing() -> None:
+    """Loops and conditions around nothing, on the host and in a kernel, and a store after them."""
+    n, store = Variable(Int32, "n"), Store("out", ZERO, Variable(Int32, "n"))
+    nothing = If(n < 3, EMPTY, EMPTY)
+    loop = For(Variable(Int32, "i"), ZERO, n, LoopKind.SERIAL, nothing)
+    kernel = DeviceFunction("kernel", (n, n, n), (2, 1, 1), (), loop)
+    steps = (
+        HostIf(n < 3, Sequence(())),
+        HostLoop(Variable(Int32, "j"), ZERO, n, HostPart("none", EMPTY)),
+        Launch(kernel),
+        HostPart("some", block(loop, store)),
+    )
+    program = GpuProgram(
+        "out", (BufferParameter("out", Int32, 1, True),), (), (), (kernel,), Sequence(steps)
+    )
+    memory = Memory(negative=False)
+    assert GpuMachine(program).run({"n": 2}, {}, {"out": 1}, memory) == {"out": [2]}
 
 
 def test_threads_change_an_element_in_one_step_each() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.preconditions import size_preconditions
@@ -19,6 +20,8 @@ from spaces.model.func import Func, ImageParam, RDom, Var
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from tests.gate.gpu_machine import GpuMachine
+from tests.gate.shadow import Memory
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.random.default_rng(3).integers(-50, 50, (120, 120), dtype=np.int32)
@@ -198,3 +201,21 @@ def test_a_fused_loop_over_what_one_size_leaves_is_legal_at_all_sizes() -> None:
     sizes = {"out": ((0, 3), (-2, 9))}
     found = compile_cpu(made, verdict).run({}, sizes=sizes)["out"]
     np.testing.assert_array_equal(found, evaluate(made, {}, sizes=sizes)["out"])
+
+
+def test_an_update_whose_predicate_never_holds_leaves_nothing_of_its_tail() -> None:
+    total, out = Func("total"), Func("out")
+    r = RDom([(1, 2), (1, 1)], "r")
+    r.where(r.x < r.y)
+    total[X, Y] = X - Y
+    total[X, 0] += r.x
+    out[X, Y] = total[X, Y] * 2
+    made = pipeline(out)
+    text = "total.compute_root().update(0).split(x, x, w, 4, TailStrategy::ShiftInwardsAndBlend);"
+    verdict = verify(made, parse_schedule(text, made), device("sm_80"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    program = compile_gpu(made, verdict).program
+    values = {"out.min.0": 3, "out.extent.0": 7, "out.min.1": -1, "out.extent.1": 3}
+    values |= {"out.stride.0": 1, "out.stride.1": 7}
+    found = GpuMachine(program).run(values, {}, {"out": 21}, Memory(negative=False))
+    assert found["out"] == [2 * (x - y) for y in range(-1, 2) for x in range(3, 10)]
