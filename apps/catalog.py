@@ -32,7 +32,7 @@ from apps import (
 from apps.app import App
 from apps.errors import WrongUsage
 from apps.loading import is_function_name, load_function, told
-from spaces.model.func import DefinitionError
+from spaces.model.definition_error import DefinitionError
 from spaces.model.pipeline import Pipeline
 
 _MODULES = (

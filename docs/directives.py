@@ -15,9 +15,12 @@ from spaces.model.chain import directive_calls
 from spaces.model.directives import Directives
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 from spaces.model.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
 from tests.constraints.examples import EXAMPLES, Subject
 

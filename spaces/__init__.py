@@ -90,7 +90,7 @@ from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Tuple, Var, require
+from spaces.model.func import Func, Tuple
 from spaces.model.functions import (
     abs,
     acos,
@@ -122,6 +122,7 @@ from spaces.model.functions import (
     tanh,
     trunc,
 )
+from spaces.model.image_param import ImageParam
 from spaces.model.integer_functions import (
     absd,
     count_leading_zeros,
@@ -154,8 +155,11 @@ from spaces.model.integer_functions import (
 from spaces.model.levels import LevelError
 from spaces.model.loopnest import LoopNest, loop_nest
 from spaces.model.nest_text import format_nest
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
+from spaces.model.require import require
 from spaces.model.schedule import (
     LoopAlign,
     LoopKind,
@@ -198,6 +202,7 @@ from spaces.model.types import (
     UInt64,
 )
 from spaces.model.undefined import undef
+from spaces.model.var import Var
 
 __all__ = [
     # Writing an algorithm down

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from spaces.model import functions as fn
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Expr, ExprLike, as_expr, cast
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 Bounds = Sequence[tuple[ExprLike, ExprLike] | None]
 

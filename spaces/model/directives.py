@@ -32,7 +32,8 @@ from spaces.model.directive_arguments import (
     whole_of,
 )
 from spaces.model.expr import Expr, ExprLike, Op, constant
-from spaces.model.func import Func, ImageParam
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.rfactor import parted_splits
 from spaces.model.schedule import (

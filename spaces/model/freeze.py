@@ -10,19 +10,9 @@ from spaces.model.definition_error import DefinitionError
 from spaces.model.definitions import RANDOM, arithmetic
 from spaces.model.dimensions import BufferDimensions
 from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
-from spaces.model.func import (
-    Definition,
-    Func,
-    ImageParam,
-    Param,
-    Reference,
-    Required,
-    RVar,
-    ScalarVariable,
-    SizeVariable,
-    require,
-    varying,
-)
+from spaces.model.func import Definition, Func
+from spaces.model.image_param import ImageParam, SizeVariable
+from spaces.model.param import Param, ScalarVariable
 from spaces.model.pipeline import (
     Estimate,
     Function,
@@ -33,6 +23,9 @@ from spaces.model.pipeline import (
     Scalar,
     Stage,
 )
+from spaces.model.rdom import RVar
+from spaces.model.reference import Reference
+from spaces.model.require import Required, require, varying
 from spaces.model.required import reading, required, requiring
 from spaces.model.rewrite import rewrite
 from spaces.model.size_constraints import Constraints, check_estimates

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from spaces.model import functions as fn
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Expr, ExprLike, Variable, as_expr, constant, walk
-from spaces.model.func import Func, RVar, ScalarVariable, domain_of, require_one_domain
+from spaces.model.func import Func
+from spaces.model.param import ScalarVariable
+from spaces.model.rdom import RVar, domain_of, require_one_domain
 from spaces.model.types import Type
 
 

@@ -11,7 +11,7 @@ from spaces.model.algebra import FormulaError, evaluate
 from spaces.model.definition_error import DefinitionError
 from spaces.model.dimensions import BufferDimensions
 from spaces.model.expr import Const, Expr, Op, Variable, constant
-from spaces.model.func import Param
+from spaces.model.param import Param
 from spaces.model.pipeline import Promise, Strides, size_variable
 from spaces.model.types import Bool
 

@@ -16,9 +16,12 @@ from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, binary, cast, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import SCALAR_TYPES, Int32, Type, UInt8, UInt16
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -13,9 +13,11 @@ from backend.llvm.operators import FloatMode
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
 from spaces.model.functions import exp, log, pow
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Float32
+from spaces.model.var import Var
 
 Floats = NDArray[np.float32]
 

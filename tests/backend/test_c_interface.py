@@ -16,9 +16,12 @@ from backend.program import Block, BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.directives import schedule
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Float32, Float64, Int8, Int32, UInt16
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -17,9 +17,11 @@ from spaces.model import functions as fn
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, Op, binary, cast, compare, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import (
     SCALAR_TYPES,
     Bool,
@@ -31,6 +33,7 @@ from spaces.model.types import (
     UInt8,
     UInt16,
 )
+from spaces.model.var import Var
 from tests.backend.cpu_pipelines import random_image
 from tests.backend.cpu_runs import check
 

@@ -17,10 +17,15 @@ from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import schedule
 from spaces.model.expr import Variable, cast, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var, require
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
+from spaces.model.require import require
 from spaces.model.serialize import from_json, to_json
 from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

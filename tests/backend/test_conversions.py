@@ -13,8 +13,9 @@ from backend.llvm.operators import FloatMode
 from spaces.model.directives import schedule
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
 from spaces.model.functions import clamp
+from spaces.model.image_param import ImageParam
 from spaces.model.types import (
     Float32,
     Float64,
@@ -28,6 +29,7 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
+from spaces.model.var import Var
 
 X = Var("x")
 TARGETS = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)

@@ -13,10 +13,12 @@ from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.integer_functions import rounding_mul_shift_right, widening_mul
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int16, Int32
+from spaces.model.var import Var
 
 X = Var("x")
 S, T = ImageParam(Int16, 1, "s"), ImageParam(Int16, 1, "t")

@@ -26,11 +26,13 @@ from backend.program import (
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr, Op, Variable, cast, constant, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
 from spaces.model.functions import select
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Bool, Int32, UInt8, UInt16
+from spaces.model.var import Var
 from tests.backend.program_interpreter import run_program
 
 X, Y = Var("x"), Var("y")

@@ -17,12 +17,14 @@ from spaces.constraints.verify import verify
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, Op, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.integer_functions import likely, likely_if_innermost
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.random.default_rng(1).integers(-99, 99, (20, 40)).astype(np.int32)

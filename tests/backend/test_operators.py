@@ -16,10 +16,12 @@ from spaces.model import integer_functions as fixed
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.types import Int8, Int32, Type, UInt8, UInt16, UInt64
+from spaces.model.var import Var
 
 X = Var("x")
 SIZE = 80

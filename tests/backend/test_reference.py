@@ -14,9 +14,13 @@ from spaces.model import functions as fn
 from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
+from spaces.model.rdom import RDom
 from spaces.model.reductions import maximum, sum
 from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
+from spaces.model.var import Var
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

@@ -17,11 +17,15 @@ from spaces.model import functions as fn
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var, require
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
+from spaces.model.require import require
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 43, 21

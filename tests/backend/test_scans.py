@@ -21,11 +21,14 @@ from spaces.constraints.verify import verify
 from spaces.model import functions as fn
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.text import parse_schedule
 from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
+from spaces.model.var import Var
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

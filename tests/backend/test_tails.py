@@ -19,11 +19,14 @@ from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, Variable, cast, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import LoopKind
 from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from spaces.model.var import Var
 from tests.backend.cpu_runs import check
 from tests.backend.program_interpreter import run_program
 

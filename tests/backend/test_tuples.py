@@ -25,14 +25,17 @@ from spaces.model.consistency import pipeline_problems
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Tuple, Var
+from spaces.model.func import Func, Tuple
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.reductions import argmax, argmin, product
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int16, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

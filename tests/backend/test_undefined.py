@@ -13,12 +13,15 @@ from spaces.model import functions as fn
 from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
 from spaces.model.undefined import undef
+from spaces.model.var import Var
 from tests.backend.cuda.gpu_runs import check
 
 X = Var("x")

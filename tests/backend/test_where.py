@@ -20,16 +20,20 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model import functions as fn
+from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import DefinitionError, Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Compute, loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.reductions import argmin, sum
 from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 from tests.constraints.proofs.broken import changed
 
 X, Y = Var("x"), Var("y")

@@ -6,12 +6,16 @@ from itertools import pairwise
 
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var, require
+from spaces.model.func import Func
 from spaces.model.functions import clamp
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.reductions import argmin
+from spaces.model.require import require
 from spaces.model.types import Float32, Int32, Type, UInt8, UInt16
 from spaces.model.undefined import undef
+from spaces.model.var import Var
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

@@ -7,9 +7,11 @@ import pytest
 from spaces import device, verify
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.constraints import algorithms
 
 TOTAL = algorithms.total()

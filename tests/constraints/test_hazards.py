@@ -5,10 +5,13 @@ import pytest
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
 from spaces.model.functions import max, min, select
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Function
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(UInt8, 2, "input")

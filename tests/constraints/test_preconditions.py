@@ -18,12 +18,15 @@ from spaces.model.boundary import repeat_edge
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
 from spaces.model.functions import clamp
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Estimate, Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.rewrite import variables
 from spaces.model.smt import condition
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 from tests.constraints import algorithms
 
 X, Y = Var("x"), Var("y")

@@ -14,10 +14,12 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.types import UInt16
+from spaces.model.var import Var
 
 
 def blur() -> Pipeline:

@@ -12,12 +12,14 @@ from spaces.model import boundary
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.inlining import inlined_functions
 from spaces.model.integer_functions import rounding_halving_add
 from spaces.model.pipeline import Stage
 from spaces.model.schedule import Schedule
 from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(UInt8, 2, "input")

@@ -11,12 +11,14 @@ from spaces.cost.counting import features
 from spaces.model.algebra import evaluate
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Compute, Loop, LoopNest, Node, loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, Split, Tail
 from spaces.model.splits import divided
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.strategies import schedules
 
 SIZE = 9

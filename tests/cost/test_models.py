@@ -13,9 +13,10 @@ from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Groups, Weighted, groups
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Var
+from spaces.model.func import Func
 from spaces.model.functions import cos, sin, sqrt
 from spaces.model.schedule import Schedule
+from spaces.model.var import Var
 from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
 
 CPU = CpuDevice(

@@ -11,10 +11,12 @@ from spaces.cost.reuse import Prices, Reuse
 from spaces.model import boundary
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.types import Float32, UInt16
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 LINE = 64

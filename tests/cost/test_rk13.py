@@ -16,8 +16,10 @@ from spaces.cost.counting import features
 from spaces.cost.features import Features, reads_of
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import UInt8
+from spaces.model.var import Var
 
 W, H = 3072, 2046
 

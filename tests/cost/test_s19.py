@@ -13,8 +13,10 @@ from spaces.cost.features import Features
 from spaces.cost.reuse import input_loads
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import UInt16
+from spaces.model.var import Var
 
 BX, BY = 1024, 512
 SIZEOF = 2

@@ -11,8 +11,10 @@ from spaces.cost.counting import features
 from spaces.cost.occupancy import Occupancy, stage_threads
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Float32
+from spaces.model.var import Var
 
 SM_75 = device("sm_75")
 

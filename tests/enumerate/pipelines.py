@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import Int32, UInt8, UInt16
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -11,9 +11,11 @@ from spaces import Options, ScheduleSpace, device, verify
 from spaces.constraints.encode import encode, models
 from spaces.enumerate.decisions import universe
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Float32
+from spaces.model.var import Var
 from tests.enumerate.pipelines import blur, chain, equalized, row_sums, two_outputs
 
 CPU = device("cpu")

@@ -25,9 +25,10 @@ from spaces.enumerate.strategies import (
 )
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Var
+from spaces.model.func import Func
 from spaces.model.functions import cos, sin, sqrt
 from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.var import Var
 from tests.enumerate.pipelines import (
     X,
     Y,

@@ -18,9 +18,13 @@ from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Int16, Int32, Type, UInt8, UInt16
+from spaces.model.var import Var
 
 Ranges = tuple[tuple[int, int], ...]
 Sizes = Mapping[str, Ranges]

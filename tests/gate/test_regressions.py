@@ -16,10 +16,13 @@ from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
 from spaces.model import functions as fn
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.shadow import Memory
 

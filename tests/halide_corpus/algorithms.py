@@ -11,9 +11,12 @@ from attrs import frozen
 from backend.arguments import Array
 from spaces.model import functions as fn
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
+from spaces.model.var import Var
 
 X, Y, Z, C = Var("x"), Var("y"), Var("z"), Var("c")
 

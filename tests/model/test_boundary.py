@@ -12,8 +12,10 @@ from spaces.model import boundary
 from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
 from spaces.model.definition_error import DefinitionError
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -14,9 +14,12 @@ from spaces.model.definitions import DERIVED
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, Op, Variable, cast, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import Int32, UInt8, UInt16
+from spaces.model.var import Var
 
 X = Var("x")
 K, W = Variable(UInt16, "k"), Variable(Int32, "input.extent.0")

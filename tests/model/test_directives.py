@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, RDom, Var
+from spaces.model.func import Func
+from spaces.model.rdom import RDom
 from spaces.model.schedule import (
     INLINE,
     ROOT,
@@ -27,6 +28,7 @@ from spaces.model.schedule import (
     Split,
     Tail,
 )
+from spaces.model.var import Var
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()

@@ -7,12 +7,14 @@ from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.algebra import evaluate
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Pad
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from spaces.model import functions as fn
 from spaces.model.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
-from spaces.model.func import Var
 from spaces.model.rewrite import rewrite, substitute, variables
 from spaces.model.types import Bool, Float32, Float64, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -16,8 +16,11 @@ from spaces.model import functions as fn
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Float64
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -10,9 +10,13 @@ from spaces.model import functions as fn
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, Variable, as_expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Estimate, Image, ReductionVar, Scalar
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Int32, UInt8, UInt16
+from spaces.model.var import Var
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

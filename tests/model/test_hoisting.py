@@ -9,11 +9,13 @@ from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.model.algebra import evaluate as number
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Allocate, HoistedStorage, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

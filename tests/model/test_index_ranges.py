@@ -18,8 +18,10 @@ from spaces.model import integer_functions as fixed
 from spaces.model.directives import schedule
 from spaces.model.expr import Const, Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Int16, Int32, UInt8
+from spaces.model.var import Var
 
 X = Var("x")
 IMAGE, SIGNED = ImageParam(UInt8, 1, "im"), ImageParam(Int16, 1, "signed")

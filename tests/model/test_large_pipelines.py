@@ -5,7 +5,8 @@ from __future__ import annotations
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, as_expr, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
@@ -13,6 +14,7 @@ from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import format_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func, RDom, Var
+from spaces.model.func import Func
 from spaces.model.loopnest import Allocate, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import Schedule
+from spaces.model.var import Var
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 

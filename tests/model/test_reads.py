@@ -7,9 +7,11 @@ from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
 from spaces.model.expr import Expr, Variable
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.reads import Window, reads
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X = Variable(Int32, "x")
 

@@ -9,9 +9,12 @@ from backend.reference import evaluate
 from spaces.model.definition_error import DefinitionError
 from spaces.model.expr import Call, as_expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.rdom import RDom
 from spaces.model.reductions import highest, lowest, maximum, minimum, sum
 from spaces.model.types import Float32, Int8, Int32, UInt8
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from spaces.model import functions as fn
 from spaces.model.expr import Const, Expr, as_expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Function, Image, Pipeline, ReductionVar, Scalar, Stage
 from spaces.model.schedule import (
     DomainOrder,
@@ -34,6 +36,7 @@ from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.transformers import Deinline, Move, moves
 from spaces.model.tree import RootNode, schedule_tree
 from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from spaces.model.var import Var
 from tests.model.pipelines import X, Y, blur, box, diamond
 from tests.model.random_directives import schedules
 from tests.strategies import stencil_pipelines

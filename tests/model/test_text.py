@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from spaces.model.chain import directive_calls, replay
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import (
     ROOT,
     Loop,
@@ -26,6 +28,7 @@ from spaces.model.schedule import (
 )
 from spaces.model.syntax import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.var import Var
 from tests.model.pipelines import blur, box
 from tests.model.random_directives import directive_sequences, schedules
 

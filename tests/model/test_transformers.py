@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, RDom, Var
+from spaces.model.func import Func
 from spaces.model.levels import Levels
 from spaces.model.loopnest import loop_nest
 from spaces.model.named_levels import NamedLevels
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import ROOT, LoopKind, LoopLevel, Schedule
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.transformers import (
@@ -28,6 +29,7 @@ from spaces.model.transformers import (
     replay,
 )
 from spaces.model.tree import schedule_tree, well_formed
+from spaces.model.var import Var
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
 from tests.strategies import stencil_pipelines

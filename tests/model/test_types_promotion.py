@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, as_expr, cast
-from spaces.model.func import Var
 from spaces.model.types import SCALAR_TYPES, Bool, Type, UInt8, promote, type_of
+from spaces.model.var import Var
 
 X = Var("x")
 

@@ -17,12 +17,16 @@ from spaces.model import functions as fn
 from spaces.model.algebra import evaluate as number
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
+from spaces.model.rdom import RDom
 from spaces.model.regions import UnboundedError
 from spaces.model.text import parse_schedule
 from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.var import Var
 
 X = Var("x")
 IMAGE = ImageParam(Int32, 1, "im")

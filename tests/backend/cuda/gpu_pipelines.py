@@ -7,10 +7,14 @@ from collections.abc import Callable
 from spaces.model.boundary import mirror_image, repeat_edge
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
 from spaces.model.functions import clamp, select
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.types import Float32, Int16, Int32, UInt8, UInt16
+from spaces.model.var import Var
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

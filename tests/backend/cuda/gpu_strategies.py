@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage
+from spaces.model.rdom import RDom
 from spaces.model.schedule import LoopKind, Schedule, Tail
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 TAILS = (Tail.AUTO, Tail.ROUND_UP, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)

@@ -17,7 +17,8 @@ from backend.reference import evaluate
 from spaces.model.directives import schedule
 from spaces.model.expr import ARITHMETIC, BITS, COMPARISONS, MATH, Expr, Op, cast, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.integer_functions import reinterpret
 from spaces.model.types import (
     SCALAR_TYPES,
@@ -31,6 +32,7 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
+from spaces.model.var import Var
 
 X = Var("x")
 TYPES = tuple(SCALAR_TYPES.values())

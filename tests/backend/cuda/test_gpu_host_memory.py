@@ -6,8 +6,10 @@ from spaces import verify
 from spaces.constraints.devices import device
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.backend.cuda.gpu_runs import check, image
 
 X, Y = Var("x"), Var("y")

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast, constant
-from spaces.model.func import ImageParam, Var
+from spaces.model.image_param import ImageParam
 from spaces.model.types import SCALAR_TYPES, Bool, Int32, Type
+from spaces.model.var import Var
 
 SIZE = 32
 """Extent of the images, and of the outputs."""

@@ -12,8 +12,11 @@ from spaces.model import functions as fn
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Op, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.reductions import maximum, sum
 from spaces.model.schedule import Schedule
 from spaces.model.text import parse_schedule
@@ -29,6 +32,7 @@ from spaces.model.types import (
     UInt16,
     UInt64,
 )
+from spaces.model.var import Var
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
 from tests.strategies import schedules, stencil_pipelines
 

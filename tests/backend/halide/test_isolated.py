@@ -12,9 +12,12 @@ from backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
 from backend.halide.isolated import run_in_subprocess
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import UInt8
+from spaces.model.var import Var
 
 pytestmark = pytest.mark.skipif(
     find_spec("halide") is None,

@@ -13,11 +13,14 @@ from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.algebra import evaluate as number
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Allocate, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",

@@ -13,9 +13,12 @@ from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Float32, Float64, Int32, UInt8, UInt64
+from spaces.model.var import Var
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",

@@ -18,13 +18,15 @@ from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate as number
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import UInt8
+from spaces.model.var import Var
 from tests.backend.cpu_runs import check
 
 bridge = pytest.importorskip(

@@ -15,10 +15,14 @@ from spaces.model import functions as fn
 from spaces.model.directives import schedule
 from spaces.model.expr import constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.text import parse_schedule
 from spaces.model.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt8, UInt16, UInt64
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

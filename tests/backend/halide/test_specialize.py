@@ -25,13 +25,16 @@ from spaces.model.conditions import believe, format_condition, negation, read_co
 from spaces.model.directives import schedule
 from spaces.model.expr import Const, Expr, Variable
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, Param, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
 from spaces.model.simplify import Simplifier
 from spaces.model.text import ScheduleSyntaxError, format_schedule, parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",

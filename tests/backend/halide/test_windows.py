@@ -19,12 +19,15 @@ from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.expr import constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import Schedule
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.model.nest_interpreter import run_nest
 
 bridge = pytest.importorskip(

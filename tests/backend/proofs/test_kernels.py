@@ -13,11 +13,12 @@ from spaces.constraints.proofs.records import Obligation, Outcome, Proven, Refut
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Var
+from spaces.model.func import Func
 from spaces.model.functions import min as least
 from spaces.model.loopnest import loop_nest
 from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X = THREAD[0]
 ROUND, SIZE = Variable(Int32, "round"), Variable(Int32, "out.extent.0")

@@ -20,11 +20,13 @@ from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate
 from spaces.model.directives import Directives, schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, RDom, Var
+from spaces.model.func import Func
 from spaces.model.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import Fold
 from spaces.model.types import Int32
+from spaces.model.var import Var
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains

@@ -10,14 +10,17 @@ from attrs import evolve
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Call, Expr, walk
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce, loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.regions import Interval
 from spaces.model.rewrite import rewrite
 from spaces.model.schedule import LoopKind
 from spaces.model.traversal import Guard
 from spaces.model.types import Int32
+from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 

@@ -16,12 +16,15 @@ from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, ImageParam, RDom, Var
+from spaces.model.func import Func
 from spaces.model.functions import clamp
+from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
 from spaces.model.schedule import LoopKind, Schedule, Split
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 from tests.apps.cases import written
 from tests.constraints.proofs.broken import blur, nest_of, polynomial
 from tests.strategies import schedules, stencil_pipelines

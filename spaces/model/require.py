@@ -1,0 +1,58 @@
+"""``require``: values that are computed only where a condition holds."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from spaces.model.definition_error import DefinitionError
+from spaces.model.expr import Expr, ExprLike, as_expr, walk
+from spaces.model.rdom import RVar
+from spaces.model.reference import Reference
+from spaces.model.var import is_free_var
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Required(Expr):
+    """``value``, where ``condition`` holds; else what is computed stops with ``message``."""
+
+    condition: Expr = field()
+    value: Expr = field()
+    message: str = field()
+    varies: bool = field()
+    """Whether the condition depends on coordinates or pixels."""
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.condition, self.value
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        condition, value = children
+        return Required(self.type, condition, value, self.message, self.varies)
+
+
+def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
+    """``value``, where ``condition`` holds; a run that computes it where it does not, stops with
+    ``message``, the parts of which are joined by spaces. A call whose sizes and Params do not meet
+    a condition on these alone is refused before it begins.
+
+    Values are computed on boxes, which may hold more points than are read.
+
+    Raises:
+        DefinitionError: ``condition`` is no condition.
+    """
+    test, given = as_expr(condition), as_expr(value)
+    if not test.type.is_bool:
+        raise DefinitionError(f"require needs a condition first, and `{test}` is {test.type}.")
+    words = " ".join(map(str, message)) or f"`{test}` does not hold."
+    return Required(given.type, test, given, words, varying(test) is not None)
+
+
+def varying(condition: Expr) -> Expr | None:
+    """The first part of a condition that is not known before a call begins, as the sizes of images
+    and outputs and Params are.
+    """
+    for node in walk(condition):
+        is_var = is_free_var(node) and node.name.isidentifier()
+        if is_var or isinstance(node, RVar | Reference):
+            return node
+    return None
