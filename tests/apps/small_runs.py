@@ -67,7 +67,7 @@ class SmallRun:
                 apart = ulps * np.spacing(np.nanmax(np.abs(expected)))
                 np.testing.assert_allclose(actual[output], expected, rtol=0, atol=apart)
 
-    def on_cpu(self, stem):
+    def assert_same_on_cpu(self, stem):
         checked = verify(self.pipeline, self.schedule(stem), device("cpu"))
         assert checked.legal, str(checked)
         compiled = compile_cpu(self.pipeline, checked, threads=2)
@@ -75,13 +75,13 @@ class SmallRun:
         under_guard = compile_guarded(self.pipeline, checked, threads=2)
         self.assert_same(partial(run_poisoned, under_guard))
 
-    def in_halide(self, stem):
+    def assert_same_in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")
         bridge = importlib.import_module("backend.halide.bridge")
         peer = bridge.build(self.pipeline, self.schedule(stem))
         self.assert_same(partial(peer.realize, target=bridge.STRICT), self.peer_ulps)
 
-    def on_gpu(self):
+    def assert_same_on_gpu(self):
         compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
         for order in ("forward", "reverse"):
             self.assert_same(partial(compiled.run, executor=Emulator(order=order)))

@@ -43,17 +43,17 @@ def test_the_pipeline_computes_its_formula(name):
 
 @pytest.mark.parametrize(("name", "stem"), CPU)
 def test_compiled_for_the_cpu(name, stem):
-    run(name).on_cpu(stem)
+    run(name).assert_same_on_cpu(stem)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
-    run(name).on_gpu()
+    run(name).assert_same_on_gpu()
 
 
 @pytest.mark.parametrize(("name", "stem"), CPU)
 def test_halide_under_the_same_schedule(name, stem):
-    run(name).in_halide(stem)
+    run(name).assert_same_in_halide(stem)
 
 
 def test_the_pyramids_have_the_stages_of_the_paper():

@@ -45,17 +45,17 @@ def test_the_network_computes_its_formula(name):
 
 @pytest.mark.parametrize(("name", "stem"), CPU)
 def test_compiled_for_the_cpu(name, stem):
-    run(name).on_cpu(stem)
+    run(name).assert_same_on_cpu(stem)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
-    run(name).on_gpu()
+    run(name).assert_same_on_gpu()
 
 
 @pytest.mark.parametrize(("name", "stem"), CPU)
 def test_halide_under_the_same_schedule(name, stem):
-    run(name).in_halide(stem)
+    run(name).assert_same_in_halide(stem)
 
 
 @pytest.mark.parametrize("level", [0, 100, 255])

@@ -37,16 +37,16 @@ def test_the_pipeline_computes_its_formula():
 
 @pytest.mark.parametrize("stem", CPU)
 def test_compiled_for_the_cpu(stem):
-    run().on_cpu(stem)
+    run().assert_same_on_cpu(stem)
 
 
 def test_compiled_for_a_gpu_and_executed_on_the_cpu():
-    run().on_gpu()
+    run().assert_same_on_gpu()
 
 
 @pytest.mark.parametrize("stem", CPU)
 def test_halide_under_the_same_schedule(stem):
-    run().in_halide(stem)
+    run().assert_same_in_halide(stem)
 
 
 def test_noise_is_removed():

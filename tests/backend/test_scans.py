@@ -208,11 +208,11 @@ def checked(algorithm: Pipeline, text: str, name: str) -> CheckedSchedule:
 def test_on_a_cpu(make: Callable[[], Example]) -> None:
     example = make()
     reference = evaluate(example.algorithm, example.inputs, sizes=example.sizes)
-    same(reference, example.wanted)
+    assert_same(reference, example.wanted)
     for text in example.cpu:
         verdict = checked(example.algorithm, text, "cpu")
         found = compile_cpu(example.algorithm, verdict).run(example.inputs, sizes=example.sizes)
-        same(found, example.wanted)
+        assert_same(found, example.wanted)
         report = prove(verdict)
         assert len(report.proven) == len(report.proofs), report
 
@@ -222,7 +222,7 @@ def test_on_a_gpu(make: Callable[[], Example]) -> None:
     example = make()
     verdict = checked(example.algorithm, example.gpu, "sm_80")
     found = compile_gpu(example.algorithm, verdict).run(example.inputs, sizes=example.sizes)
-    same(found, example.wanted)
+    assert_same(found, example.wanted)
 
 
 def test_a_scan_in_another_order_is_refused_and_seen_to_fail() -> None:
@@ -235,7 +235,7 @@ def test_a_scan_in_another_order_is_refused_and_seen_to_fail() -> None:
     assert [wrong.output for wrong in seen.wrong] == ["sums"]
 
 
-def same(found: Arrays, wanted: Arrays) -> None:
+def assert_same(found: Arrays, wanted: Arrays) -> None:
     assert list(found) == list(wanted)
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name, strict=True)

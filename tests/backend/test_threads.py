@@ -20,10 +20,6 @@ BODIES = """
 %closure = type { ptr, ptr, i32, i32 }
 declare i32 @spaces_par_for(ptr, ptr, i32, i32, ptr)
 
-define i32 @nothing(ptr %c, i32 %i) {
-  ret i32 0
-}
-
 ; counts[i] += 1
 define i32 @count(ptr %c, i32 %i) {
   %place = getelementptr %closure, ptr %c, i32 0, i32 1
@@ -473,19 +469,3 @@ def test_the_interpreter_ends_promptly(ending):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_price_of_a_loop_is_printed(bodies, pool):
-    repeats = 2000
-    nothing = bodies.address("nothing")
-    for _ in range(100):
-        par_for(pool, nothing, 0, 2)
-    run = ctypes.CFUNCTYPE(
-        ctypes.c_int32, *[ctypes.c_int64] * 2, *[ctypes.c_int32] * 2, ctypes.c_int64
-    )(runtime_symbols()["spaces_par_for"])
-    address = pool.address
-    start = time.perf_counter()
-    for _ in range(repeats):
-        run(address, nothing, 0, 2, 0)
-    took_us = (time.perf_counter() - start) / repeats * 1e6
-    print(f"an empty loop of 2 over {pool.threads} threads: {took_us:.2f} us")

@@ -110,16 +110,16 @@ def test_a_triangle(text: str) -> None:
     algorithm = triangle()
     if "vectorize(r.x" in text:
         text = text.replace(".vectorize(r.x, 4)", ".unroll(r.x, 4)")
-    _agrees(algorithm, checked(algorithm, text), {"out": [7, 10]}, triangles(7, 10))
+    assert_computes(algorithm, checked(algorithm, text), {"out": [7, 10]}, triangles(7, 10))
 
 
 @pytest.mark.parametrize("text", PICKY_ON_CPU)
 def test_predicates_that_read(text: str) -> None:
     algorithm = picky()
-    _agrees(algorithm, checked(algorithm, text), {"total": [12]}, picked(12))
+    assert_computes(algorithm, checked(algorithm, text), {"total": [12]}, picked(12))
 
 
-def _agrees(
+def assert_computes(
     algorithm: Pipeline,
     verdict: CheckedSchedule,
     sizes: Mapping[str, list[int]],

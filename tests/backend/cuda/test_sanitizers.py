@@ -149,6 +149,14 @@ def test_an_endless_kernel_is_stopped() -> None:
 
 
 def test_empty_images_launch_nothing() -> None:
+    text = """extern "C" __global__ void mark_kernel(int* __restrict__ out) { out[0] = 7; }"""
+    params = (BufferParam("out", "int", written=True),)
+    module = CudaModule(text, (Kernel("mark_kernel", params, (1, 1, 1)),))
+    for blocks, marked in ((0, 0), (1, 7)):
+        out = np.zeros(1, np.int32)
+        steps = (LaunchStep("mark_kernel", (blocks, 1, 1), ("out",)),)
+        SanitizedEmulator(MEMORY).run(module, steps, {"out": out}, {})
+        assert out[0] == marked
     empty = np.zeros(0, np.float32)
     SanitizedEmulator(MEMORY).run(SAXPY, saxpy_steps(0), {"x": empty, "y": empty}, {"a": 1, "n": 0})
 

@@ -89,13 +89,13 @@ def test_random_expressions(data: st.DataObject, seed: int) -> None:
         assert same(ours[name], theirs[name]), f"{value}\n{ours[name]}\n{theirs[name]}"
 
 
-def both(
+def assert_agrees(
     built: Pipeline,
     directives: Directives | Schedule | None,
     inputs: dict[str, np.ndarray],
     sizes: dict[str, tuple[int | tuple[int, int], ...]],
 ) -> None:
-    """Assert that Halide under a schedule gives what the reference gives."""
+    """Halide under a schedule gives what the reference gives."""
     chosen = directives.schedule if isinstance(directives, Directives) else directives
     ours = evaluate(built, inputs, sizes=sizes)
     theirs = build(built, chosen).realize(inputs, sizes=sizes, target=STRICT)
@@ -182,12 +182,14 @@ SIZES: dict[str, tuple[int | tuple[int, int], ...]] = {"blur_y": (96, 64)}
 )
 def test_blur_under_schedules(text: str) -> None:
     built = blur()
-    both(built, parse_schedule(text, built), IMAGE, SIZES)
+    assert_agrees(built, parse_schedule(text, built), IMAGE, SIZES)
 
 
 def test_outputs_and_images_may_begin_elsewhere() -> None:
     built = blur()
-    both(built, None, IMAGE, {"blur_y": ((12, 20), (-3, 10)), "image": ((10, 98), (-4, 66))})
+    assert_agrees(
+        built, None, IMAGE, {"blur_y": ((12, 20), (-3, 10)), "image": ((10, 98), (-4, 66))}
+    )
 
 
 def without_sliding(chosen: Schedule) -> Schedule:
@@ -210,7 +212,7 @@ def test_random_stencils_and_schedules(data: st.DataObject) -> None:
         "input": ((-100, 700), (-100, 700)),
     }
     try:
-        both(built, chosen, inputs, sizes)
+        assert_agrees(built, chosen, inputs, sizes)
     except (LoweringError, RealizationError):
         reject()  # a tail that does not fit the size
 
@@ -241,7 +243,7 @@ def histogram_equalization() -> Pipeline:
 def test_updates_under_schedules(text: str) -> None:
     built = histogram_equalization()
     data = np.random.default_rng(3).integers(0, 256, (20, 30), np.uint8)
-    both(built, parse_schedule(text, built), {"image": data}, {"output": (30, 20)})
+    assert_agrees(built, parse_schedule(text, built), {"image": data}, {"output": (30, 20)})
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_loops_over_reductions_are_levels(text: str) -> None:
     f[X, Y] += image[X + r.x, Y + r.y] * weight[r.x]
     built = pipeline(f)
     data = np.random.default_rng(5).integers(-5, 5, (20, 24), np.int32)
-    both(built, parse_schedule(text, built), {"image": data}, {"f": (16, 16)})
+    assert_agrees(built, parse_schedule(text, built), {"image": data}, {"f": (16, 16)})
 
 
 def test_stages_over_one_rdom_share_its_loops() -> None:
@@ -275,7 +277,7 @@ def test_stages_over_one_rdom_share_its_loops() -> None:
     f[X] += weight[r]
     f[X] += weight[r + 1] * X
     built = pipeline(f)
-    both(built, parse_schedule("weight.compute_at(f, r.x)", built), {}, {"f": (4,)})
+    assert_agrees(built, parse_schedule("weight.compute_at(f, r.x)", built), {}, {"f": (4,)})
 
 
 def test_funcs_with_updates_are_computed_at_root() -> None:
@@ -296,7 +298,7 @@ def test_inline_reductions_order_and_several_outputs() -> None:
     built = pipeline([peak, total, trace])
     data = np.random.default_rng(4).integers(0, 256, (12, 12), np.uint8)
     sizes = {"peak": ((1, 10), (1, 10)), "total": ((1, 10), (1, 10)), "trace": (9,)}
-    both(built, None, {"image": data}, sizes)
+    assert_agrees(built, None, {"image": data}, sizes)
 
 
 def test_scalars_sizes_and_funcs_without_dimensions() -> None:
@@ -335,7 +337,7 @@ def test_updates_at_one_place_run_over_no_loop() -> None:
     data = {"image": np.zeros(6, np.uint8)}
     assert evaluate(built, data, sizes=sizes)["f"].tolist() == [0, 0, 0, 10, 0, 7]
     assert np.array_equal(evaluate(built, data, sizes=sizes)["diagonal"], np.diag([1, 2, 3]))
-    both(built, None, data, sizes)
+    assert_agrees(built, None, data, sizes)
 
 
 def test_names_that_halide_keeps_for_itself() -> None:
@@ -345,7 +347,7 @@ def test_names_that_halide_keeps_for_itself() -> None:
     f[X] = select[X, X + 1]
     built = pipeline(f)
     s = schedule(built).func("select").compute_root().split("_0", "_0", "switch", 2)
-    both(built, s, {}, {"f": (6,)})
+    assert_agrees(built, s, {}, {"f": (6,)})
 
 
 def test_refusals_are_typed_and_in_words() -> None:

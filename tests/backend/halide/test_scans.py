@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from spaces.model.text import parse_schedule
-from tests.backend.test_scans import EXAMPLES, Example, same
+from tests.backend.test_scans import EXAMPLES, Example, assert_same
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",
@@ -22,4 +22,4 @@ def test_bits_are_those_of_halide(make: Callable[[], Example]) -> None:
     for text in example.cpu:
         peer = bridge.build(example.algorithm, parse_schedule(text, example.algorithm))
         found = peer.realize(example.inputs, sizes=example.sizes, target=bridge.STRICT)
-        same(found, example.wanted)
+        assert_same(found, example.wanted)

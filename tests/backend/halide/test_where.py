@@ -17,7 +17,7 @@ bridge = pytest.importorskip(
 )
 
 
-def agrees(algorithm: Pipeline, text: str, sizes: dict[str, list[int]]) -> None:
+def assert_agrees(algorithm: Pipeline, text: str, sizes: dict[str, list[int]]) -> None:
     peer = bridge.build(algorithm, parse_schedule(text, algorithm))
     found = peer.realize({"input": SQUARE}, sizes=sizes)
     for name, wanted in evaluate(algorithm, {"input": SQUARE}, sizes=sizes).items():
@@ -26,9 +26,9 @@ def agrees(algorithm: Pipeline, text: str, sizes: dict[str, list[int]]) -> None:
 
 @pytest.mark.parametrize("text", TRIANGLE_ON_CPU[:2])
 def test_a_triangle(text: str) -> None:
-    agrees(triangle(), text, {"out": [7, 10]})
+    assert_agrees(triangle(), text, {"out": [7, 10]})
 
 
 @pytest.mark.parametrize("text", PICKY_ON_CPU)
 def test_predicates_that_read(text: str) -> None:
-    agrees(picky(), text, {"total": [12]})
+    assert_agrees(picky(), text, {"total": [12]})
