@@ -35,7 +35,8 @@ from backend.program import (
     Store,
     updated,
 )
-from spaces.model.expr import COMPARISONS, LOGIC, Cast, Const, Expr, Op, Variable
+from spaces.model.expr import Cast, Const, Expr, Op, Variable
+from spaces.model.operators import COMPARISONS, LOGIC
 from spaces.model.types import Int32, Int64, Type
 
 

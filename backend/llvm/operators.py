@@ -17,7 +17,7 @@ from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import BY_LIBRARY, elementary
 from backend.llvm.limits import UNKNOWN, Limits
-from spaces.model.expr import MATH
+from spaces.model.operators import MATH
 from spaces.model.types import Type
 
 

@@ -176,8 +176,8 @@ OPERATORS: Mapping[str, Callable[..., Array]] = {
     "count_trailing_zeros": _count_trailing_zeros,
     "popcount": _popcount,
 }
-"""The array function of every operator of :data:`spaces.model.expr.OPERATORS` but ``reinterpret``,
-which only :func:`operate` knows, for it needs a type.
+"""The array function of every operator of :data:`spaces.model.operators.OPERATORS` but
+``reinterpret``, which only :func:`operate` knows, for it needs a type.
 
 ``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's in the operand's type, a few units in the
 last place from any other implementation; the rest is exact.

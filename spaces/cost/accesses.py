@@ -16,7 +16,8 @@ import attrs
 from attrs import field, frozen
 
 from spaces.model.definitions import expanded
-from spaces.model.expr import MATH, Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.operators import MATH
 from spaces.model.pipeline import Stage
 
 Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]

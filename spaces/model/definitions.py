@@ -2,7 +2,7 @@
 
 A node such as ``rounding_halving_add(a, b)`` keeps its name in a pipeline, in text and on the way
 to Halide. What evaluates, bounds or compiles it reads :func:`expanded` instead, in which only
-operators of :data:`spaces.model.expr.OPERATORS` are left; adding an operator here is adding it
+operators of :data:`spaces.model.operators.OPERATORS` are left; adding an operator here is adding it
 everywhere. All meanings are Halide's, bit for bit on integers.
 """
 
@@ -16,10 +16,11 @@ import numpy as np
 from attrs import frozen
 
 from spaces.model import fast_math
-from spaces.model.expr import BITS, Const, Expr, Op, binary, cast, compare, constant
+from spaces.model.expr import Const, Expr, Op, binary, cast, compare, constant
 from spaces.model.functions import abs as magnitude
 from spaces.model.functions import clamp, max, min, select
 from spaces.model.lerp import blended
+from spaces.model.operators import BITS
 from spaces.model.random_bits import random_float, random_int, random_uint
 from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Float32, Int16, Int32, Type, UInt32

@@ -9,54 +9,18 @@ Python (as needed by sets, dicts and record equality) is whether the two are the
 from __future__ import annotations
 
 import json
-import threading
-import zlib
 from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
 
 from attrs import field, frozen
 
+from spaces.model.interning import Interned
+from spaces.model.operators import literal, operation, symbol
 from spaces.model.shared_text import ATOM, Shown, shared_text
 from spaces.model.types import Bool, Float32, Int32, Type, promote, type_of
 
 ExprLike: TypeAlias = "Arithmetic | int | float | bool"
-
-_table: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
-_lock = threading.RLock()
-
-
-@lru_cache(maxsize=4096)
-def _text_digest(text: object) -> int:
-    """Hashes of strings vary between runs, those of integers do not."""
-    return zlib.crc32(str(text).encode())
-
-
-def _digest(kind: str, fields: tuple[Any, ...]) -> int:
-    parts = [_text_digest(kind)]
-    for value in fields:
-        for item in value if isinstance(value, tuple) else (value,):
-            parts.append(item.digest if isinstance(item, Expr) else _text_digest(item))
-    return hash(tuple(parts))
-
-
-class _Interned(type):
-    """Metaclass whose calls return the one node that has these fields."""
-
-    def __call__(cls, *fields: Any) -> Any:
-        key = (cls, cls._identity(fields))  # type: ignore[attr-defined]
-        known = _table.get(key)
-        if known is not None:
-            return known
-        node = super().__call__(*fields)
-        with _lock:
-            known = _table.setdefault(key, node)
-            if known is node:
-                object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
-                object.__setattr__(node, "names", node._free_names())
-                object.__setattr__(node, "loads", node._loads())
-            return known
 
 
 class Arithmetic:
@@ -168,7 +132,7 @@ class Arithmetic:
 
 
 @frozen(eq=False, slots=True, repr=False)
-class Expr(Arithmetic, metaclass=_Interned):
+class Expr(Arithmetic, metaclass=Interned):
     """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
 
     type: Type
@@ -268,7 +232,7 @@ class Variable(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Op(Expr):
-    """An operator of :data:`OPERATORS` applied to operands."""
+    """An operator of :data:`spaces.model.operators.OPERATORS` applied to operands."""
 
     name: str = field()
     args: tuple[Expr, ...] = field()
@@ -353,35 +317,6 @@ class Text(Expr):
     words: str = field()
 
 
-ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-LOGIC = ("and", "or", "not")
-MATH = (
-    "sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow", "round", "trunc",
-    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-)  # fmt: skip
-BITS = (
-    "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
-    "count_leading_zeros", "count_trailing_zeros", "popcount", "reinterpret",
-)  # fmt: skip
-OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *BITS, "abs", "select")
-"""Names an :class:`Op` may have that every layer knows; those that :mod:`spaces.model.definitions`
-defines by these come on top. ``div`` rounds so that ``mod`` is never negative, and both give 0 for
-a zero divisor, as in Halide; ``select`` evaluates ``(condition, if_true, if_false)``. A shift by
-``n`` multiplies or divides by ``2**n`` (the other way where ``n`` is negative), rounding down, and
-keeps the bits that fit; ``round`` takes the even one of two equally near."""
-
-
-_INFIX = {
-    "or": ("|", 1), "bit_or": ("|", 1), "bit_xor": ("^", 2), "and": ("&", 3), "bit_and": ("&", 3),
-    "eq": ("==", 4), "ne": ("!=", 4), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
-    "ge": (">=", 5), "shift_left": ("<<", 6), "shift_right": (">>", 6), "add": ("+", 7),
-    "sub": ("-", 7), "mul": ("*", 8), "div": ("/", 8), "mod": ("%", 8),
-}  # fmt: skip
-_PREFIX = {"not": "!", "bit_not": "~"}
-_UNARY = 10
-
-
 def _written(node: Expr, parts: list[Shown]) -> Shown:
     """Infix text with the fewest parentheses, given the texts of operands."""
     texts = [text for text, _ in parts]
@@ -389,7 +324,7 @@ def _written(node: Expr, parts: list[Shown]) -> Shown:
         case Const(value=value):
             if node.type.is_bool:
                 return "true" if value else "false", ATOM
-            return str(value), _INFIX["add"][1] if value < 0 else ATOM
+            return literal(value)
         case Variable(name=name):
             return name, ATOM
         case Text(words=words):
@@ -399,21 +334,10 @@ def _written(node: Expr, parts: list[Shown]) -> Shown:
         case Call(target=name, component=component):
             index = "" if component is None else f"[{component}]"
             return f"{name}({', '.join(texts)}){index}", ATOM
-        case Op(name=name) if name in _INFIX:
-            symbol, level = _INFIX[name]
-            return f"{_inside(parts[0], level)} {symbol} {_inside(parts[1], level + 1)}", level
-        case Op(name=name) if name in _PREFIX:
-            return f"{_PREFIX[name]}{_inside(parts[0], _UNARY)}", ATOM
         case Op(name=name):
-            return f"{name}({', '.join(texts)})", ATOM
+            return operation(name, parts)
         case _:
             return node.written(tuple(texts)), ATOM
-
-
-def _inside(part: Shown, level: int) -> str:
-    """An operand where what binds less than ``level`` needs parentheses."""
-    text, own = part
-    return f"({text})" if own < level else text
 
 
 def constant(value: int | float, type: Type) -> Const:
@@ -518,13 +442,13 @@ def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
     for operand in (left, right):
         if operand.type.is_float or operand.type.is_bool:
             raise TypeError(
-                f"`{operand}` is {operand.type}, but `{_INFIX['bit_' + name][0]}` combines two "
+                f"`{operand}` is {operand.type}, but `{symbol('bit_' + name)}` combines two "
                 "integers or two conditions."
             )
     if left.type.code != right.type.code:
         raise TypeError(
             f"`{left}` is {left.type} and `{right}` is {right.type}; "
-            f"`{_INFIX['bit_' + name][0]}` needs both signed or both unsigned, so cast one."
+            f"`{symbol('bit_' + name)}` needs both signed or both unsigned, so cast one."
         )
     common = promote(left.type, right.type)
     return Op(common, f"bit_{name}", (cast(common, left), cast(common, right)))

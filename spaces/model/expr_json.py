@@ -10,21 +10,8 @@ from typing import Any
 from attrs import define, field
 
 from spaces.model.definitions import DERIVED, fits
-from spaces.model.expr import (
-    ARITHMETIC,
-    BITS,
-    COMPARISONS,
-    LOGIC,
-    OPERATORS,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    Op,
-    Text,
-    Variable,
-    walk,
-)
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.operators import ARITHMETIC, BITS, COMPARISONS, LOGIC, OPERATORS
 from spaces.model.types import SCALAR_TYPES, Bool, Int32, Type
 
 

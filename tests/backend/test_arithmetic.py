@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.reference.arithmetic import OPERATORS, convert
 from spaces.model import functions as fn
-from spaces.model.expr import OPERATORS as NAMES
+from spaces.model.operators import OPERATORS as NAMES
 from spaces.model.types import SCALAR_TYPES, Bool, Float32, Int8, Int32, Int64, Type, UInt8, UInt64
 
 INTEGERS = [t for t in SCALAR_TYPES.values() if not t.is_float]

@@ -11,18 +11,8 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 
 from spaces.constraints.proofs.formulas import OPAQUE, at_most, different
-from spaces.model.expr import (
-    ARITHMETIC,
-    COMPARISONS,
-    LOGIC,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    Op,
-    Variable,
-    constant,
-)
+from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, constant
+from spaces.model.operators import ARITHMETIC, COMPARISONS, LOGIC
 from spaces.model.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier

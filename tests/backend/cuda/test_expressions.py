@@ -15,11 +15,12 @@ from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.reference import evaluate
 from spaces.model.directives import schedule
-from spaces.model.expr import ARITHMETIC, BITS, COMPARISONS, MATH, Expr, Op, cast, constant
+from spaces.model.expr import Expr, Op, cast, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.integer_functions import reinterpret
+from spaces.model.operators import ARITHMETIC, BITS, COMPARISONS, MATH
 from spaces.model.types import (
     SCALAR_TYPES,
     Bool,

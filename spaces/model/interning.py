@@ -1,0 +1,44 @@
+"""Classes whose equal instances are one object, with a digest of their structure."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+_table: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+_lock = threading.RLock()
+
+
+@lru_cache(maxsize=4096)
+def _text_digest(text: object) -> int:
+    """Hashes of strings vary between runs, those of integers do not."""
+    return zlib.crc32(str(text).encode())
+
+
+def _digest(kind: str, fields: tuple[Any, ...]) -> int:
+    parts = [_text_digest(kind)]
+    for value in fields:
+        for item in value if isinstance(value, tuple) else (value,):
+            parts.append(item.digest if isinstance(type(item), Interned) else _text_digest(item))
+    return hash(tuple(parts))
+
+
+class Interned(type):
+    """Metaclass whose calls return the one node that has these fields."""
+
+    def __call__(cls, *fields: Any) -> Any:
+        key = (cls, cls._identity(fields))  # type: ignore[attr-defined]
+        known = _table.get(key)
+        if known is not None:
+            return known
+        node = super().__call__(*fields)
+        with _lock:
+            known = _table.setdefault(key, node)
+            if known is node:
+                object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
+                object.__setattr__(node, "names", node._free_names())
+                object.__setattr__(node, "loads", node._loads())
+            return known
