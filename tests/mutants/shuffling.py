@@ -86,8 +86,8 @@ BORDERS = (
     Mutant(
         "powers-forget-the-sign",
         "backend/llvm/approximate.py",
-        "value = self._float(build.or_(self._bits(value), sign))",
-        "value = self._float(self._bits(value))",
+        "value = self.from_bits(build.or_(self.bits(value), sign))",
+        "value = self.from_bits(self.bits(value))",
         "An odd power of a negative number is positive.",
         ("tests/backend/test_approximate.py",),
     ),
