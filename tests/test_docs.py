@@ -44,7 +44,7 @@ def test_the_page_of_the_directives_is_up_to_date():
     assert directives.PAGE.read_text("utf-8") == made, "python -m docs.directives makes it anew"
     known = {"loops", *SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING}
     assert SHOWN.keys() == known
-    public = {name for name in vars(Directives) if not name.startswith("_")}
+    public = {name for name in dir(Directives) if not name.startswith("_")}
     # What selects a stage, and what the rest is made of, are no directives.
     selecting = {"func", "update", "derive", "pipeline", "schedule", "selected", "stage"}
     assert public - selecting - {"placed", "within"} == known
