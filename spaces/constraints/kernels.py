@@ -15,9 +15,10 @@ from attrs import evolve, frozen
 
 from spaces.constraints.upper import upper_bound
 from spaces.model import functions as fn
+from spaces.model.allocation import Allocation
 from spaces.model.expr import Expr, constant
 from spaces.model.parameters import parameters
-from spaces.model.placement import Allocation, Bounds
+from spaces.model.placement import Bounds
 from spaces.model.regions import Ranges
 from spaces.model.rewrite import variables
 from spaces.model.schedule import LoopKind, Memory

@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from attrs import asdict, field, frozen
 
+from spaces.model.allocation import Allocation
 from spaces.model.expr import Call, Expr
 from spaces.model.levels import Path, Place
 from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Allocation, Bounds, Placement
+from spaces.model.placement import Bounds, Placement
 from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Memory, Schedule

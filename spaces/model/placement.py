@@ -7,63 +7,31 @@ level range over their bounds.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 from attrs import define, field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.allocation import Allocation, allocated
+from spaces.model.boxes import united, united_boxes
 from spaces.model.conditions import believe
 from spaces.model.derive import derived
 from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Expr, component_names, constant
+from spaces.model.expr import Expr, constant
+from spaces.model.inward_shifts import inward_shifts
 from spaces.model.levels import Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.predicates import narrowed
 from spaces.model.reads import Window, reads
-from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
-from spaces.model.schedule import FuncSchedule, LoopLevel, Memory, Schedule, Split, Tail
+from spaces.model.regions import Box, Interval, Ranges, UnboundedError
+from spaces.model.schedule import Schedule, Split
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
-from spaces.model.splits import (
-    Division,
-    divide,
-    factor_expr,
-    loop_dimensions,
-    resolved_tails,
-    tail_of_reads,
-    tail_of_writes,
-)
-from spaces.model.traversal import LoopVar, Traversal, box_of, loop_ranges, traverse
-from spaces.model.types import Int32, Type
+from spaces.model.splits import loop_dimensions
+from spaces.model.stage_visits import StageVisits
+from spaces.model.traversal import LoopVar, Traversal, loop_ranges
+from spaces.model.types import Int32
 from spaces.model.values import ValueBounds
-from spaces.model.visits import visits
-
-
-@frozen
-class InwardShift:
-    """Stage ``stage`` splits a whole dimension by ``factor`` and shifts the last tile inwards."""
-
-    stage: int
-    dimension: str
-    factor: Expr
-
-
-def inward_shifts(function: Function, schedule: FuncSchedule) -> tuple[InwardShift, ...]:
-    """The splits of whole dimensions of a Func that shift inwards, tails decided."""
-    found = []
-    for index, order in enumerate(schedule.stages):
-        whole = set(function.args)
-        tails = resolved_tails(function.stages[index], order, is_update=index > 0)
-        for record, tail in zip(order.splits, tails, strict=True):
-            if isinstance(record, Split):
-                if tail_of_writes(tail) is Tail.SHIFT_INWARDS and record.old in whole:
-                    found.append(InwardShift(index, record.old, factor_expr(record.factor)))
-                whole.discard(record.old)
-            else:
-                whole -= {record.inner, record.outer}
-    return tuple(found)
 
 
 @frozen
@@ -94,45 +62,6 @@ class Placement:
         return self.path[self.store_depth :]
 
 
-@frozen
-class Allocation:
-    """Storage of a Func, an array for each of ``types``, all alike: ``mins`` and ``extents`` a
-    dimension, in the order of its arguments; where a fold factor is given, coordinates count modulo
-    it and the extent is the factor. ``order`` are the dimensions as they lie in memory, innermost
-    first.
-    """
-
-    func: str
-    types: tuple[Type, ...]
-    level: LoopLevel
-    memory: Memory
-    mins: tuple[Expr, ...]
-    extents: tuple[Expr, ...]
-    folds: tuple[Expr | None, ...]
-    order: tuple[int, ...]
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        """The names of the arrays: that of the Func, or those of its components."""
-        return component_names(self.func, len(self.types))
-
-    @property
-    def elements(self) -> Expr:
-        """The number of elements allocated for each component: one if there are no dimensions."""
-        return reduce(operator.mul, self.extents) if self.extents else constant(1, Int32)
-
-
-def memory_order(args: tuple[str, ...], orders: tuple[tuple[str, ...], ...]) -> tuple[int, ...]:
-    """The dimensions of a Func as they lie in memory, innermost first, after its reorders."""
-    result = list(range(len(args)))
-    for order in orders:
-        moved = [args.index(name) for name in order if name in args]
-        places = sorted(result.index(d) for d in moved)
-        for place, d in zip(places, moved, strict=False):
-            result[place] = d
-    return tuple(result)
-
-
 @define
 class Bounds:
     """All placements of a well-formed (pipeline, schedule), and the regions that follow from them;
@@ -152,17 +81,15 @@ class Bounds:
     simplify: Simplifier = field(factory=Simplifier)
     levels: Levels = field(init=False)
     values: ValueBounds = field(init=False)
+    visits: StageVisits = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
-    _divisions: dict[tuple[str, int, Box], Division] = field(init=False, factory=dict)
-    _visited: dict[tuple[str, int, Box, Callable[[Tail], Tail]], dict[str, Interval]] = field(
-        init=False, factory=dict
-    )
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.simplify)
+        self.visits = StageVisits(self.schedule, self.simplify)
         self._assume_factors()
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
@@ -205,40 +132,11 @@ class Bounds:
     @cached_property
     def allocations(self) -> dict[str, Allocation]:
         """What is allocated for each Func that is computed and no output."""
-        return {n: self._allocation(n) for n in self.placements if n not in self.pipeline.outputs}
-
-    def _allocation(self, name: str) -> Allocation:
-        placement, schedule = self.placements[name], self.schedule.of(name)
-        args, storage = placement.function.args, placement.storage
-        ends = [(i.min, i.max) for i in storage.stored if i.min is not None and i.max is not None]
-        folds = tuple(
-            None if fold is None else self._room(schedule, arg, fold)
-            for arg, fold in zip(args, storage.folds, strict=True)
-        )
-        return Allocation(
-            func=name,
-            types=placement.function.types,
-            level=schedule.store,
-            memory=schedule.memory,
-            mins=tuple(low for low, _ in ends),
-            extents=tuple(
-                self._room(schedule, arg, high - low + 1) if fold is None else fold
-                for arg, (low, high), fold in zip(args, ends, folds, strict=True)
-            ),
-            folds=folds,
-            order=memory_order(args, schedule.storage_orders),
-        )
-
-    def _room(self, schedule: FuncSchedule, dimension: str, extent: Expr) -> Expr:
-        """How many values are stored along a dimension of which ``extent`` are needed."""
-        for bound in schedule.storage_bounds:
-            if bound.dimension == dimension:
-                extent = constant(bound.extent, Int32)
-        for pad in schedule.pads:
-            if pad.dimension == dimension:
-                multiple = constant(pad.multiple, Int32)
-                extent = (extent + multiple - 1) / multiple * multiple
-        return self.simplify(extent)
+        return {
+            name: allocated(placed.function, self.schedule.of(name), placed.storage, self.simplify)
+            for name, placed in self.placements.items()
+            if name not in self.pipeline.outputs
+        }
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
@@ -271,9 +169,9 @@ class Bounds:
             required,
             path[store_depth:],
             self.simplify,
-            self._widened,
+            self.visits.widened,
         )
-        stages = self._traversals(function, storage.target)
+        stages = self.visits.traversals(function, storage.target)
         return Placement(function, path, store_depth, demanded, required, storage, stages)
 
     def _loops(self, path: Path) -> tuple[LoopVar, ...]:
@@ -293,7 +191,9 @@ class Bounds:
         if function.is_pure or not schedule.bounds:
             return demanded, required
         # Updates touch more where the bounds are wider; and what they touch there is there, too.
-        demanded = self._union(demanded, self._touched_by_updates(function, required))
+        demanded = united_boxes(
+            demanded, self._touched_by_updates(function, required), self.simplify
+        )
         required, _ = declared(function.args, schedule, demanded, self.simplify)
         return demanded, self._touched_by_updates(function, required)
 
@@ -314,7 +214,7 @@ class Bounds:
         uses = self.levels.uses(name)
         if uses:
             read = self._read_box(name, len(function.args), list(uses), depth)
-            box = read if box is None else self._union(box, read)
+            box = read if box is None else united_boxes(box, read, self.simplify)
         if box is None:
             raise UnboundedError(f"Func {name} is computed but nobody reads it.", name)
         return box
@@ -328,7 +228,7 @@ class Bounds:
         """``box`` widened by what an update stage writes and reads of its own Func."""
         ranges = {
             name: Interval(self.simplify(i.min), self.simplify(i.max))
-            for name, i in self._stage_box(function, stage, box).items()
+            for name, i in self.visits.stage_box(function, stage, box).items()
             if i.min is not None and i.max is not None
         }
         # Of the Vars more may be visited than is required, where tails reach further.
@@ -341,7 +241,7 @@ class Bounds:
             widened = tuple(analysis.of(arg) for arg in access)
             for d, (written, interval) in enumerate(zip(access, widened, strict=True)):
                 self._check(function.name, function.name, d, written, interval)
-            box = self._union(box, widened)
+            box = united_boxes(box, widened, self.simplify)
         return box
 
     def read_inside(self, name: str, place: Place) -> Box:
@@ -366,7 +266,8 @@ class Bounds:
                     self._check(name, reader, d, window.written, interval)
                     found[d][interval] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
-        return tuple(reduce(self._united, intervals) for intervals in found)
+        both = partial(united, simplify=self.simplify)
+        return tuple(reduce(both, intervals) for intervals in found)
 
     def _reached(self, window: Window, analysis: Ranges) -> Interval:
         """From the least of the first to the largest of the last coordinate of a window."""
@@ -408,10 +309,12 @@ class Bounds:
             *(i for i in traversal.loops[len(fixed) :] if partly.intersection(walked[i.loop])),
         ]
         analysis = Ranges(self.simplify, loop_ranges(tuple(loops), self.simplify))
-        limits = self._stage_box(placement.function, stage, placement.storage.target)
+        limits = self.visits.stage_box(placement.function, stage, placement.storage.target)
         result = {
             name: Interval(_low(i, analysis), _high(i, analysis))
-            for name, i in self._read_from(placement, index, limits).items()
+            for name, i in self.visits.read_from(
+                placement.function, placement.storage, index, limits
+            ).items()
             if name not in partly
         }
         guarded = traversal.read_limits if partly else frozenset()
@@ -421,89 +324,6 @@ class Bounds:
                 interval = _clipped(interval, limits[name], analysis)
             result[name] = interval
         return narrowed(result, stage.predicates, self.simplify)
-
-    def _traversals(self, function: Function, box: Box) -> tuple[Traversal, ...]:
-        return tuple(self._traversal(function, i, box) for i in range(len(function.stages)))
-
-    def _traversal(self, function: Function, index: int, box: Box) -> Traversal:
-        stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
-        division = self._division(function, index, self._stage_box(function, stage, box))
-        return traverse(function.name, index, order, division, self.simplify)
-
-    def _division(self, function: Function, index: int, box: dict[str, Interval]) -> Division:
-        """What the splits of a stage make of ``box``; asked for what is required, visited, and
-        left to compute, which often are the same.
-        """
-        key = (function.name, index, tuple(box.values()))
-        if key not in self._divisions:
-            stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
-            self._divisions[key] = divide(stage, order, index > 0, box, self.simplify)
-        return self._divisions[key]
-
-    def _stage_box(self, function: Function, stage: Stage, box: Box) -> dict[str, Interval]:
-        """The range of each Var and RVar of one stage when its Func computes ``box``."""
-        pure = box_of(function.args, box)
-        ranges = {name: pure[name] for name in stage.pure_vars}
-        for rvar in stage.rvars:
-            last = self.simplify(rvar.min + rvar.extent - 1)
-            ranges[rvar.name] = Interval(self.simplify(rvar.min), last)
-        return ranges
-
-    def _read_from(
-        self, placement: Placement, index: int, limits: dict[str, Interval]
-    ) -> dict[str, Interval]:
-        """Where the iterations of a stage read, in one visit of its Func."""
-        function, storage = placement.function, placement.storage
-        visited = self._visits(function, index, limits, tail_of_reads)
-        if index or not storage.slides:
-            return visited
-        # Of a window that slides the first iteration is known apart from the later ones.
-        written = self._visits(function, index, limits, tail_of_writes)
-        turns = box_of(function.args, storage.computed)
-        return {n: turns[n] if visited[n] == written[n] else visited[n] for n in visited}
-
-    def _visits(
-        self,
-        function: Function,
-        index: int,
-        box: dict[str, Interval],
-        meaning: Callable[[Tail], Tail],
-    ) -> dict[str, Interval]:
-        """What the loops of a stage visit when it computes ``box``: what its reads, or its writes,
-        come to.
-        """
-        if not self.schedule.of(function.name).stages[index].splits:
-            return box
-        key = (function.name, index, tuple(box.values()), meaning)
-        if key not in self._visited:
-            division = self._division(function, index, box).with_tails(meaning)
-            self._visited[key] = visits(division, box, self.simplify)
-        return self._visited[key]
-
-    def _widened(self, function: Function, box: Box) -> Box:
-        """``box`` and all that its stages visit beyond it because of tails."""
-        whole = box
-        for index, stage in enumerate(function.stages):
-            pure = {n: i for n, i in box_of(function.args, box).items() if n in stage.pure_vars}
-            whole_stage = self._stage_box(function, stage, box)
-            visited = self._visits(function, index, whole_stage, tail_of_writes)
-            if any(visited[name] is not i for name, i in pure.items()):
-                reached = [visited.get(name, i) for name, i in zip(function.args, box, strict=True)]
-                whole = self._union(whole, tuple(reached))
-        return whole
-
-    def _united(self, a: Interval, b: Interval) -> Interval:
-        return _simplified(union(a, b), self.simplify)
-
-    def _union(self, a: Box, b: Box) -> Box:
-        return tuple(_simplified(union(x, y), self.simplify) for x, y in zip(a, b, strict=True))
-
-
-def _simplified(interval: Interval, simplify: Simplifier) -> Interval:
-    return Interval(
-        None if interval.min is None else simplify(interval.min),
-        None if interval.max is None else simplify(interval.max),
-    )
 
 
 def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval:

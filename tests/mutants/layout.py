@@ -19,7 +19,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-not-padded",
-        "spaces/model/placement.py",
+        "spaces/model/allocation.py",
         "extent = (extent + multiple - 1) / multiple * multiple",
         "pass",
         "Aligned storage is as dense as any.",
@@ -27,7 +27,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-padded-downwards",
-        "spaces/model/placement.py",
+        "spaces/model/allocation.py",
         "(extent + multiple - 1) / multiple * multiple",
         "extent / multiple * multiple",
         "Padding takes values away.",
@@ -67,7 +67,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-bound-ignored",
-        "spaces/model/placement.py",
+        "spaces/model/allocation.py",
         "extent = constant(bound.extent, Int32)",
         "pass",
         "Bounded storage takes as much as any.",

@@ -10,10 +10,10 @@ from attrs import frozen
 from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.inward_shifts import inward_shifts
 from spaces.model.loopnest import LoopNest
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import size_variable
-from spaces.model.placement import inward_shifts
 from spaces.model.regions import Box
 from spaces.model.rewrite import variables
 from spaces.model.types import Bool, Int32

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops, element_bytes
+from spaces.model.allocation import Allocation
 from spaces.model.expr import Const, Expr
-from spaces.model.placement import Allocation
 from spaces.model.simplify import Simplifier
 
 _AXES = "xyz"

@@ -10,9 +10,10 @@ from attrs import define
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.kernels import Kernel, kernels, largest
 from spaces.constraints.rules.records import Records
+from spaces.model.allocation import Allocation
 from spaces.model.expr import Expr
 from spaces.model.parameters import parameters
-from spaces.model.placement import Allocation, Bounds, Placement
+from spaces.model.placement import Bounds, Placement
 from spaces.model.rewrite import variables
 from spaces.model.traversal import LoopVar
 
