@@ -18,11 +18,12 @@ from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Obligation, ProofReport, Refuted
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
+from spaces.model.domain_order import LoopKind
 from spaces.model.levels import LevelError
 from spaces.model.loopnest import Loop, LoopNest, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.regions import UnboundedError
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 
 MEANINGLESS = (
     "schedule.",

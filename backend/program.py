@@ -12,8 +12,9 @@ from typing import TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
+from spaces.model.domain_order import LoopKind, Partition
 from spaces.model.expr import Call, Expr, Op, Variable
-from spaces.model.schedule import LoopKind, Memory, Partition
+from spaces.model.schedule import Memory
 from spaces.model.types import Type
 
 Statement: TypeAlias = (

@@ -19,7 +19,7 @@ from backend.program import (
     Store,
     Together,
 )
-from spaces.model.schedule import LoopKind
+from spaces.model.domain_order import LoopKind
 
 
 def program_text(program: LoopProgram) -> str:

@@ -23,12 +23,7 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.repair import Repair, repair
 from spaces.constraints.universe import Decision, Universe
-from spaces.constraints.verdict import (
-    CheckedSchedule,
-    Illegal,
-    Requirement,
-    Verdict,
-)
+from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.features import Features
@@ -88,6 +83,7 @@ from spaces.model.conversions import (
 from spaces.model.definition_error import DefinitionError
 from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind, Partition, PrefetchBound, Tail
 from spaces.model.expr import Expr, cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func, Tuple
@@ -160,16 +156,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
 from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
 from spaces.model.require import require
-from spaces.model.schedule import (
-    LoopAlign,
-    LoopKind,
-    LoopLevel,
-    Memory,
-    Partition,
-    PrefetchBound,
-    Schedule,
-    Tail,
-)
+from spaces.model.schedule import LoopAlign, LoopLevel, Memory, Schedule
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.syntax import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_partial, parse_schedule

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from spaces.model import functions as fn
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import Tail
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import ROOT, LoopLevel, Schedule, Tail
+from spaces.model.schedule import ROOT, LoopLevel, Schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
 

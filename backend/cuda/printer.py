@@ -11,13 +11,7 @@ from backend.cuda.atomics import atomic_call
 from backend.cuda.c_text import binary, ctype
 from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
-from backend.cuda.kernel import (
-    DYNAMIC_SHARED_PRELUDE,
-    BufferParam,
-    CudaModule,
-    Kernel,
-    ScalarParam,
-)
+from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
 from backend.cuda.names import Names
 from backend.gpu_program import BLOCK, THREAD, DeviceFunction, GpuProgram
 from backend.lowering.statements import (
@@ -26,19 +20,9 @@ from backend.lowering.statements import (
     free_variables,
     walk_statements,
 )
-from backend.program import (
-    Allocate,
-    Barrier,
-    Block,
-    For,
-    If,
-    Statement,
-    Store,
-    Together,
-    updated,
-)
+from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together, updated
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 
 STATIC_SHARED_BYTES = 48 * 1024

@@ -27,21 +27,13 @@ from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
 from spaces.model.calls import Argument
 from spaces.model.chain import StageCalls
+from spaces.model.derivations import Derivation, RFactor, Wrap
 from spaces.model.derive import derived
+from spaces.model.domain_order import Partition, PrefetchBound, Tail
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.promises import Limit, limits
-from spaces.model.schedule import (
-    Derivation,
-    LoopAlign,
-    Memory,
-    Partition,
-    PrefetchBound,
-    RFactor,
-    Schedule,
-    Tail,
-    Wrap,
-)
+from spaces.model.schedule import LoopAlign, Memory, Schedule
 from spaces.model.types import Int32
 from spaces.model.vocabulary import (
     ALIGNMENTS,

@@ -17,9 +17,10 @@ from backend.halide.errors import DirectiveError
 from spaces.model.calls import Argument, DirectiveCall
 from spaces.model.chain import StageCalls, directive_calls
 from spaces.model.derive import derived
+from spaces.model.domain_order import Tail
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule, Tail
+from spaces.model.schedule import Schedule
 
 _SUFFIXES = {"vectorize": "v", "unroll": "u", "parallel": "p"}
 """How the inner loop of ``vectorize(x, factor)`` and its kin is named: ``x_v``."""

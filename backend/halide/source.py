@@ -18,23 +18,15 @@ from backend.halide.names import identifier
 from spaces.model.calls import Argument, DirectiveCall
 from spaces.model.chain import StageCalls
 from spaces.model.definitions import RANDOM, expanded
+from spaces.model.derivations import Derivation, RFactor
 from spaces.model.derive import derivation, derived
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
-from spaces.model.schedule import (
-    Derivation,
-    RFactor,
-    Schedule,
-)
+from spaces.model.schedule import Schedule
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
-from spaces.model.vocabulary import (
-    DERIVING,
-    LEVEL_DIRECTIVES,
-    Named,
-    qualified,
-)
+from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:

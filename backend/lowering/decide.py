@@ -14,10 +14,10 @@ from backend.lowering.simplify import folded
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
 from spaces.model.algebra import FormulaError, evaluate
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite
-from spaces.model.schedule import LoopKind
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool, Int32
 

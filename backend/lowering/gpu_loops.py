@@ -11,8 +11,8 @@ from attrs import evolve
 
 from backend.lowering.statements import bind, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const, constant
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)

@@ -16,9 +16,10 @@ from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import map_all, map_bodies
 from backend.program import Allocate, For, LoopProgram, Provide, Statement
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Call, Expr, constant
 from spaces.model.rewrite import rewrite
-from spaces.model.schedule import LoopKind, Memory
+from spaces.model.schedule import Memory
 from spaces.model.types import Int32
 
 PRIVATE = (Memory.REGISTER, Memory.STACK)

@@ -16,8 +16,8 @@ from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import block, map_bodies, walk_statements
 from backend.program import For, If, LoopProgram, Statement
 from spaces.model import functions as fn
+from spaces.model.domain_order import LoopKind, Partition
 from spaces.model.expr import Expr, Op
-from spaces.model.schedule import LoopKind, Partition
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool
 

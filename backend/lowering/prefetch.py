@@ -5,10 +5,10 @@ from __future__ import annotations
 from backend.lowering.statements import block
 from backend.program import For, If, Prefetch, Statement
 from spaces.model import functions as fn
+from spaces.model.domain_order import LoopKind, Partition
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.placement import Bounds
 from spaces.model.prefetching import Ahead, ahead
-from spaces.model.schedule import LoopKind, Partition
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32, Type
 

@@ -29,6 +29,7 @@ from backend.program import (
 from spaces.model import loopnest
 from spaces.model.accumulation import operand_of
 from spaces.model.definitions import expanded
+from spaces.model.domain_order import Split, Tail
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Call, Const, Expr, component_names, constant, logical, walk
 from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
@@ -37,7 +38,6 @@ from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.required import required
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.together import groups

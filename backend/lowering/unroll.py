@@ -8,9 +8,9 @@ from backend.lowering.constants import evaluated
 from backend.lowering.simplify import folded
 from backend.lowering.statements import block, map_all, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const, Expr, constant
 from spaces.model.rewrite import Substitution
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
 

@@ -7,13 +7,7 @@ from typing import TypeAlias
 from attrs import evolve
 
 from backend.lowering.sizes import times
-from backend.lowering.statements import (
-    block,
-    map_bodies,
-    map_own,
-    own_expressions,
-    walk_statements,
-)
+from backend.lowering.statements import block, map_bodies, map_own, own_expressions, walk_statements
 from backend.lowering.widen import Widening, is_vector
 from backend.program import (
     Allocate,
@@ -31,9 +25,9 @@ from backend.program import (
     Update,
 )
 from spaces.model.accumulation import identity
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Bool, Int32
 
 

@@ -10,23 +10,13 @@ from typing import Any, TypeAlias
 
 from attrs import define, field
 
-from backend.program import (
-    Allocate,
-    Barrier,
-    Block,
-    For,
-    If,
-    Provide,
-    Statement,
-    Store,
-    Together,
-)
+from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store, Together
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
 from backend.replay.report import Access, Coordinate, Fault
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, Op, constant
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 
 MOST_WORK = 4_000_000

@@ -22,11 +22,11 @@ from backend.replay.machine import Frame, Machine, TooMuchWorkError
 from backend.replay.memory import Picture, Storage, count, same
 from backend.replay.orders import Order, Steps
 from backend.replay.report import Access, Coordinate, Fault, Mistake, Number, Replay, WrongValue
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Op, walk
 from spaces.model.loopnest import LoopNest
 from spaces.model.operators import MATH
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 
 _Program: TypeAlias = Callable[[Machine, Frame], Steps]

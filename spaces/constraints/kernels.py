@@ -16,12 +16,13 @@ from attrs import evolve, frozen
 from spaces.constraints.upper import upper_bound
 from spaces.model import functions as fn
 from spaces.model.allocation import Allocation
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, constant
 from spaces.model.parameters import parameters
 from spaces.model.placement import Bounds
 from spaces.model.regions import Ranges
 from spaces.model.rewrite import variables
-from spaces.model.schedule import LoopKind, Memory
+from spaces.model.schedule import Memory
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar, loop_ranges
 from spaces.model.types import Int32

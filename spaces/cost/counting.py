@@ -8,20 +8,15 @@ from attrs import define, field
 
 from spaces.constraints.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
-from spaces.cost.features import (
-    Features,
-    FuncFeatures,
-    KernelFeatures,
-    LoopFeatures,
-    StageFeatures,
-)
+from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.totals import ONE, Totals, product, times
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr
 from spaces.model.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds, Placement
 from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import LoopKind, Memory, Schedule
+from spaces.model.schedule import Memory, Schedule
 from spaces.model.splits import loop_dimensions
 from spaces.model.traversal import LoopVar, loop_ranges
 

@@ -18,9 +18,10 @@ from attrs import field, frozen
 
 from spaces.cost.accesses import Access, Work, loads_of_funcs
 from spaces.model.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.types import Type
 
 Number: TypeAlias = Any

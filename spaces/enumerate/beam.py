@@ -16,10 +16,11 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.domain_order import LoopKind
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Pipeline
 from spaces.model.regions import UnboundedError
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.transformers import CPU_KINDS, Move, SplitLoop, moves
 
 FACTOR = "factor"

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from spaces.model.domain_order import LoopKind
 from spaces.model.pipeline import Function
-from spaces.model.schedule import FuncSchedule, LoopKind, LoopLevel
+from spaces.model.schedule import FuncSchedule, LoopLevel
 
 
 @frozen

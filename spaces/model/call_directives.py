@@ -8,6 +8,7 @@ import attrs
 from attrs import frozen
 
 from spaces.model.directive_arguments import Name, factor_of, member_of, name_of, whole_of
+from spaces.model.domain_order import Factor
 from spaces.model.func import Func
 from spaces.model.schedule import (
     INLINE,
@@ -15,7 +16,6 @@ from spaces.model.schedule import (
     Alignment,
     Bound,
     Companion,
-    Factor,
     Fold,
     LoopAlign,
     LoopLevel,

@@ -7,25 +7,19 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from spaces.model.directives import Directives
-from spaces.model.expr import Expr
-from spaces.model.schedule import (
-    Alignment,
-    Bound,
-    Companion,
+from spaces.model.domain_order import (
     Factor,
-    Fold,
     Fuse,
     Loop,
-    LoopAlign,
     LoopKind,
-    LoopLevel,
-    Memory,
     Partition,
     Prefetch,
     PrefetchBound,
     Split,
     Tail,
 )
+from spaces.model.expr import Expr
+from spaces.model.schedule import Alignment, Bound, Companion, Fold, LoopAlign, LoopLevel, Memory
 
 Argument: TypeAlias = Factor | Tail | Memory | Partition | PrefetchBound | LoopAlign | Loop | Expr
 """A truth value counts among the numbers."""

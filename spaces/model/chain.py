@@ -15,18 +15,12 @@ from spaces.model.calls import (
     level_call,
     record_call,
 )
+from spaces.model.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.directives import Directives
 from spaces.model.expr import Const
 from spaces.model.order_calls import order_calls
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    Clone,
-    Derivation,
-    FuncSchedule,
-    RFactor,
-    Schedule,
-    Wrap,
-)
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 @frozen

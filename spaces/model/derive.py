@@ -10,12 +10,13 @@ from functools import lru_cache, partial
 
 from attrs import evolve, field, frozen
 
+from spaces.model.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.expr import Call, Expr, Variable
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.refusal import Refusal
 from spaces.model.rewrite import rewrite
 from spaces.model.rfactor import factored
-from spaces.model.schedule import Clone, Derivation, RFactor, Schedule, Wrap
+from spaces.model.schedule import Schedule
 from spaces.model.types import Int32, Type
 
 

@@ -6,17 +6,12 @@ from collections.abc import Mapping
 
 import attrs
 
+from spaces.model.derivations import Clone, Derivation, RFactor
 from spaces.model.derive import derived
+from spaces.model.domain_order import DomainOrder
 from spaces.model.pipeline import Pipeline
 from spaces.model.rfactor import factored_orders
-from spaces.model.schedule import (
-    Clone,
-    Derivation,
-    DomainOrder,
-    FuncSchedule,
-    RFactor,
-    Schedule,
-)
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 def with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -> Schedule:

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from attrs import frozen
 
+from spaces.model.domain_order import Factor, Tail
 from spaces.model.expr import Variable
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.rdom import RDom
-from spaces.model.schedule import Factor, Tail
 
 _E = TypeVar("_E", bound=StrEnum)
 

@@ -19,15 +19,17 @@ from attrs import frozen
 
 from spaces.model.call_directives import CallDirectives
 from spaces.model.conditions import plain_condition
+from spaces.model.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.derive import derived
 from spaces.model.derived_schedule import with_derivation
 from spaces.model.directive_arguments import Name, loops_and_vars, names_of
+from spaces.model.domain_order import Split
 from spaces.model.expr import Expr, ExprLike, Op, constant
 from spaces.model.func import Func
 from spaces.model.loop_directives import LoopDirectives
 from spaces.model.pipeline import Function, Pipeline
 from spaces.model.rfactor import parted_splits
-from spaces.model.schedule import Clone, Derivation, RFactor, Schedule, Specialization, Split, Wrap
+from spaces.model.schedule import Schedule, Specialization
 from spaces.model.types import Bool
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from spaces.model.domain_order import DomainOrder, Factor, Split
 from spaces.model.expr import Const
 from spaces.model.pipeline import Stage
-from spaces.model.schedule import DomainOrder, Factor, Split
 
 
 def constant_extents(stage: Stage, order: DomainOrder) -> dict[str, Factor]:

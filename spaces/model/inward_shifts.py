@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from spaces.model.domain_order import Split, Tail
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Function
-from spaces.model.schedule import FuncSchedule, Split, Tail
+from spaces.model.schedule import FuncSchedule
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 
 

@@ -11,9 +11,10 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.model.derive import derived
+from spaces.model.domain_order import LoopKind
 from spaces.model.inlining import inlined_functions
 from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import LoopKind, LoopLevel, Schedule
+from spaces.model.schedule import LoopLevel, Schedule
 
 
 @frozen

@@ -17,9 +17,7 @@ from spaces.model.directive_arguments import (
     tile_arguments,
     whole_of,
 )
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.schedule import (
+from spaces.model.domain_order import (
     DomainOrder,
     Factor,
     Fuse,
@@ -32,6 +30,8 @@ from spaces.model.schedule import (
     Split,
     Tail,
 )
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
 from spaces.model.selection import Selection
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.model.domain_order import LoopKind
 from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.regions import Box
-from spaces.model.schedule import LoopKind
 
 
 def format_nest(nest: LoopNest) -> str:

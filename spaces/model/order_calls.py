@@ -15,17 +15,9 @@ from spaces.model.calls import (
     tail_argument,
 )
 from spaces.model.directives import Directives
+from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Partition, Split
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    DomainOrder,
-    FuncSchedule,
-    Fuse,
-    Loop,
-    LoopKind,
-    Partition,
-    Schedule,
-    Split,
-)
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall, ...]:

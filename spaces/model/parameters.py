@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from spaces.model.schedule import DomainOrder, Factor, FuncSchedule, Schedule, Split
+from spaces.model.domain_order import DomainOrder, Factor, Split
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 def parameters(schedule: Schedule) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
+from spaces.model.derivations import Derivation
 from spaces.model.expr import Call, Expr, Op, Variable, component_names, walk
-from spaces.model.schedule import Derivation
 from spaces.model.types import Int32, Type
 
 

@@ -16,6 +16,7 @@ from spaces.model.allocation import Allocation, allocated
 from spaces.model.boxes import united, united_boxes
 from spaces.model.conditions import believe
 from spaces.model.derive import derived
+from spaces.model.domain_order import Split
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
 from spaces.model.inward_shifts import inward_shifts
@@ -24,7 +25,7 @@ from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.predicates import narrowed
 from spaces.model.reads import Window, reads
 from spaces.model.regions import Box, Interval, Ranges, UnboundedError
-from spaces.model.schedule import Schedule, Split
+from spaces.model.schedule import Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
 from spaces.model.splits import loop_dimensions

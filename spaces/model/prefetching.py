@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import PrefetchBound
 from spaces.model.expr import Expr
 from spaces.model.levels import Place
 from spaces.model.placement import Bounds
 from spaces.model.regions import Box, Interval
 from spaces.model.rewrite import substitute
-from spaces.model.schedule import PrefetchBound
 from spaces.model.traversal import LoopVar
 
 

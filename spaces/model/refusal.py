@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from spaces.model.schedule import Derivation
+from spaces.model.derivations import Derivation
 
 
 @frozen

@@ -10,11 +10,12 @@ from attrs import define, evolve, field, frozen
 
 from spaces.model import functions as fn
 from spaces.model.accumulation import ASSOCIATIVE, Accumulation, accumulation
+from spaces.model.derivations import RFactor
+from spaces.model.domain_order import DomainOrder, Fuse, Loop, Split, Tail
 from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.refusal import Refusal
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import DomainOrder, Fuse, Loop, RFactor, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
 

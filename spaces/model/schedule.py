@@ -1,8 +1,7 @@
 """Schedules as values: for each Func a call schedule, for each of its stages a domain order.
 
 The records hold whatever was written, legal or not; what is wrong with it is said by
-:func:`spaces.verify`, all at once. Loop names may shadow: after ``split(x, x, xi, 8)`` the name
-``x`` means the outer loop.
+:func:`spaces.verify`, all at once.
 """
 
 from __future__ import annotations
@@ -10,53 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import attrs
 from attrs import field, frozen
 
+from spaces.model.derivations import Derivation
+from spaces.model.domain_order import DomainOrder, Factor, Loop
 from spaces.model.expr import Expr
-
-if TYPE_CHECKING:
-    from spaces.model.pipeline import Function, Pipeline
-
-Factor: TypeAlias = int | str
-"""A split factor: a number, or the name of a parameter of a family of schedules."""
-
-
-class LoopKind(StrEnum):
-    """How the iterations of a loop are executed."""
-
-    SERIAL = "serial"
-    PARALLEL = "parallel"
-    VECTORIZED = "vectorized"
-    UNROLLED = "unrolled"
-    GPU_BLOCK = "gpu_block"
-    GPU_THREAD = "gpu_thread"
-
-
-class Tail(StrEnum):
-    """What a split does where the factor does not divide the extent."""
-
-    AUTO = "auto"
-    ROUND_UP = "round_up"
-    GUARD_WITH_IF = "guard_with_if"
-    SHIFT_INWARDS = "shift_inwards"
-    PREDICATE = "predicate"
-    PREDICATE_LOADS = "predicate_loads"
-    PREDICATE_STORES = "predicate_stores"
-    SHIFT_INWARDS_AND_BLEND = "shift_inwards_and_blend"
-    ROUND_UP_AND_BLEND = "round_up_and_blend"
-
-
-class Partition(StrEnum):
-    """Whether a loop is split where tests along it are decided, so that most of its iterations need
-    not ask.
-    """
-
-    AUTO = "auto"
-    NEVER = "never"
-    ALWAYS = "always"
+from spaces.model.pipeline import Function, Pipeline
 
 
 class Memory(StrEnum):
@@ -67,99 +28,6 @@ class Memory(StrEnum):
     STACK = "stack"
     REGISTER = "register"
     GPU_SHARED = "gpu_shared"
-
-
-@frozen
-class Split:
-    """Loop ``old`` becomes ``outer`` and ``inner``: old = outer * factor + inner."""
-
-    old: str
-    outer: str
-    inner: str
-    factor: Factor
-    tail: Tail = Tail.AUTO
-
-
-@frozen
-class Fuse:
-    """Loops ``inner`` and ``outer`` become ``fused``: fused = outer * extent(inner) + inner."""
-
-    inner: str
-    outer: str
-    fused: str
-
-
-@frozen
-class Loop:
-    """One loop of a domain order."""
-
-    name: str
-    kind: LoopKind = LoopKind.SERIAL
-
-
-@frozen
-class Partitioned:
-    """The policy by which loop ``loop`` is partitioned."""
-
-    loop: str
-    policy: Partition
-
-
-def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
-    """By loop; what is said of a loop last counts, and what is said anyway is left out."""
-    last = {one.loop: one for one in policies}
-    told = (last[name] for name in sorted(last))
-    return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
-
-
-class PrefetchBound(StrEnum):
-    """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
-    one reads; nothing; or what such an iteration would.
-    """
-
-    CLAMP = "clamp"
-    GUARD_WITH_IF = "guard_with_if"
-    NON_FAULTING = "non_faulting"
-
-
-@frozen
-class Prefetch:
-    """At the beginning of each iteration of loop ``at``, what its body reads of ``target`` (a Func
-    or an image) ``offset`` iterations of loop ``origin`` later is brought near.
-    """
-
-    target: str
-    at: str
-    origin: str
-    offset: int = 1
-    bound: PrefetchBound = PrefetchBound.GUARD_WITH_IF
-
-
-@frozen
-class DomainOrder:
-    """How one stage is traversed: splits and fuses in the order given, then its final loops,
-    outermost first [RK13 3.2]; which of them are partitioned otherwise than by default, and what
-    is prefetched in them.
-    """
-
-    splits: tuple[Split | Fuse, ...] = ()
-    loops: tuple[Loop, ...] = ()
-    partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
-    prefetches: tuple[Prefetch, ...] = ()
-
-    def partition(self, name: str) -> Partition:
-        """The policy by which a loop is partitioned."""
-        found = (one.policy for one in self.partitions if one.loop == name)
-        return next(found, Partition.AUTO)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Loop names, outermost first."""
-        return tuple(loop.name for loop in self.loops)
-
-    def kind(self, name: str) -> LoopKind:
-        """The kind of a loop; serial if there is no such loop."""
-        return next((loop.kind for loop in self.loops if loop.name == name), LoopKind.SERIAL)
 
 
 @frozen
@@ -370,69 +238,6 @@ class FuncSchedule:
             for stage in function.stages
         )
         return FuncSchedule(function.name, stages, level, level)
-
-
-@frozen
-class Wrap:
-    """A new Func that equals ``func``, a Func or an input image, stands between it and
-    ``consumers``: all that read it where none are named (Halide's ``in``).
-    """
-
-    func: str
-    consumers: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the new Func."""
-        return "_".join((self.func, "in", *self.consumers))
-
-    def __str__(self) -> str:
-        return f"{self.func}.in({', '.join(self.consumers)})"
-
-
-@frozen
-class Clone:
-    """A copy of ``func`` with a schedule of its own, which ``consumers`` read in its place
-    (Halide's ``clone_in``).
-    """
-
-    func: str
-    consumers: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the new Func."""
-        return "_".join((self.func, "clone_in", *self.consumers))
-
-    def __str__(self) -> str:
-        return f"{self.func}.clone_in({', '.join(self.consumers)})"
-
-
-@frozen
-class RFactor:
-    """The update ``update`` of ``func`` reduces what a new Func holds, which has for each loop over
-    RVars that is ``preserved`` a Var of the name given, and reduces along the others (Halide's
-    ``rfactor``). ``splits`` are those of the RVars of the update, made before.
-    """
-
-    func: str
-    update: int
-    splits: tuple[Split | Fuse, ...]
-    preserved: tuple[tuple[str, str], ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the new Func."""
-        return f"{self.func}_intm" + (f"_{self.update}" if self.update else "")
-
-    def __str__(self) -> str:
-        pairs = [f"{loop}, {var}" for loop, var in self.preserved]
-        listed = pairs[0] if len(pairs) == 1 else f"{{{', '.join(f'{{{p}}}' for p in pairs)}}}"
-        return f"{self.func}.update({self.update}).rfactor({listed})"
-
-
-Derivation: TypeAlias = Wrap | Clone | RFactor
-"""A directive that rewrites the graph of Funcs without changing any result."""
 
 
 @frozen

@@ -13,17 +13,10 @@ from spaces.model.calls import KIND_DIRECTIVES, Argument, DirectiveCall
 from spaces.model.conditions import ConditionError, read_condition
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
+from spaces.model.domain_order import Factor, Loop, Partition, PrefetchBound, Tail
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    Factor,
-    Loop,
-    LoopAlign,
-    Memory,
-    Partition,
-    PrefetchBound,
-    Tail,
-)
+from spaces.model.schedule import LoopAlign, Memory
 from spaces.model.syntax import (
     Applied,
     Braces,

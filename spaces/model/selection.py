@@ -8,10 +8,11 @@ import attrs
 from attrs import frozen
 
 from spaces.model.directive_arguments import name_of
+from spaces.model.domain_order import DomainOrder
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import DomainOrder, FuncSchedule, Schedule, Specialization
+from spaces.model.schedule import FuncSchedule, Schedule, Specialization
 
 
 @frozen

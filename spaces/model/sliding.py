@@ -15,12 +15,13 @@ from functools import reduce
 from attrs import frozen
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.expr import Expr, Op, Variable, constant, walk
 from spaces.model.monotone import never_decreases, never_increases
 from spaces.model.pipeline import Function
 from spaces.model.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.rewrite import rewrite, substitute, variables
-from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Split
+from spaces.model.schedule import FuncSchedule
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import divided, factor_expr
 from spaces.model.traversal import LoopVar, loop_ranges

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from attrs import evolve, frozen
 
+from spaces.model.domain_order import DomainOrder, Factor, Fuse, Split, Tail
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.pipeline import Stage
 from spaces.model.regions import Interval
-from spaces.model.schedule import DomainOrder, Factor, Fuse, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
 

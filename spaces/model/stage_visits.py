@@ -7,9 +7,10 @@ from collections.abc import Callable
 from attrs import define, field
 
 from spaces.model.boxes import united_boxes
+from spaces.model.domain_order import Tail
 from spaces.model.pipeline import Function, Stage
 from spaces.model.regions import Box, Interval
-from spaces.model.schedule import Schedule, Tail
+from spaces.model.schedule import Schedule
 from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage
 from spaces.model.splits import Division, divide, tail_of_reads, tail_of_writes

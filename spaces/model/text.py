@@ -13,27 +13,13 @@ from spaces.model.calls import KIND_DIRECTIVES, Argument, DirectiveCall
 from spaces.model.chain import directive_calls
 from spaces.model.conditions import format_condition
 from spaces.model.directives import schedule as directives_on
+from spaces.model.domain_order import Loop
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    Loop,
-    Schedule,
-)
+from spaces.model.schedule import Schedule
 from spaces.model.schedule_reader import Reader
-from spaces.model.syntax import (
-    ScheduleSyntaxError,
-    is_plain,
-    parse_statements,
-    problem_at,
-    quote,
-)
-from spaces.model.vocabulary import (
-    DERIVING,
-    LEVEL_DIRECTIVES,
-    RESERVED,
-    Named,
-    qualified,
-)
+from spaces.model.syntax import ScheduleSyntaxError, is_plain, parse_statements, problem_at, quote
+from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
 
 
 def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -17,20 +17,12 @@ from attrs import define, field, frozen
 
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
+from spaces.model.domain_order import DomainOrder, Factor, LoopKind, Split
 from spaces.model.extents import constant_extents, reduction_loops
 from spaces.model.levels import LevelError, Path
 from spaces.model.named_levels import NamedLevels
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    ROOT,
-    DomainOrder,
-    Factor,
-    FuncSchedule,
-    LoopKind,
-    LoopLevel,
-    Schedule,
-    Split,
-)
+from spaces.model.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
 
 
 class MoveError(ValueError):

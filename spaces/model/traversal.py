@@ -7,9 +7,9 @@ from functools import cached_property
 from attrs import field, frozen
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 from spaces.model.expr import Const, Expr, Op, Variable, constant
 from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import GUARDED, Division, Step, tail_of_reads, tail_of_writes
 from spaces.model.types import Bool, Int32

@@ -13,9 +13,10 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.model.derive import derived
+from spaces.model.domain_order import LoopKind
 from spaces.model.levels import LevelError, Levels
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, LoopLevel, Schedule
+from spaces.model.schedule import LoopLevel, Schedule
 
 
 @frozen

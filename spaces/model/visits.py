@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import Fuse, Tail
 from spaces.model.expr import Expr, constant
 from spaces.model.regions import Interval
-from spaces.model.schedule import Fuse, Tail
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import Division, Step
 from spaces.model.types import Int32

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.model.schedule import LoopAlign, Memory, Partition, PrefetchBound, Tail
+from spaces.model.domain_order import Partition, PrefetchBound, Tail
+from spaces.model.schedule import LoopAlign, Memory
 
 TAILS = {
     Tail.AUTO: "Auto",

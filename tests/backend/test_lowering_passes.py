@@ -16,10 +16,11 @@ from backend.lowering.statements import EMPTY
 from backend.program import For, If, LoopProgram, ScalarParameter, Statement, Store
 from backend.reference import evaluate
 from spaces.model.algebra import evaluate as number
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Variable, constant
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.types import Bool, Int32
 from tests.backend.cpu_pipelines import edge_pipelines
 from tests.backend.cpu_runs import Ranges, buffer_sizes

@@ -25,6 +25,7 @@ from backend.program import (
 from spaces.model import boundary
 from spaces.model.algebra import evaluate
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Call, Expr, Op, walk
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
@@ -33,7 +34,6 @@ from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
-from spaces.model.schedule import LoopKind
 from spaces.model.types import UInt16
 from spaces.model.var import Var
 

@@ -17,6 +17,7 @@ from backend.program import For, If, LoopProgram, Statement, Store
 from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, Variable, cast, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
@@ -24,7 +25,6 @@ from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
-from spaces.model.schedule import LoopKind
 from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 from spaces.model.var import Var
 from tests.backend.cpu_runs import check

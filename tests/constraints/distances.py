@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from spaces.model.schedule import FuncSchedule, Schedule, Split
+from spaces.model.domain_order import Split
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 def decisions_changed(before: Schedule, after: Schedule) -> int:

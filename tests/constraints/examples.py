@@ -5,10 +5,11 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from spaces.constraints.devices import Device, device
+from spaces.model.derivations import Clone, RFactor
 from spaces.model.directives import Directives, schedule
 from spaces.model.expr import Variable
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Clone, FuncSchedule, RFactor, Schedule
+from spaces.model.schedule import FuncSchedule, Schedule
 from spaces.model.types import Int32, UInt8
 from tests.constraints import algorithms
 

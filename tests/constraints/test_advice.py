@@ -11,8 +11,9 @@ from spaces.constraints.findings import Advice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.algebra import FormulaError, evaluate
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind, Split, Tail
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, Memory, Schedule, Split, Tail
+from spaces.model.schedule import Memory, Schedule
 from tests.constraints import algorithms
 
 CPU = device("cpu")

@@ -7,9 +7,9 @@ import pytest
 
 from spaces import device, legal_mask, verify
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import Tail
 from spaces.model.parameters import bind
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Tail
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur(96, 64)

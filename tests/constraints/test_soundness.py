@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 from spaces import device, verify
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind, Tail
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.functions import clamp, max, select
 from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Loop, LoopNest, loop_nest
 from spaces.model.rdom import RDom
-from spaces.model.schedule import LoopKind, Schedule, Tail
+from spaces.model.schedule import Schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
 from tests.model.nest_interpreter import _Machine, value_of

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from spaces.constraints.upper import upper_bound
 from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const, Expr, Variable, constant
 from spaces.model.rewrite import variables
-from spaces.model.schedule import LoopKind
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from spaces.cost.counting import features
 from spaces.model.algebra import evaluate
+from spaces.model.domain_order import Split, Tail
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import Compute, Loop, LoopNest, Node, loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule, Split, Tail
+from spaces.model.schedule import Schedule
 from spaces.model.splits import divided
 from spaces.model.types import Int32
 from spaces.model.var import Var

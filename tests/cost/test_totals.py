@@ -7,8 +7,8 @@ import pytest
 from spaces.cost.totals import Totals
 from spaces.model import functions as fn
 from spaces.model.algebra import evaluate
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, Variable, constant
-from spaces.model.schedule import LoopKind
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32

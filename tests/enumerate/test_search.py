@@ -24,10 +24,11 @@ from spaces.enumerate.strategies import (
     strategy_names,
 )
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.functions import cos, sin, sqrt
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.var import Var
 from tests.enumerate.pipelines import (
     X,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from spaces.model.accumulation import accumulation
+from spaces.model.derivations import Clone, Wrap
 from spaces.model.derive import derived
 from spaces.model.directives import Directives, schedule
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Clone, Wrap
 
 _SHARE, _FACTORED = 0.25, 0.4
 """Of schedules that add Funcs, and of reductions that are factored."""

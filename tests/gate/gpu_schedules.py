@@ -9,9 +9,10 @@ from spaces.constraints.hazards import racing_dimensions
 from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
+from spaces.model.domain_order import LoopKind, Tail
 from spaces.model.levels import Path
 from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import LoopKind, Memory, Schedule, Tail
+from spaces.model.schedule import Memory, Schedule
 from tests.gate.derivations import with_funcs_added
 from tests.gate.schedules import layout, levels_around
 

@@ -7,8 +7,19 @@ from collections.abc import Callable
 
 from attrs import evolve
 
+from spaces.model.derivations import Clone, Wrap
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
+from spaces.model.domain_order import (
+    DomainOrder,
+    Fuse,
+    Loop,
+    LoopKind,
+    Partition,
+    Partitioned,
+    Split,
+    Tail,
+)
 from spaces.model.levels import Levels
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import (
@@ -16,23 +27,13 @@ from spaces.model.schedule import (
     ROOT,
     Alignment,
     Bound,
-    Clone,
-    DomainOrder,
     Fold,
     FuncSchedule,
-    Fuse,
-    Loop,
-    LoopKind,
     LoopLevel,
     Memory,
     Pad,
-    Partition,
-    Partitioned,
     Schedule,
-    Split,
     StorageBound,
-    Tail,
-    Wrap,
 )
 
 Edit = Callable[[random.Random, Pipeline, Schedule], Schedule]

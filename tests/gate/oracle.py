@@ -14,9 +14,10 @@ from backend.lowering.passes import lower
 from backend.lowering.start import start
 from backend.reference import evaluate
 from spaces.model.algebra import evaluate as number
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Const
 from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.pipelines import EXACT, ODD, Ranges, Subject
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble

@@ -16,17 +16,10 @@ from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
 from spaces.model.accumulation import accumulation
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
+from spaces.model.domain_order import LoopKind, PrefetchBound, Tail
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import (
-    Companion,
-    LoopAlign,
-    LoopKind,
-    Memory,
-    PrefetchBound,
-    Schedule,
-    Tail,
-)
+from spaces.model.schedule import Companion, LoopAlign, Memory, Schedule
 from spaces.model.splits import BLENDING
 from spaces.model.together import depends
 from tests.gate.derivations import with_funcs_added

@@ -15,10 +15,10 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Call, Expr
 from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.pipeline import Function
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Type
 from tests.gate.python_code import DIVIDE, MODULO, Names, source
 

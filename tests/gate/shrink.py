@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from spaces.model.derive import derived
+from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
-    DomainOrder,
-    FuncSchedule,
-    Loop,
-    LoopKind,
-    Memory,
-    Schedule,
-    Split,
-    Tail,
-)
+from spaces.model.schedule import FuncSchedule, Memory, Schedule
 from tests.gate.check import Case, Gate
 from tests.gate.oracle import Oracle
 

@@ -29,8 +29,8 @@ from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Variable, constant
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 from tests.gate.check import CLASSES, draw, subject_of
 from tests.gate.claims import unclassified

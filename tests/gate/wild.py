@@ -6,8 +6,9 @@ import random
 from typing import Any
 
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import Tail
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Memory, Schedule, Tail
+from spaces.model.schedule import Memory, Schedule
 
 _NAMES = ("x", "y", "xi", "yi", "xo", "r.x", "t")
 _ONE_LOOP = ("serial", "parallel", "vectorize", "unroll", "parallel", "vectorize")

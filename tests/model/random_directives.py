@@ -7,31 +7,33 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import (
+    DomainOrder,
+    Fuse,
+    Loop,
+    LoopKind,
+    Partition,
+    Partitioned,
+    Prefetch,
+    PrefetchBound,
+    Split,
+    Tail,
+)
 from spaces.model.expr import constant
 from spaces.model.pipeline import Function, Pipeline, size_variable
 from spaces.model.schedule import (
     Alignment,
     Bound,
     Companion,
-    DomainOrder,
     Fold,
     FuncSchedule,
-    Fuse,
-    Loop,
     LoopAlign,
-    LoopKind,
     LoopLevel,
     Memory,
     Pad,
-    Partition,
-    Partitioned,
-    Prefetch,
-    PrefetchBound,
     Schedule,
     Specialization,
-    Split,
     StorageBound,
-    Tail,
 )
 from spaces.model.types import Bool
 

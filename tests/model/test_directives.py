@@ -11,23 +11,11 @@ from hypothesis import strategies as st
 
 from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.rdom import RDom
-from spaces.model.schedule import (
-    INLINE,
-    ROOT,
-    DomainOrder,
-    Fold,
-    Fuse,
-    Loop,
-    LoopKind,
-    LoopLevel,
-    Memory,
-    Schedule,
-    Split,
-    Tail,
-)
+from spaces.model.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
 from spaces.model.var import Var
 from tests.model.pipelines import X, Y, Z, blur, box
 

@@ -13,25 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
 from spaces.model.expr import Const, Expr, as_expr, cast
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.param import Param
 from spaces.model.pipeline import Function, Image, Pipeline, ReductionVar, Scalar, Stage
-from spaces.model.schedule import (
-    DomainOrder,
-    Fold,
-    FuncSchedule,
-    Fuse,
-    Loop,
-    LoopKind,
-    LoopLevel,
-    Memory,
-    Schedule,
-    Split,
-    Tail,
-)
+from spaces.model.schedule import Fold, FuncSchedule, LoopLevel, Memory, Schedule
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.transformers import Deinline, Move, moves
 from spaces.model.tree import RootNode, schedule_tree

@@ -11,21 +11,13 @@ from hypothesis import strategies as st
 
 from spaces.model.chain import directive_calls, replay
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import Loop, LoopKind, Split, Tail
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
-from spaces.model.schedule import (
-    ROOT,
-    Loop,
-    LoopKind,
-    LoopLevel,
-    Memory,
-    Schedule,
-    Split,
-    Tail,
-)
+from spaces.model.schedule import ROOT, LoopLevel, Memory, Schedule
 from spaces.model.syntax import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.var import Var

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaces.model.domain_order import LoopKind
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.levels import Levels
@@ -13,7 +14,7 @@ from spaces.model.loopnest import loop_nest
 from spaces.model.named_levels import NamedLevels
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
-from spaces.model.schedule import ROOT, LoopKind, LoopLevel, Schedule
+from spaces.model.schedule import ROOT, LoopLevel, Schedule
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.transformers import (
     ChangeLoopType,

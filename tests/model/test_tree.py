@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaces.model.domain_order import LoopKind
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopKind, Schedule
+from spaces.model.schedule import Schedule
 from spaces.model.text import parse_schedule
 from spaces.model.tree import (
     ComputeNode,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spaces.model import functions as fn
+from spaces.model.domain_order import DomainOrder, Fuse, Split, Tail
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import Stage
-from spaces.model.schedule import DomainOrder, Fuse, Split, Tail
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.types import Int32
 

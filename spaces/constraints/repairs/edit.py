@@ -7,7 +7,8 @@ from enum import IntEnum
 from attrs import field, frozen
 
 from spaces.model.calls import KIND_DIRECTIVES
-from spaces.model.schedule import INLINE, Fuse, LoopKind, LoopLevel, Schedule, Split, Tail
+from spaces.model.domain_order import Fuse, LoopKind, Split, Tail
+from spaces.model.schedule import INLINE, LoopLevel, Schedule
 
 
 class Rank(IntEnum):

@@ -10,7 +10,8 @@ from attrs import evolve
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.model.calls import DirectiveCall, bound_call, companion_call, hoist_call, prefetch_call
 from spaces.model.conditions import format_condition
-from spaces.model.schedule import INLINE, DomainOrder, FuncSchedule, Schedule
+from spaces.model.domain_order import DomainOrder
+from spaces.model.schedule import INLINE, FuncSchedule, Schedule
 from spaces.model.text import format_call
 
 _T = TypeVar("_T")

@@ -14,8 +14,9 @@ from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, reco
 from spaces.constraints.repairs.loops import fresh
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.derive import derivation, derived
+from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import DomainOrder, FuncSchedule, Fuse, Loop, LoopKind, Schedule, Split
+from spaces.model.schedule import FuncSchedule, Schedule
 
 
 def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:

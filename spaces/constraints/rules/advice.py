@@ -25,8 +25,9 @@ from spaces.constraints.rules.written import (
     split_directive,
     storage_bound_directive,
 )
+from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
 from spaces.model.expr import Expr, compare, component_name, constant
-from spaces.model.schedule import DomainOrder, Loop, LoopKind, Memory, Split, Tail
+from spaces.model.schedule import Memory
 from spaces.model.splits import factor_expr
 from spaces.model.types import Int32
 from spaces.model.undefined import read_undefined

@@ -15,11 +15,11 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
 from spaces.constraints.rules.written import bound_directive, split_directive
+from spaces.model.domain_order import Fuse, Split, Tail
 from spaces.model.expr import Const, Expr, Op, constant
 from spaces.model.inward_shifts import InwardShift, inward_shifts
 from spaces.model.pipeline import size_variable
 from spaces.model.regions import Box, UnboundedError
-from spaces.model.schedule import Fuse, Split, Tail
 from spaces.model.splits import resolved_tails, tail_of_writes
 from spaces.model.types import Int32
 

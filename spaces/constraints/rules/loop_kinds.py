@@ -11,8 +11,8 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule
 from spaces.constraints.rules.written import kind_directive
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr
-from spaces.model.schedule import LoopKind
 from spaces.model.traversal import LoopVar
 
 MAX_VECTOR_LANES = 1024

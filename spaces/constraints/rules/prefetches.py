@@ -8,8 +8,8 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.calls import prefetch_call
+from spaces.model.domain_order import LoopKind, Prefetch
 from spaces.model.levels import Path, Place
-from spaces.model.schedule import LoopKind, Prefetch
 from spaces.model.text import format_call
 
 

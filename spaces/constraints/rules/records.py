@@ -10,9 +10,10 @@ from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.hazards import ordered_dimensions
 from spaces.constraints.orders import Trace, trace
 from spaces.model.derive import derived
+from spaces.model.domain_order import DomainOrder, LoopKind
 from spaces.model.levels import LevelError, Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.schedule import DomainOrder, FuncSchedule, LoopKind, Schedule
+from spaces.model.schedule import FuncSchedule, Schedule
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 

@@ -9,9 +9,9 @@ from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, own_rule
 from spaces.constraints.rules.written import split_directive
+from spaces.model.domain_order import DomainOrder, Split, Tail
 from spaces.model.expr import Expr, constant
 from spaces.model.pipeline import Stage
-from spaces.model.schedule import DomainOrder, Split, Tail
 from spaces.model.splits import factor_expr, resolved_tails
 from spaces.model.types import Int32
 

@@ -16,9 +16,10 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.constraints.upper import upper_bound
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, constant
 from spaces.model.regions import Interval
-from spaces.model.schedule import LoopKind, Memory
+from spaces.model.schedule import Memory
 from spaces.model.splits import factor_expr
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32

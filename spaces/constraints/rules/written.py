@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.model.calls import DirectiveCall, bound_call, fold_call, hoist_call
+from spaces.model.domain_order import DomainOrder, Loop, LoopKind
 from spaces.model.order_calls import order_calls, trial
 from spaces.model.schedule import (
     Alignment,
     Bound,
-    DomainOrder,
     Fold,
     FuncSchedule,
-    Loop,
-    LoopKind,
     LoopLevel,
     Memory,
     Pad,

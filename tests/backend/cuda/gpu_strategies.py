@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind, Tail
 from spaces.model.expr import Expr
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
@@ -14,7 +15,7 @@ from spaces.model.image_param import ImageParam
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.rdom import RDom
-from spaces.model.schedule import LoopKind, Schedule, Tail
+from spaces.model.schedule import Schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
 

@@ -7,7 +7,8 @@ import pytest
 from backend.lowering.barriers import insert_barriers
 from backend.lowering.statements import block, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
-from spaces.model.schedule import LoopKind, Memory
+from spaces.model.domain_order import LoopKind
+from spaces.model.schedule import Memory
 from spaces.model.types import Int32
 from tests.backend.cuda.written_kernels import (
     THREADS,

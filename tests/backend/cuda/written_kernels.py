@@ -7,8 +7,8 @@ from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.statements import block
 from backend.program import For, Load, LoopProgram, Statement, Store
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, Variable, constant
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 
 THREADS = 8

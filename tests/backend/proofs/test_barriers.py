@@ -18,9 +18,9 @@ from spaces.constraints.proofs.records import Proof, Proven, Refuted, Unknown
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Variable, constant
 from spaces.model.loopnest import LoopNest
-from spaces.model.schedule import LoopKind
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
 from tests.backend.cuda import gpu_pipelines

@@ -11,12 +11,12 @@ from backend.proofs import barrier_obligations, prove_barriers
 from spaces.constraints.proofs.decide import decide
 from spaces.constraints.proofs.records import Obligation, Outcome, Proven, Refuted, Unknown
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr, Variable, constant
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.functions import min as least
 from spaces.model.loopnest import loop_nest
-from spaces.model.schedule import LoopKind
 from spaces.model.types import Int32
 from spaces.model.var import Var
 

@@ -14,9 +14,10 @@ from backend.replay.report import Mistake
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Refuted
 from spaces.model.algebra import evaluate
+from spaces.model.domain_order import Loop, LoopKind
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Fold, FuncSchedule, Loop, LoopKind, Schedule
+from spaces.model.schedule import Fold, FuncSchedule, Schedule
 from tests.strategies import schedules, stencil_pipelines
 
 KINDS = st.sampled_from([LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL])

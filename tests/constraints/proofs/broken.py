@@ -8,6 +8,7 @@ from copy import copy
 from attrs import evolve
 
 from spaces.model.directives import Directives, schedule
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Call, Expr, walk
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
@@ -17,7 +18,6 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
 from spaces.model.regions import Interval
 from spaces.model.rewrite import rewrite
-from spaces.model.schedule import LoopKind
 from spaces.model.traversal import Guard
 from spaces.model.types import Int32
 from spaces.model.var import Var

@@ -15,6 +15,7 @@ from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
+from spaces.model.domain_order import LoopKind, Split
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.functions import clamp
@@ -22,7 +23,7 @@ from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
-from spaces.model.schedule import LoopKind, Schedule, Split
+from spaces.model.schedule import Schedule
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
 from tests.apps.cases import written

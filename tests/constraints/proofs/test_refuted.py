@@ -13,10 +13,10 @@ from spaces.constraints.proofs.records import Counterexample, Refuted
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.trace import trace
 from spaces.model.algebra import evaluate
+from spaces.model.domain_order import LoopKind
 from spaces.model.expr import Expr
 from spaces.model.loopnest import Allocate, Compute, LoopNest, walk_nest
 from spaces.model.regions import Interval
-from spaces.model.schedule import LoopKind
 from tests.constraints import algorithms
 from tests.constraints.proofs import broken
 from tests.constraints.proofs.broken import blur, nest_of, polynomial, scan, window

@@ -1,0 +1,143 @@
+"""How one stage is traversed: splits and fuses, then its loops, outer to inner, each with its kind.
+
+Loop names may shadow: after ``split(x, x, xi, 8)`` the name ``x`` means the outer loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+Factor: TypeAlias = int | str
+"""A split factor: a number, or the name of a parameter of a family of schedules."""
+
+
+class LoopKind(StrEnum):
+    """How the iterations of a loop are executed."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+    GPU_BLOCK = "gpu_block"
+    GPU_THREAD = "gpu_thread"
+
+
+class Tail(StrEnum):
+    """What a split does where the factor does not divide the extent."""
+
+    AUTO = "auto"
+    ROUND_UP = "round_up"
+    GUARD_WITH_IF = "guard_with_if"
+    SHIFT_INWARDS = "shift_inwards"
+    PREDICATE = "predicate"
+    PREDICATE_LOADS = "predicate_loads"
+    PREDICATE_STORES = "predicate_stores"
+    SHIFT_INWARDS_AND_BLEND = "shift_inwards_and_blend"
+    ROUND_UP_AND_BLEND = "round_up_and_blend"
+
+
+class Partition(StrEnum):
+    """Whether a loop is split where tests along it are decided, so that most of its iterations need
+    not ask.
+    """
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+@frozen
+class Split:
+    """Loop ``old`` becomes ``outer`` and ``inner``: old = outer * factor + inner."""
+
+    old: str
+    outer: str
+    inner: str
+    factor: Factor
+    tail: Tail = Tail.AUTO
+
+
+@frozen
+class Fuse:
+    """Loops ``inner`` and ``outer`` become ``fused``: fused = outer * extent(inner) + inner."""
+
+    inner: str
+    outer: str
+    fused: str
+
+
+@frozen
+class Loop:
+    """One loop of a domain order."""
+
+    name: str
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@frozen
+class Partitioned:
+    """The policy by which loop ``loop`` is partitioned."""
+
+    loop: str
+    policy: Partition
+
+
+def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
+    """By loop; what is said of a loop last counts, and what is said anyway is left out."""
+    last = {one.loop: one for one in policies}
+    told = (last[name] for name in sorted(last))
+    return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
+
+
+class PrefetchBound(StrEnum):
+    """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
+    one reads; nothing; or what such an iteration would.
+    """
+
+    CLAMP = "clamp"
+    GUARD_WITH_IF = "guard_with_if"
+    NON_FAULTING = "non_faulting"
+
+
+@frozen
+class Prefetch:
+    """At the beginning of each iteration of loop ``at``, what its body reads of ``target`` (a Func
+    or an image) ``offset`` iterations of loop ``origin`` later is brought near.
+    """
+
+    target: str
+    at: str
+    origin: str
+    offset: int = 1
+    bound: PrefetchBound = PrefetchBound.GUARD_WITH_IF
+
+
+@frozen
+class DomainOrder:
+    """How one stage is traversed: splits and fuses in the order given, then its final loops,
+    outermost first [RK13 3.2]; which of them are partitioned otherwise than by default, and what
+    is prefetched in them.
+    """
+
+    splits: tuple[Split | Fuse, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
+    prefetches: tuple[Prefetch, ...] = ()
+
+    def partition(self, name: str) -> Partition:
+        """The policy by which a loop is partitioned."""
+        found = (one.policy for one in self.partitions if one.loop == name)
+        return next(found, Partition.AUTO)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Loop names, outermost first."""
+        return tuple(loop.name for loop in self.loops)
+
+    def kind(self, name: str) -> LoopKind:
+        """The kind of a loop; serial if there is no such loop."""
+        return next((loop.kind for loop in self.loops if loop.name == name), LoopKind.SERIAL)
