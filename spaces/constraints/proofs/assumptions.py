@@ -80,8 +80,10 @@ def _is_about_coordinates(condition: Expr) -> bool:
     )
 
 
-_OVERFLOW = "bounds.fused-extent"
-"""Integers are unbounded in proofs: that products do not overflow helps none, and slows them."""
+_IDLE = ("bounds.fused-extent", "gpu.grid-dimension")
+"""Rules which say only how large numbers may be: integers are unbounded in proofs, so that neither
+the size of a product nor that of a grid helps any of them, and their long formulas slow all.
+"""
 
 _OUTPUT = "bounds.output-overrun"
 
@@ -91,7 +93,7 @@ _Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 def _required(checked: CheckedSchedule) -> _Required:
     of_outputs = tuple(r.condition for r in checked.requirements if r.rule == _OUTPUT)
-    others = (r.condition for r in checked.requirements if r.rule not in (_OUTPUT, _OVERFLOW))
+    others = (r.condition for r in checked.requirements if r.rule not in (_OUTPUT, *_IDLE))
     return of_outputs, tuple(others)
 
 
