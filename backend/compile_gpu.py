@@ -74,17 +74,8 @@ class GpuPipeline:
         *,
         executor: CudaExecutor | None = None,
     ) -> dict[str, Array]:
-        """Compute every output.
-
-        Args:
-            inputs: an array for each image, dimension 0 as its last axis, with any strides.
-            params: values of scalar parameters; those left out take their default.
-            sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-                first; one left out takes the shape of its array in ``out``, and begins where its
-                estimate does, else its estimate. An image may be named too, to say where its
-                coordinates begin.
-            out: arrays to write outputs to, and to return for them; others are made.
-            executor: what runs the kernels; the emulator on the CPU if none is given.
+        """Compute every output, from what :meth:`backend.compile.CompiledPipeline.run` takes;
+        ``executor`` runs the kernels, and if none is given, the emulator on the CPU does.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.

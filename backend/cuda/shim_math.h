@@ -97,27 +97,22 @@ static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a
 template <class T> static inline T __ldg(const T* address) { return *address; }
 
 // Atomic functions: the threads of a block run one at a time, and the thread sanitizer knows these.
+#define SHIM_FETCH(type, name, fetch)                                                            \
+    static inline type name(type* at, type a) { return fetch(at, a, __ATOMIC_RELAXED); }
 #define SHIM_CHANGES(type)                                                                       \
     static inline type atomicCAS(type* at, type expected, type desired) {                        \
         __atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED,             \
                                     __ATOMIC_RELAXED);                                           \
         return expected;                                                                         \
     }                                                                                            \
-    static inline type atomicAdd(type* at, type a) {                                             \
-        return __atomic_fetch_add(at, a, __ATOMIC_RELAXED);                                      \
-    }                                                                                            \
-    static inline type atomicAnd(type* at, type a) {                                             \
-        return __atomic_fetch_and(at, a, __ATOMIC_RELAXED);                                      \
-    }                                                                                            \
-    static inline type atomicOr(type* at, type a) {                                              \
-        return __atomic_fetch_or(at, a, __ATOMIC_RELAXED);                                       \
-    }                                                                                            \
-    static inline type atomicXor(type* at, type a) {                                             \
-        return __atomic_fetch_xor(at, a, __ATOMIC_RELAXED);                                      \
-    }
+    SHIM_FETCH(type, atomicAdd, __atomic_fetch_add)                                              \
+    SHIM_FETCH(type, atomicAnd, __atomic_fetch_and)                                              \
+    SHIM_FETCH(type, atomicOr, __atomic_fetch_or)                                                \
+    SHIM_FETCH(type, atomicXor, __atomic_fetch_xor)
 SHIM_CHANGES(unsigned)
 SHIM_CHANGES(unsigned long long)
 #undef SHIM_CHANGES
+#undef SHIM_FETCH
 #define SHIM_BEST(type, name, better)                                                            \
     static inline type name(type* at, type a) {                                                  \
         type now = __atomic_load_n(at, __ATOMIC_RELAXED);                                        \

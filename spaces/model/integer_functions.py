@@ -6,13 +6,6 @@ from spaces.model.expr import Const, Expr, ExprLike, Op, as_expr, cast, match, w
 from spaces.model.types import Type, type_of
 
 
-def _pair(name: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
-    """Two integers in their common type."""
-    left, right = match(a, b)
-    _require_integers(name, left, right)
-    return left, right
-
-
 def _require_integers(name: str, *operands: Expr, most_bits: int = 64) -> None:
     for operand in operands:
         if operand.type.is_float or operand.type.is_bool or operand.type.bits > most_bits:
@@ -23,7 +16,8 @@ def _require_integers(name: str, *operands: Expr, most_bits: int = 64) -> None:
 
 
 def _same(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    left, right = _pair(name, a, b)
+    left, right = match(a, b)
+    _require_integers(name, left, right)
     return Op(left.type, name, (left, right))
 
 

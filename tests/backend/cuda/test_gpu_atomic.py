@@ -9,6 +9,7 @@ import spaces
 from backend.compile_gpu import compile_gpu
 from backend.replay import replay
 from spaces import Float32, Float64, Int32, Int64, Type, UInt32, UInt64
+from spaces.model.types import type_of
 from tests.backend.cuda.gpu_runs import ORDERS
 from tests.backend.test_atomic import by_numpy, reduced
 
@@ -23,16 +24,11 @@ KERNELS = (
 )
 
 
-@pytest.mark.parametrize("text", KERNELS)
-@pytest.mark.parametrize("element", [Int32, UInt32, Int64, UInt64], ids=str)
-@pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
-def test_threads_lose_no_update(operator: str, element: Type, text: str) -> None:
-    pipeline = reduced(operator, element)
+def assert_no_update_is_lost(operator: str, text: str, image: np.ndarray) -> None:
+    pipeline = reduced(operator, type_of(image.dtype))
     checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), GPU)
     assert checked, str(checked)
-    random, info = np.random.default_rng(3), np.iinfo(element.dtype)
-    image = random.integers(info.min, info.max, (40, 24), element.dtype, endpoint=True)
-    place = random.integers(0, 5, (40, 24), np.int32)
+    place = np.random.default_rng(2).integers(0, 5, image.shape, np.int32)
     f, h = by_numpy(operator, image, place)
     compiled = compile_gpu(pipeline, checked)
     for executor in ORDERS:
@@ -40,26 +36,24 @@ def test_threads_lose_no_update(operator: str, element: Type, text: str) -> None
         found = compiled.run(inputs, sizes={"out": [5]}, executor=executor)
         assert (found["out.0"] == f).all()
         assert np.array_equal(found["out.1"], h)
+
+
+@pytest.mark.parametrize("text", KERNELS)
+@pytest.mark.parametrize("element", [Int32, UInt32, Int64, UInt64], ids=str)
+@pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
+def test_threads_lose_no_update(operator: str, element: Type, text: str) -> None:
+    random, info = np.random.default_rng(3), np.iinfo(element.dtype)
+    image = random.integers(info.min, info.max, (40, 24), element.dtype, endpoint=True)
+    assert_no_update_is_lost(operator, text, image)
 
 
 @pytest.mark.parametrize("element", [Float32, Float64], ids=str)
 @pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
 def test_threads_lose_no_update_of_floats(operator: str, element: Type) -> None:
-    pipeline = reduced(operator, element)
-    checked = spaces.verify(pipeline, spaces.parse_schedule(KERNELS[1], pipeline), GPU)
-    assert checked, str(checked)
-    random = np.random.default_rng(1)
     # Sums of few small whole numbers, and products of signs, are exact in any order.
     choices = [-1.0, 1.0] if operator == "mul" else list(range(-9, 10))
-    image = random.choice(np.array(choices, element.dtype), (40, 24))
-    place = random.integers(0, 5, (40, 24), np.int32)
-    f, h = by_numpy(operator, image, place)
-    compiled = compile_gpu(pipeline, checked)
-    for executor in ORDERS:
-        inputs = {"input": image, "place": place}
-        found = compiled.run(inputs, sizes={"out": [5]}, executor=executor)
-        assert (found["out.0"] == f).all()
-        assert np.array_equal(found["out.1"], h)
+    image = np.random.default_rng(1).choice(np.array(choices, element.dtype), (40, 24))
+    assert_no_update_is_lost(operator, KERNELS[1], image)
 
 
 def test_kernels_call_what_the_hardware_has() -> None:

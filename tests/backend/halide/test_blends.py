@@ -18,12 +18,7 @@ from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import format_schedule, parse_schedule
 from tests.backend.cpu_runs import check
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
+from tests.backend.halide.peer import bridge
 
 
 def twice() -> Pipeline:

@@ -33,14 +33,10 @@ from spaces.model.types import (
     UInt64,
 )
 from spaces.model.var import Var
+from tests.backend.halide.peer import bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
 from tests.strategies import schedules, stencil_pipelines
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
 
 X, Y = Var("x"), Var("y")

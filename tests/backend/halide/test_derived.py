@@ -18,14 +18,9 @@ from spaces import (
 )
 from spaces.model import functions as fn
 from spaces.model.types import Int32
+from tests.backend.halide.peer import bridge
 from tests.model.test_derive import TEXTS, diamond
 from tests.model.test_rfactor import reduced
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 
 P = diamond()
 

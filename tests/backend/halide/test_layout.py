@@ -21,13 +21,10 @@ from spaces.model.rdom import RDom
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
+from tests.backend.halide.peer import bridge
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y, C = Var("x"), Var("y"), Var("c")
+IMAGE = np.random.default_rng(1).integers(0, 256, (3, 64, 80), np.uint8)
 LARGE = {"im": [(-16, 80), (-16, 64), (0, 3)]}
 
 
@@ -61,21 +58,25 @@ SCHEDULES = [
 ]
 
 
+def legal(built: Pipeline, text: str) -> CheckedSchedule:
+    verdict = verify(built, parse_schedule(text, built), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    return verdict
+
+
 @pytest.mark.parametrize("text", SCHEDULES)
 @pytest.mark.parametrize("place", [((0, 24), (0, 9)), ((-3, 23), (5, 8))])
 def test_gives_halides_bits(text: str, place: tuple[tuple[int, int], ...]) -> None:
     built = colors()
-    chosen = parse_schedule(text.replace(";", "\n"), built)
+    verdict = legal(built, text.replace(";", "\n"))
+    chosen = verdict.schedule
     assert parse_schedule(format_schedule(chosen, built), built) == chosen
-    verdict = verify(built, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
     report = prove(verdict)
     assert len(report.proven) == len(report.proofs)
-    image = np.random.default_rng(1).integers(0, 256, (3, 64, 80), np.uint8)
     sizes = {**LARGE, "g": [*place, (0, 3)]}
-    wanted = evaluate(built, {"im": image}, sizes=sizes)["g"]
-    ours = compile_cpu(built, verdict).run({"im": image}, sizes=sizes)["g"]
-    theirs = bridge.build(built, chosen).realize({"im": image}, sizes=sizes)["g"]
+    wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
+    ours = compile_cpu(built, verdict).run({"im": IMAGE}, sizes=sizes)["g"]
+    theirs = bridge.build(built, chosen).realize({"im": IMAGE}, sizes=sizes)["g"]
     assert np.array_equal(ours, wanted)
     assert np.array_equal(theirs, wanted)
 
@@ -111,32 +112,25 @@ def test_extents_are_halides() -> None:
 @pytest.mark.parametrize("checked", [True, False])
 def test_a_bound_is_a_precondition(checked: bool) -> None:
     built = colors()
-    chosen = parse_schedule("s.compute_root().bound(x, 0, 20)", built)
-    verdict = verify(built, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule)
-    image = np.random.default_rng(1).integers(0, 256, (3, 64, 80), np.uint8)
-    ours = compile_cpu(built, verdict if checked else chosen)
+    verdict = legal(built, "s.compute_root().bound(x, 0, 20)")
+    ours = compile_cpu(built, verdict if checked else verdict.schedule)
     for width in (20, 12):
         sizes = {**LARGE, "g": [width, 4, 3]}
-        wanted = evaluate(built, {"im": image}, sizes=sizes)["g"]
-        assert np.array_equal(ours.run({"im": image}, sizes=sizes)["g"], wanted)
+        wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
+        assert np.array_equal(ours.run({"im": IMAGE}, sizes=sizes)["g"], wanted)
     for low, width in ((0, 21), (-1, 12)):
         with pytest.raises(SizeError, match=r"bound|required outside"):
-            ours.run({"im": image}, sizes={**LARGE, "g": [(low, width), 4, 3]})
+            ours.run({"im": IMAGE}, sizes={**LARGE, "g": [(low, width), 4, 3]})
 
 
 @pytest.mark.parametrize("width", [8, 9, 7])
 def test_a_bound_of_an_output_is_its_extent(width: int) -> None:
     built = colors()
-    chosen = parse_schedule("g.bound(x, 0, 8).vectorize(x)", built)
-    verdict = verify(built, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule)
-    image = np.random.default_rng(1).integers(0, 256, (3, 64, 80), np.uint8)
     sizes = {**LARGE, "g": [width, 4, 3]}
-    ours = compile_cpu(built, verdict)
+    ours = compile_cpu(built, legal(built, "g.bound(x, 0, 8).vectorize(x)"))
     if width == 8:
-        wanted = evaluate(built, {"im": image}, sizes=sizes)["g"]
-        assert np.array_equal(ours.run({"im": image}, sizes=sizes)["g"], wanted)
+        wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
+        assert np.array_equal(ours.run({"im": IMAGE}, sizes=sizes)["g"], wanted)
     else:
         with pytest.raises(SizeError, match=r"g\.bound\(x, 0, 8\)"):
-            ours.run({"im": image}, sizes=sizes)
+            ours.run({"im": IMAGE}, sizes=sizes)

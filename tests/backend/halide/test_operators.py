@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
+from backend.halide.source import halide_source
 from backend.reference import evaluate
 from spaces.model import approximations as quick
 from spaces.model import functions as fn
@@ -19,14 +19,7 @@ from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.types import Float32, Float64, Int32, UInt8, UInt64
 from spaces.model.var import Var
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
-
-halide_source = pytest.importorskip("backend.halide.source").halide_source
+from tests.backend.halide.peer import bridge
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 SIZE = 64

@@ -28,12 +28,8 @@ from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import UInt8
 from spaces.model.var import Var
 from tests.backend.cpu_runs import check
+from tests.backend.halide.peer import bridge
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y = Var("x"), Var("y")
 
 

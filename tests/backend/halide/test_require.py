@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.halide.errors import RealizationError
+from backend.halide.source import halide_source
 from backend.reference import evaluate
 from spaces.model.text import parse_schedule
+from tests.backend.halide.peer import bridge
 from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
-RealizationError = pytest.importorskip("backend.halide.errors").RealizationError
-halide_source = pytest.importorskip("backend.halide.source").halide_source
 
 
 @pytest.mark.parametrize("text", ON_CPU[:5])

@@ -7,13 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from spaces.model.text import parse_schedule
+from tests.backend.halide.peer import bridge
 from tests.backend.test_scans import EXAMPLES, Example, assert_same
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 
 
 @pytest.mark.parametrize("make", EXAMPLES)

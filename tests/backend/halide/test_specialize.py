@@ -35,12 +35,8 @@ from spaces.model.simplify import Simplifier
 from spaces.model.text import ScheduleSyntaxError, format_schedule, parse_schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
+from tests.backend.halide.peer import bridge
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y = Var("x"), Var("y")
 GAIN = Param(Int32, "gain", 3)
 IMAGE = ImageParam(Int32, 2, "image")

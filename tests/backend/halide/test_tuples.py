@@ -7,13 +7,8 @@ import pytest
 
 from backend.reference import evaluate
 from spaces.model.text import parse_schedule
+from tests.backend.halide.peer import bridge
 from tests.backend.test_tuples import PIXELS, SWAPS_ON_CPU, nearest, swaps
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 
 
 @pytest.mark.parametrize("text", SWAPS_ON_CPU)

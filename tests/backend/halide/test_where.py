@@ -8,13 +8,8 @@ import pytest
 from backend.reference import evaluate
 from spaces.model.pipeline import Pipeline
 from spaces.model.text import parse_schedule
+from tests.backend.halide.peer import bridge
 from tests.backend.test_where import PICKY_ON_CPU, SQUARE, TRIANGLE_ON_CPU, picky, triangle
-
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 
 
 def assert_agrees(algorithm: Pipeline, text: str, sizes: dict[str, list[int]]) -> None:

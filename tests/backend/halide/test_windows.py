@@ -28,13 +28,9 @@ from spaces.model.schedule import Schedule
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
+from tests.backend.halide.peer import bridge
 from tests.model.nest_interpreter import run_nest
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y = Var("x"), Var("y")
 PLACE = {"im": [(-80, 160), (-80, 160)], "g": (16, 24)}
 SIZES = {"g.min.0": 0, "g.min.1": 0, "g.extent.0": 16, "g.extent.1": 24}
