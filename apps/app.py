@@ -31,11 +31,12 @@ class App:
 
     Attributes:
         paper: the tag of the paper it is from; `docs/papers.md` lists them.
-        pipeline: builds it, with estimates at the paper's size.
+        pipeline: builds it, with estimates at the size of ``sized_by``.
         picture: makes something to look at of an output.
         inputs: makes the arrays it reads of a photograph.
         sizes: how large its outputs are for images of given sizes.
-        paper_size: width and height of the photograph whose inputs have the paper's size.
+        paper_size: width and height of the photograph whose inputs have the size estimated.
+        sized_by: the tag of the paper that measures it at that size; empty where none names one.
         shown_size: those of the photograph that it is shown on, where the one that comes with the
             library would take long.
     """
@@ -48,6 +49,7 @@ class App:
     inputs: Inputs = field(repr=False, default=photographed)
     sizes: Sizes = field(repr=False, default=output_ranges)
     paper_size: tuple[int, int] = (WIDTH, HEIGHT)
+    sized_by: str = ""
     shown_size: tuple[int, int] = (WIDTH, HEIGHT)
 
     @property

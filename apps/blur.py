@@ -7,7 +7,7 @@ from apps.app import App
 from apps.pictures import clipped
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
 
-WIDTH, HEIGHT = 1536, 2560
+WIDTH, HEIGHT = 6400, 4800
 
 
 def pipeline() -> Pipeline:
@@ -42,4 +42,5 @@ APP = App(
     pipeline,
     picture=clipped,
     paper_size=(WIDTH + 2, HEIGHT + 2),
+    sized_by="[S19]",
 )

@@ -31,7 +31,7 @@ from spaces import (
 )
 from spaces.model.expr import Expr, ExprLike
 
-WIDTH, HEIGHT = 2560, 1920
+WIDTH, HEIGHT = 2560, 1936
 
 MARGIN_X, MARGIN_Y = 16, 12
 """Pixels of the mosaic outside the picture, on each side."""
@@ -266,4 +266,5 @@ APP = App(
     picture=clipped,
     inputs=_inputs,
     paper_size=(WIDTH + 2 * MARGIN_X, HEIGHT + 2 * MARGIN_Y),
+    sized_by="[S19]",
 )

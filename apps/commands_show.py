@@ -24,7 +24,8 @@ def list_apps() -> None:
         pipeline = app.pipeline()
         size = " x ".join(str(e) for _, e in pipeline.estimate(pipeline.outputs[0]) or ())
         schedules = ", ".join(app.schedules)
-        rows.append((app.name, app.paper, len(pipeline.functions), size, schedules, app.summary))
+        sized = f"{size} {app.sized_by}".strip()
+        rows.append((app.name, app.paper, len(pipeline.functions), sized, schedules, app.summary))
     table(("app", "paper", "Funcs", "size", "schedules", "what it computes"), rows)
 
 

@@ -1,4 +1,6 @@
-"""A convolution layer of a neural network with a rectifier: one of the pipelines of [A21]."""
+"""A convolution layer of a neural network with a rectifier: one of the pipelines of [S20] and
+[A21], at the size of [S20].
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ from apps.app import App
 from apps.pictures import Array, Photograph, montage
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, max
 
-WIDTH, HEIGHT, IMAGES = 100, 80, 5
+WIDTH, HEIGHT, IMAGES = 128, 128, 4
 
-CHANNELS_IN, CHANNELS_OUT = 128, 128
+CHANNELS_IN, CHANNELS_OUT = 64, 64
 
 SHOWN = 32
 """Channels of the first image that a picture shows, eight in a row."""
@@ -72,10 +74,11 @@ def _picture(array: Array) -> Photograph:
 APP = App(
     "conv_layer",
     "[A21]",
-    "3x3 convolution of 128 channels to 128, and a rectifier",
+    "3x3 convolution of 64 channels to 64, and a rectifier",
     pipeline,
     picture=_picture,
     inputs=_inputs,
     paper_size=(WIDTH + 2, HEIGHT + 2),
-    shown_size=(WIDTH + 2, HEIGHT + 2),
+    sized_by="[S20]",
+    shown_size=(WIDTH + 2, 3 * WIDTH // 4 + 2),
 )

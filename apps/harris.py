@@ -79,4 +79,5 @@ APP = App(
     pipeline,
     picture=compressed,
     paper_size=(WIDTH + 4, HEIGHT + 4),
+    sized_by="[S20]",
 )

@@ -104,4 +104,5 @@ APP = App(
     inputs=_inputs,
     sizes=_sizes,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S19]",
 )

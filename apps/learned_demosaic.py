@@ -18,6 +18,7 @@ from apps.pictures import Array, Photograph, clipped
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, clamp, select
 
 WIDTH, HEIGHT = 256, 256
+"""[A21] names no size; these are the pixels of the other network, `vdsr`."""
 
 LAYERS = 15
 """Layers at half the resolution."""

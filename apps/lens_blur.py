@@ -1,5 +1,6 @@
 """Lens blur: the shallow depth of field of a large lens, computed from two views; one of the
-pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's app.
+pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's app at the size of
+[S19]. All differences are 1 GB of float32 at that size.
 
 The depth of each pixel is the shift at which the views look alike: their differences at all shifts
 are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal and Lischinski,
@@ -37,7 +38,7 @@ from spaces import (
     select,
 )
 
-WIDTH, HEIGHT, CHANNELS = 192, 320, 3
+WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
 SLICES = 32
 """Shifts that are tried, of two pixels each: the depths that there are, the nearest first."""
@@ -194,5 +195,6 @@ APP = App(
     picture=clipped,
     inputs=_inputs,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S19]",
     shown_size=(512, 384),
 )

@@ -141,4 +141,5 @@ APP = App(
     picture=deep,
     inputs=_inputs,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S19]",
 )

@@ -75,4 +75,5 @@ APP = App(
     pipeline,
     picture=clipped,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S20]",
 )

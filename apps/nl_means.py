@@ -96,4 +96,5 @@ APP = App(
     picture=clipped,
     inputs=_inputs,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S19]",
 )

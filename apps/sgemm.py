@@ -46,4 +46,5 @@ APP = App(
     picture=stretched,
     inputs=_inputs,
     paper_size=(SIZE, SIZE),
+    sized_by="[S20]",
 )

@@ -46,4 +46,5 @@ APP = App(
     "a chain of 32 stencils of 5x5 in uint16; sums wrap, so that noise is left",
     pipeline,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S20]",
 )

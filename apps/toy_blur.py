@@ -40,4 +40,5 @@ APP = App(
     pipeline,
     picture=clipped,
     paper_size=(SIZE + 4, SIZE),
+    sized_by="[TOY]",
 )

@@ -22,4 +22,5 @@ APP = App(
     "[TOY]",
     "benchmark 3: x + y",
     pipeline,
+    sized_by="[TOY]",
 )

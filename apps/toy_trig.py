@@ -30,4 +30,5 @@ APP = App(
     "[TOY]",
     "benchmark 1: 2x2 sums of square roots",
     pipeline,
+    sized_by="[TOY]",
 )

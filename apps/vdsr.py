@@ -124,5 +124,6 @@ APP = App(
     picture=clipped,
     inputs=_inputs,
     paper_size=(WIDTH, HEIGHT),
+    sized_by="[S19]",
     shown_size=(384, 288),
 )

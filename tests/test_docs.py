@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import spaces
+from apps.catalog import APPS
 from backend.reference import evaluate
 from docs import directives
 from docs.rules import HALIDE, PAGE, page
@@ -19,6 +20,7 @@ from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
 
+PAPERS = PAGE.with_name("papers.md")
 SHOWN = {shown.name: shown for part in directives.PARTS.values() for shown in part}
 
 
@@ -28,6 +30,16 @@ def test_the_page_of_the_rules_is_up_to_date():
     for rule in (*RULES, *ADVICE):
         assert f"### `{rule.id}`" in made
         assert rule.statement in made
+
+
+def test_the_page_of_the_papers_has_the_size_of_every_app():
+    lines = PAPERS.read_text("utf-8").partition("## Sizes")[2].splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:4]] for line in lines if "|" in line]
+    assert [cell[0] for cell in cells[2:]] == list(APPS)
+    for name, size, paper in cells[2:]:
+        pipeline = APPS[name].pipeline()
+        extents = [str(extent) for _, extent in pipeline.estimate(pipeline.outputs[0])]
+        assert (size, paper) == (" x ".join(extents), APPS[name].sized_by)
 
 
 def test_what_halide_refuses_is_covered_by_rules_or_explained():

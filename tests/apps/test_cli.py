@@ -60,7 +60,7 @@ def test_list_names_every_app_with_its_paper():
     rows = {line.split()[0]: line for line in out.splitlines()}
     assert set(APPS) <= set(rows)
     assert "[TOY]" in rows["toy_trig"]
-    assert "1536 x 2560" in rows["blur"]
+    assert "6400 x 4800 [S19]" in rows["blur"]
 
 
 def test_show_draws_who_reads_whom_the_tree_and_the_loop_nest():
@@ -432,10 +432,10 @@ def test_verify_shows_the_sizes_for_which_a_schedule_is_legal(sched):
     assert "blur_y.extent.0 >= 256: blur_y must have an extent along x of at least 256" in out
     as_json, _ = spaces("verify", "blur", "--schedule", path, "--json")
     assert json.loads(as_json)["preconditions"][0]["condition"] == "blur_y.extent.0 >= 256"
-    # The estimate is 1536 wide: legal elsewhere.
-    wide, _ = spaces("verify", "blur", "--schedule", sched("blur_y.split(x, x, xi, 2000)"),
+    # The estimate is 6400 wide: legal elsewhere.
+    wide, _ = spaces("verify", "blur", "--schedule", sched("blur_y.split(x, x, xi, 8000)"),
                      status=1)  # fmt: skip
-    assert "Sizes for which it is legal:\n  blur_y.extent.0 >= 2000" in wide
+    assert "Sizes for which it is legal:\n  blur_y.extent.0 >= 8000" in wide
 
 
 def test_an_output_without_a_repair_is_refused(sched, tmp_path):

@@ -29,4 +29,4 @@ def test_a_kernel_launched_in_a_loop_has_the_blocks_of_a_typical_launch():
     pipeline = blur.pipeline()
     text = "blur_x.store_root().compute_at(blur_y, y).gpu_blocks(x, y)"
     (kernel,) = features(pipeline, parse_schedule(text, pipeline)).read(pipeline.sizes()).kernels
-    assert kernel.blocks == 1536  # all lines but the first compute one line of three
+    assert kernel.blocks == 6400  # all lines but the first compute one line of three
