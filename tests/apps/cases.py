@@ -14,6 +14,9 @@ from tests.apps.formulas import photograph
 SIZES = {"conv_layer": (7, 13), "sgemm": (71, 139), "stencil_chain": (23, 37)}
 """Rows and columns of photographs that suit schedules with larger tiles, or more work a pixel."""
 
+WHOLE = {"conv_layer": (0,)}
+"""Dimensions that schedules want as large as they are: the 64 channels."""
+
 SMOOTH = {"max_filter"}
 """Apps that make nothing but white of random pixels, and are run on the real photograph."""
 
@@ -58,9 +61,14 @@ def assert_same(name, actual, expected):
         np.testing.assert_allclose(actual[output], values, rtol=0, atol=apart)
 
 
-def crop(ranges):
-    """The same without three places at the beginning and two at the end of long dimensions."""
-    return tuple((low + 3, extent - 5) if extent > 8 else (low, extent) for low, extent in ranges)
+def crop(ranges, whole=()):
+    """The same without three places at the beginning and two at the end of long dimensions, except
+    those that stay ``whole``.
+    """
+    return tuple(
+        (low + 3, extent - 5) if extent > 8 and d not in whole else (low, extent)
+        for d, (low, extent) in enumerate(ranges)
+    )
 
 
 def embedded(array):
