@@ -22,7 +22,8 @@ from spaces.model.rdom import RDom
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
 from spaces.model.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
-from tests.constraints.examples import EXAMPLES, Subject
+from tests.constraints.examples.catalogue import EXAMPLES
+from tests.constraints.examples.example import Subject
 
 PAGE = Path(__file__).with_name("directives.md")
 

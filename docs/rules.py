@@ -15,8 +15,8 @@ from spaces.constraints.verify import verify
 from spaces.model.derive import derived
 from spaces.model.schedule import Schedule
 from spaces.model.text import format_schedule
-from tests.constraints.advice_examples import ADVICE_EXAMPLES
-from tests.constraints.examples import EXAMPLES, Example, Subject
+from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXAMPLES
+from tests.constraints.examples.example import Example, Subject
 
 PAGE = Path(__file__).with_name("rules.md")
 HALIDE = Path(__file__).with_name("halide.toml")
@@ -46,7 +46,7 @@ _HEAD = """\
 What makes a schedule illegal, and what is advised of legal ones. `spaces.verify` asks all rules;
 `spaces rules` lists them on the command line. Tags in brackets are those of `papers.md`. Each is
 shown with examples at its boundary: a schedule that breaks this rule alone, what `verify` says of
-it, and a legal neighbor. The examples are tests (`tests/constraints/examples.py`), on the small
+it, and a legal neighbor. The examples are tests (`tests/constraints/examples/`), on the small
 pipelines of `tests/constraints/algorithms.py`.
 """
 

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from apps.cli import program
 from apps.proving import MEANINGLESS, prove_schedule
-from tests.constraints.examples import EXAMPLES, Example
+from tests.constraints.examples.catalogue import EXAMPLES
+from tests.constraints.examples.example import Example
 
 FOLDED = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
 

@@ -22,7 +22,8 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import INLINE, ROOT, LoopLevel, Memory, Schedule
 from tests.constraints import algorithms
 from tests.constraints.distances import decisions_changed
-from tests.constraints.examples import EXAMPLES, Example
+from tests.constraints.examples.catalogue import EXAMPLES
+from tests.constraints.examples.example import Example
 from tests.constraints.universes import two_stages
 from tests.model.random_directives import directive_sequences, schedules
 

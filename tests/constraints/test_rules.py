@@ -9,8 +9,8 @@ from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import MatchRule
 from spaces.constraints.universe import Universe
 from spaces.constraints.verdict import CheckedSchedule
-from tests.constraints.advice_examples import ADVICE_EXAMPLES
-from tests.constraints.examples import EXAMPLES, Example, Subject
+from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXAMPLES
+from tests.constraints.examples.example import Example, Subject
 
 by_rule = pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
 

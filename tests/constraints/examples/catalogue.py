@@ -1,0 +1,41 @@
+"""All examples, in the order of the rules, whose files they are named after."""
+
+from __future__ import annotations
+
+from tests.constraints.examples import (
+    advice,
+    bounds,
+    call_schedule,
+    companions,
+    derivations,
+    domain_order,
+    gpu_resources,
+    gpu_structure,
+    layout,
+    loop_kinds,
+    matching,
+    prefetches,
+    specializations,
+    storage,
+    updates,
+)
+
+EXAMPLES = (
+    *derivations.EXAMPLES,
+    *matching.EXAMPLES,
+    *domain_order.EXAMPLES,
+    *updates.EXAMPLES,
+    *specializations.EXAMPLES,
+    *prefetches.EXAMPLES,
+    *companions.EXAMPLES,
+    *call_schedule.EXAMPLES,
+    *loop_kinds.EXAMPLES,
+    *storage.EXAMPLES,
+    *layout.EXAMPLES,
+    *bounds.EXAMPLES,
+    *gpu_structure.EXAMPLES,
+    *gpu_resources.EXAMPLES,
+)
+"""For each rule a schedule that breaks it, and its neighbor that does not."""
+
+ADVICE_EXAMPLES = advice.EXAMPLES

@@ -1,0 +1,34 @@
+"""Funcs that cannot be computed with each other, and neighbors that can."""
+
+from __future__ import annotations
+
+from spaces.model.directives import schedule
+from tests.constraints import algorithms
+from tests.constraints.examples.example import on_cpu, on_gpu
+
+SLOPES = schedule(algorithms.slopes())
+_dx = SLOPES.func("dy").compute_root().func("dx").compute_root()
+
+EXAMPLES = (
+    on_cpu(
+        "with.func",
+        _dx.compute_with("dy", "x").func("dy").compute_with("dx", "x"),
+        _dx.compute_with("dy", "x"),
+    ),
+    on_cpu(
+        "with.loops",
+        _dx.parallel("y").compute_with("dy", "x"),
+        _dx.parallel("y").func("dy").parallel("y").compute_with("dx", "x"),
+    ),
+    on_cpu(
+        "with.level",
+        _dx.func("dy").compute_at("out", "y").compute_with("dx", "x"),
+        _dx.compute_with("dy", "x"),
+    ),
+    on_cpu(
+        "with.dependent",
+        _dx.func("steep").compute_root().compute_with("dx", "x"),
+        _dx.func("steep").compute_root().compute_with("dy", "x"),
+    ),
+    on_gpu("with.gpu", _dx.compute_with("dy", "x"), _dx),
+)

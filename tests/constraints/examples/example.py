@@ -1,0 +1,55 @@
+"""What an example of a rule is: a schedule that breaks it, and its neighbor that does not."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from spaces.constraints.devices import Device, device
+from spaces.model.directives import Directives
+from spaces.model.pipeline import Pipeline
+from spaces.model.schedule import Schedule
+
+CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
+
+
+@frozen
+class Subject:
+    """What is judged."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+
+
+@frozen
+class Example:
+    """``broken`` breaks rule ``rule`` and no other; ``legal`` is a small step away.
+
+    Where a rule has several examples, ``case`` tells them apart.
+    """
+
+    rule: str
+    broken: Subject
+    legal: Subject
+    case: str = ""
+
+    @property
+    def name(self) -> str:
+        """The rule, and the case where there are several."""
+        return f"{self.rule}, {self.case}" if self.case else self.rule
+
+
+def cpu(directives: Directives) -> Subject:
+    return Subject(directives.pipeline, directives.schedule, CPU)
+
+
+def gpu(directives: Directives, on: Device = SM80) -> Subject:
+    return Subject(directives.pipeline, directives.schedule, on)
+
+
+def on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
+    return Example(rule, cpu(broken), cpu(legal), case)
+
+
+def on_gpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
+    return Example(rule, gpu(broken), gpu(legal), case)

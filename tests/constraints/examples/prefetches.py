@@ -1,0 +1,28 @@
+"""Prefetches of nothing, and neighbors of something."""
+
+from __future__ import annotations
+
+from tests.constraints.examples.example import on_cpu, on_gpu
+from tests.constraints.examples.starts import GPU, D
+
+EXAMPLES = (
+    on_cpu("prefetch.loop", D.prefetch("input", "y", "x"), D.prefetch("input", "x", "y")),
+    on_cpu(
+        "prefetch.loop",
+        D.vectorize("x", 8).prefetch("input", "x_v", "y"),
+        D.vectorize("x", 8).prefetch("input", "x", "y"),
+        "in a vector",
+    ),
+    on_gpu("prefetch.gpu", GPU.prefetch("input", "y", "y"), GPU),
+    on_cpu(
+        "prefetch.unread",
+        D.prefetch("input", "y", "y").func("bx").compute_root(),
+        D.prefetch("bx", "y", "y").func("bx").compute_root(),
+    ),
+    on_cpu(
+        "prefetch.unread",
+        D.prefetch("bx", "y", "y").func("bx").compute_at("by", "y"),
+        D.prefetch("bx", "y", "y").func("bx").store_root().compute_at("by", "y"),
+        "of storage that is not there yet",
+    ),
+)

@@ -1,0 +1,45 @@
+"""Specializations that are refused, and neighbors that are not."""
+
+from __future__ import annotations
+
+from spaces.model.directives import Directives
+from spaces.model.expr import Variable
+from spaces.model.types import Int32
+from tests.constraints.examples.example import on_cpu, on_gpu
+from tests.constraints.examples.starts import BX, GPU, SIZED, WIDTH, D
+
+SPECIAL = D.specialize(WIDTH > 3)
+
+
+def _cases(count: int) -> Directives:
+    """Specializations for so many widths."""
+    directives = D
+    for width in range(1, count + 1):
+        directives = directives.specialize(WIDTH == width).func("by")
+    return directives
+
+
+EXAMPLES = (
+    on_cpu(
+        "specialize.condition",
+        D.specialize(Variable(Int32, "by.extent.2") > 3).parallel("y"),
+        D.specialize(WIDTH > 3).parallel("y"),
+    ),
+    on_cpu(
+        "specialize.inlined",
+        BX.specialize(WIDTH > 3).parallel("y"),
+        BX.compute_root().specialize(WIDTH > 3).parallel("y"),
+    ),
+    on_cpu(
+        "specialize.after-failure",
+        SPECIAL.func("by").specialize_fail("no").func("by").specialize(WIDTH < 9),
+        SPECIAL.func("by").specialize(WIDTH < 9).func("by").specialize_fail("no"),
+    ),
+    on_cpu("specialize.cases", _cases(16), _cases(15)),
+    on_gpu("specialize.gpu", GPU.specialize(WIDTH > 3), GPU),
+    on_cpu(
+        "specialize.failure",
+        SIZED.specialize(WIDTH < 1536).func("by").specialize_fail("small"),
+        SIZED.specialize(WIDTH < 1537).func("by").specialize_fail("small"),
+    ),
+)

@@ -1,0 +1,34 @@
+"""Updates that would change an element twice or at once, and neighbors that do not."""
+
+from __future__ import annotations
+
+from spaces.model.directives import schedule
+from spaces.model.types import UInt8
+from tests.constraints import algorithms
+from tests.constraints.examples.example import on_cpu, on_gpu
+from tests.constraints.examples.starts import POWERS, SUM
+
+SMALL = schedule(algorithms.total(UInt8))
+NEAREST = schedule(algorithms.nearest())
+
+EXAMPLES = (
+    on_cpu(
+        "order.repeated-update",
+        POWERS.split("x", "x", "xi", 4).split("xi", "xi", "xj", 3, "round_up"),
+        POWERS.split("x", "x", "xi", 4).split("xi", "xi", "xj", 3),
+    ),
+    on_cpu(
+        "order.blend",
+        SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend").parallel("x"),
+        SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend").parallel("y"),
+    ),
+    on_cpu(
+        "order.blend",
+        SUM.split("x", "x", "xi", 4, "round_up_and_blend").parallel("xi"),
+        SUM.split("x", "x", "xi", 4, "round_up_and_blend").vectorize("xi"),
+        "lanes",
+    ),
+    on_cpu("race.atomic", POWERS.atomic(), SUM.atomic()),
+    on_gpu("race.atomic", SMALL.func("s").update(0).atomic(), SUM.atomic(), "short words on a GPU"),
+    on_cpu("race.atomic", NEAREST.func("s").update(0).atomic(), NEAREST, "the best of several"),
+)
