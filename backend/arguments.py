@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.model.algebra import NUMBERS, read
+from backend.arithmetic import value_of
 from spaces.model.pipeline import Image, Pipeline, Scalar
 from spaces.model.types import Int32
 
@@ -103,7 +103,7 @@ def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]
     """All promises at once; each sentence once, with what it is about."""
     broken: dict[str, str] = {}
     for promise in pipeline.promises:
-        if not read(promise.condition, values, NUMBERS):
+        if not value_of(promise.condition, values):
             names = sorted(promise.condition.names)
             shown = ", ".join(f"{name} is {values[name]}" for name in names)
             broken.setdefault(promise.message, f"{promise.message} Here {shown}.")

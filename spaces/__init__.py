@@ -146,6 +146,8 @@ from spaces.model.integer_functions import (
     widen_right_sub,
     widening_add,
     widening_mul,
+    widening_shift_left,
+    widening_shift_right,
     widening_sub,
 )
 from spaces.model.levels import LevelError
@@ -304,6 +306,8 @@ __all__ = [
     "widen_right_sub",
     "widening_add",
     "widening_mul",
+    "widening_shift_left",
+    "widening_shift_right",
     "widening_sub",
     "sum",
     "maximum",

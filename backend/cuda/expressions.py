@@ -1,4 +1,4 @@
-"""Expressions as CUDA C, with the meaning of `backend.reference.arithmetic`.
+"""Expressions as CUDA C, with the meaning of `backend.arithmetic`.
 
 Integers wrap without undefined behaviour: sums, differences and products of signed and of narrow
 types are worked out in an unsigned type and converted back. Coordinates are the exception: what

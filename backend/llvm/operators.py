@@ -1,6 +1,6 @@
 """Halide's operators as LLVM instructions, on scalars and vectors alike, exact in their type.
 
-What each means is said in ``backend.reference.arithmetic``, bit for bit.
+What each means is said in ``backend.arithmetic``, bit for bit.
 """
 
 from __future__ import annotations

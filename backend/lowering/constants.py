@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from backend.reference.arithmetic import convert, operate
+from backend.arithmetic import convert, operate
 from spaces.model.definitions import HINTS
 from spaces.model.expr import Cast, Const, Expr, Op, constant
 

@@ -7,7 +7,6 @@ evaluated, as Halide's bounds are.
 
 ==============  ==============================================================================
 `evaluate`      the one entry: arrays in, arrays out
-`arithmetic`    Halide's operators on arrays, exact in their type
 `formula`       an expression on a mesh of coordinates
 `boxes`         boxes of coordinates, and the values of a Func on one
 `evaluation`    who needs whom where, and values producers first

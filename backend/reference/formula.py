@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
-from backend.reference.arithmetic import convert, operate
+from backend.arithmetic import convert, operate
 from spaces.model.definitions import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 

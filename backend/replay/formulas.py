@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from backend.arithmetic import convert, operate
 from backend.program import Load
-from backend.reference.arithmetic import convert, operate
 from spaces.model.algebra import INTEGERS
 from spaces.model.definitions import expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk

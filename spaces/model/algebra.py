@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from attrs import frozen
 
+from spaces.model.bit_counts import BIT_COUNTS, VALUE, bit_count
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.types import Type
 
@@ -33,7 +34,7 @@ class FormulaError(TypeError):
 class Reading(Generic[T]):
     """How to read a formula: a literal, a conversion, and one function an operator."""
 
-    literal: Callable[[Any], T]
+    literal: Callable[[int], T]
     convert: Callable[[Type, T], T]
     operators: Mapping[str, Callable[..., T]]
 
@@ -54,9 +55,8 @@ def read_all(
     done: dict[Expr, T] = {}
     for node in walk(*formulas):
         match node:
-            case Const():
-                value = node.value if node.type.is_float else int(node.value)
-                done[node] = reading.literal(value)
+            case Const() if not node.type.is_float:
+                done[node] = reading.literal(int(node.value))
             case Variable():
                 if node.name not in values:
                     raise FormulaError(f"The parameter {node.name} of a formula has no value.")
@@ -65,7 +65,9 @@ def read_all(
                 done[node] = reading.convert(node.type, done[node.value])
             case Op() if node.name in reading.operators:
                 done[node] = reading.operators[node.name](*(done[a] for a in node.args))
-            case Call() | Op() | Cast():
+            case Op(name=name, args=(value,)) if name in BIT_COUNTS:
+                done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
+            case Call() | Op() | Cast() | Const():
                 raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
     return tuple(done[f] for f in formulas)
 
@@ -116,10 +118,8 @@ INTEGERS: Reading[int] = Reading(
 )
 
 
-NUMBERS: Reading[Any] = Reading(
-    literal=lambda value: value, convert=INTEGERS.convert, operators=INTEGERS.operators
-)
-"""As :data:`INTEGERS`, but floats stay what they are: for comparisons of scalar parameters."""
+OPERATORS = frozenset(INTEGERS.operators) | BIT_COUNTS
+"""The operators that mean something in a formula."""
 
 
 def _divide_arrays(a: Any, b: Any) -> Any:

@@ -61,7 +61,8 @@ _CALLS: dict[str, Callable[..., Expr]] = {
             "absd", "popcount", "count_leading_zeros", "count_trailing_zeros", "halving_add",
             "halving_sub", "rounding_halving_add", "rounding_shift_left", "rounding_shift_right",
             "saturating_add", "saturating_sub", "widening_add", "widening_sub", "widening_mul",
-            "mul_shift_right", "rounding_mul_shift_right", "is_nan", "is_inf", "is_finite",
+            "widening_shift_left", "widening_shift_right", "mul_shift_right",
+            "rounding_mul_shift_right", "is_nan", "is_inf", "is_finite",
         )
     },
 }  # fmt: skip

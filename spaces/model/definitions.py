@@ -9,6 +9,7 @@ everywhere. All meanings are Halide's, bit for bit on integers.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Container, Mapping
 from typing import TypeAlias
 
@@ -129,6 +130,14 @@ def _is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
     )
 
 
+def _is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    return (
+        len(operands) == 2
+        and not any(o.is_float or o.is_bool or 2 * o.bits != result.bits for o in operands)
+        and result.code == operands[0].code
+    )
+
+
 def _is_required(result: Type, operands: tuple[Type, ...]) -> bool:
     return len(operands) == 3 and operands[0].element == Bool and operands[1] == result
 
@@ -211,6 +220,13 @@ def _rounding_shift_left(type: Type, a: Expr, by: Expr) -> Expr:
 
 def _one(like: Expr) -> Expr:
     return constant(1, like.type)
+
+
+def _widened_shift(shift: Callable[[Expr, Expr], Expr]) -> Definition:
+    def definition(type: Type, a: Expr, by: Expr) -> Expr:
+        return shift(cast(type, a), cast(_wide(by.type), by))
+
+    return definition
 
 
 def _narrowed(type: Type, wide: Expr) -> Expr:
@@ -363,6 +379,8 @@ DERIVED: Mapping[str, Derived] = {
     "rounding_halving_add": Derived(_is_integer_pair, _rounding_halving_add),
     "rounding_shift_left": Derived(_is_shift, _rounding_shift_left),
     "rounding_shift_right": Derived(_is_shift, _rounding_shift_right),
+    "widening_shift_left": Derived(_is_widening_shift, _widened_shift(operator.lshift)),
+    "widening_shift_right": Derived(_is_widening_shift, _widened_shift(operator.rshift)),
     "saturating_add": Derived(_is_pair, _saturating_add),
     "saturating_sub": Derived(_is_pair, _saturating_sub),
     "saturating_cast": Derived(

@@ -9,9 +9,10 @@ from spaces.model.types import Type, type_of
 def _require_integers(name: str, *operands: Expr, most_bits: int = 64) -> None:
     for operand in operands:
         if operand.type.is_float or operand.type.is_bool or operand.type.bits > most_bits:
+            limit = f" of at most {most_bits} bits (twice as many hold its result)"
             raise TypeError(
                 f"`{operand}` is {operand.type}, but {name} takes integers"
-                f"{f' of at most {most_bits} bits' if most_bits < 64 else ''}; cast it first."
+                f"{limit if most_bits < 64 else ''}; cast it first."
             )
 
 
@@ -103,28 +104,42 @@ def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
 
 def rounding_shift_right(a: ExprLike, amount: ExprLike) -> Expr:
     """``a / 2**amount`` rounded to the nearest, halves up; ``amount`` may be negative."""
-    return _rounding_shift("rounding_shift_right", a, amount)
+    return _shift("rounding_shift_right", a, amount)
 
 
 def rounding_shift_left(a: ExprLike, amount: ExprLike) -> Expr:
     """``a * 2**amount``; rounded to the nearest, halves up, where ``amount`` is negative."""
-    return _rounding_shift("rounding_shift_left", a, amount)
+    return _shift("rounding_shift_left", a, amount)
+
+
+def widening_shift_left(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a * 2**amount`` in twice the bits; ``amount`` may be negative."""
+    return _shift("widening_shift_left", a, amount)
+
+
+def widening_shift_right(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a / 2**amount`` rounded down, in twice the bits; ``amount`` may be negative."""
+    return _shift("widening_shift_right", a, amount)
 
 
 _MIRRORED = {
+    "widening_shift_right": "widening_shift_left",
+    "widening_shift_left": "widening_shift_right",
     "rounding_shift_right": "rounding_shift_left",
     "rounding_shift_left": "rounding_shift_right",
 }
 
 
-def _rounding_shift(name: str, a: ExprLike, amount: ExprLike) -> Expr:
+def _shift(name: str, a: ExprLike, amount: ExprLike) -> Expr:
     value = as_expr(a)
     if isinstance(amount, int) and amount < 0:
-        return _rounding_shift(_MIRRORED[name], value, -amount)
+        return _shift(_MIRRORED[name], value, -amount)
     by = as_expr(amount, _unsigned(value.type)) if isinstance(amount, int) else as_expr(amount)
     value, by = wider(value, by), wider(by, value)
-    _require_integers(name, value, by)
-    return Op(value.type, name, (value, by))
+    widens = name.startswith("widening")
+    _require_integers(name, value, by, most_bits=32 if widens else 64)
+    result = Type(value.type.code, 2 * value.type.bits) if widens else value.type
+    return Op(result, name, (value, by))
 
 
 def saturating_add(a: ExprLike, b: ExprLike) -> Expr:

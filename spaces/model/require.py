@@ -5,7 +5,8 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import Expr, ExprLike, as_expr, walk
+from spaces.model.definitions import RANDOM
+from spaces.model.expr import Expr, ExprLike, Op, as_expr, walk
 from spaces.model.rdom import RVar
 from spaces.model.reference import Reference
 from spaces.model.var import is_free_var
@@ -53,6 +54,7 @@ def varying(condition: Expr) -> Expr | None:
     """
     for node in walk(condition):
         is_var = is_free_var(node) and node.name.isidentifier()
-        if is_var or isinstance(node, RVar | Reference):
+        is_random = isinstance(node, Op) and node.name in RANDOM
+        if is_var or is_random or isinstance(node, RVar | Reference):
             return node
     return None

@@ -46,6 +46,10 @@ _FIXED_POINT: dict[str, Callable[[Expr, Expr], Expr]] = {
     "rounding_shift_left": fixed.rounding_shift_left,
     "saturating_add": fixed.saturating_add,
     "saturating_sub": fixed.saturating_sub,
+    "widened": lambda a, b: (
+        cast(a.type, fixed.widening_shift_left(cast(UInt8, a), cast(UInt8, b)))
+        + fixed.saturating_cast(a.type, fixed.widening_shift_right(cast(UInt16, a), cast(UInt8, b)))
+    ),
     "narrowed": lambda a, b: fixed.saturating_cast(UInt8, a),
     "count": lambda a, b: fixed.count_leading_zeros(a) + fixed.popcount(b),
     "trailing": lambda a, b: fixed.count_trailing_zeros(a),

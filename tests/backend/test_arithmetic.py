@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend.reference.arithmetic import OPERATORS, convert
+from backend.arithmetic import OPERATORS, convert
 from spaces.model import functions as fn
 from spaces.model.operators import OPERATORS as NAMES
 from spaces.model.types import SCALAR_TYPES, Bool, Float32, Int8, Int32, Int64, Type, UInt8, UInt64

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,11 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verify import verify
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
+from spaces.model.approximations import random_float
 from spaces.model.definition_error import DefinitionError
 from spaces.model.directives import schedule
-from spaces.model.expr import Variable, cast, walk
+from spaces.model.expr import Expr, Variable, cast, walk
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
@@ -24,7 +28,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
 from spaces.model.require import require
 from spaces.model.serialize import from_json, to_json
-from spaces.model.types import Float32, Int32, UInt8
+from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
 from spaces.model.var import Var
 
 X, Y, C = Var("x"), Var("y"), Var("c")
@@ -207,3 +211,49 @@ def test_senseless_dimensions_are_refused() -> None:
     image.dim(1).set_stride(1)
     with pytest.raises(DefinitionError, match="have the same stride"):
         pipeline(out)
+
+
+ASKED: dict[str, tuple[Callable[[Expr, Expr, Expr, Expr], Expr], bool]] = {
+    # Of a width of 16, byte = 200, word = 5 and share = 0.5, by hand.
+    "absd": (lambda w, b, k, f: fixed.absd(w, 5) < 11, False),
+    "absd holds": (lambda w, b, k, f: fixed.absd(w, 5) < 12, True),
+    "popcount": (lambda w, b, k, f: fixed.popcount(w) == 1, True),
+    "leading": (lambda w, b, k, f: fixed.count_leading_zeros(w) == 26, False),
+    "trailing": (lambda w, b, k, f: fixed.count_trailing_zeros(k) == 0, True),
+    "shift": (lambda w, b, k, f: (w << cast(Int32, k)) == 512, True),
+    "rounded shift": (lambda w, b, k, f: fixed.rounding_shift_right(w, 5) == 1, True),
+    "wraps": (lambda w, b, k, f: b + 100 < 60, True),
+    "saturates": (lambda w, b, k, f: fixed.saturating_add(b, 100) == 255, True),
+    "widens": (lambda w, b, k, f: fixed.widening_mul(b, b) > 39999, True),
+    "truncates": (lambda w, b, k, f: cast(Int32, f * 5.0) == 2, True),
+    "float": (lambda w, b, k, f: fn.sqrt(f) * cast(Float32, w) > 12.0, False),
+    "nan": (lambda w, b, k, f: fixed.is_nan(f / 0.0 - f / 0.0), True),
+    "bits of a float": (lambda w, b, k, f: fixed.reinterpret(UInt32, f) == 0x3F000000, True),
+    "likely": (lambda w, b, k, f: fixed.likely(w < 30), True),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_conditions_of_calls_are_those_of_the_language(name: str) -> None:
+    image, out = ImageParam(UInt8, 1, "input"), Func("out")
+    byte, word, share = Param(UInt8, "b", 200), Param(UInt16, "k", 5), Param(Float32, "f", 0.5)
+    function, holds = ASKED[name]
+    condition = function(image.width(), byte.as_expr(), word.as_expr(), share.as_expr())
+    out[X] = require(condition, image[X], "Not so.")
+    algorithm = pipeline(out, estimates={"out": [16]})
+    checked = verify(algorithm, schedule(algorithm).vectorize("x", 8).schedule, device("cpu"))
+    assert not prove(checked).refuted
+    compiled = compile_cpu(algorithm, checked)
+    data = {"input": np.arange(16, dtype=np.uint8)}
+    for run in (lambda: evaluate(algorithm, data), lambda: compiled.run(data)):
+        if holds:
+            np.testing.assert_array_equal(run()["out"], data["input"])
+            continue
+        with pytest.raises(ArgumentError, match="Not so"):
+            run()
+
+
+def test_random_conditions_vary() -> None:
+    out = Func("out")
+    out[X] = require(random_float(3) < 2.0, X)
+    assert not pipeline(out).promises

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.arithmetic import OPERATORS, convert
 from backend.llvm.limits import Limits, limits_of
-from backend.reference.arithmetic import OPERATORS, convert
 from spaces.model.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
 from spaces.model.functions import clamp, max, min, select
 from spaces.model.types import Bool, Float32, Int16, Int32, UInt8

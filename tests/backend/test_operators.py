@@ -40,6 +40,8 @@ ALWAYS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "leading": lambda a, b: fixed.count_leading_zeros(a),
 }
 NARROW: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "widened_shl": fixed.widening_shift_left,
+    "widened_shr": fixed.widening_shift_right,
     "rounded": lambda a, b: fixed.rounding_mul_shift_right(a, b, a.type.bits - 1),
     "lerp": lambda a, b: fixed.lerp(a, b, cast(UInt8, a ^ b)),
 }

@@ -2,14 +2,15 @@
 
 import numpy as np
 import z3
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.model import functions as fn
+from spaces.model import integer_functions as fixed
 from spaces.model.algebra import ARRAYS, INTEGERS, read
 from spaces.model.expr import Expr, Variable, cast, constant
 from spaces.model.smt import term
-from spaces.model.types import Bool, Int32, UInt8
+from spaces.model.types import Bool, Int8, Int16, Int32, Int64, Type, UInt8, UInt16, UInt64
 
 NAMES = ("a", "b", "c")
 SMALL = st.integers(-7, 7)
@@ -80,3 +81,35 @@ def test_a_condition_is_a_boolean_in_every_reading():
     assert read(formula, {"a": 2}, INTEGERS) is True
     assert read(formula, {"a": np.array([1, 2])}, ARRAYS).tolist() == [False, True]
     assert z3.is_true(z3.simplify(term(formula, {"a": z3.IntVal(2)})))
+
+
+COUNTED = (Int8, UInt8, Int16, UInt16, Int32, Int64, UInt64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(COUNTED), st.data())
+def test_bits_are_counted_in_every_reading(element: Type, data: st.DataObject):
+    number = data.draw(st.integers(element.min_value, element.max_value))
+    bits = f"{number % (1 << element.bits):0{element.bits}b}"
+    x = Variable(element, "x")
+    wanted = {
+        fixed.popcount(x): bits.count("1"),
+        fixed.count_leading_zeros(x): len(bits) - len(bits.lstrip("0")),
+        fixed.count_trailing_zeros(x): len(bits) - len(bits.rstrip("0")),
+    }
+    for formula, count in wanted.items():
+        assert read(formula, {"x": number}, INTEGERS) == count
+        if element.bits < 64:  # arrays hold int64
+            assert read(formula, {"x": np.array([number])}, ARRAYS).tolist() == [count]
+        assert z3.simplify(term(formula, {"x": z3.IntVal(number)})).as_long() == count
+
+
+def test_a_solver_knows_what_bits_are():
+    x = z3.Int("x")
+    solver = z3.Solver()
+    solver.add(1 <= x, x <= 200, x > 100)
+    solver.add(term(fixed.popcount(Variable(Int32, "x")), {"x": x}) == 1)
+    assert solver.check() == z3.sat
+    assert solver.model()[x].as_long() == 128
+    solver.add(x != 128)
+    assert solver.check() == z3.unsat

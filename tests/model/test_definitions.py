@@ -111,6 +111,38 @@ def test_shifts_multiply_by_powers_of_two(case: tuple[Type, list[int]], by: int)
         assert value(fixed.rounding_shift_right(x, amount)) == nearest, (by, amount)
 
 
+@given(numbers(NARROW, 1), st.integers(-70, 70))
+def test_widening_shifts_have_twice_the_bits(case: tuple[Type, list[int]], by: int) -> None:
+    element, (a,) = case
+    wide, exact = Type(element.code, 2 * element.bits), Fraction(a) * Fraction(2) ** by
+    x = constant(a, element)
+    forms: list[int | Expr] = [by] if abs(by) < 1 << (element.bits - 1) else []
+    if Type("int", element.bits).holds(by):
+        forms.append(cast(Type("int", element.bits), constant(by, Int32)))
+    for amount in forms:
+        left, right = (
+            fixed.widening_shift_left(x, amount),
+            fixed.widening_shift_right(x, amount if isinstance(amount, Expr) else -amount),
+        )
+        assert left.type == right.type == wide
+        assert value(left) == wide.wrap(math.floor(exact))
+        opposite = Fraction(a) / Fraction(2) ** by if isinstance(amount, Expr) else exact
+        assert value(right) == wide.wrap(math.floor(opposite))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        fixed.widening_add, fixed.widening_sub, fixed.widening_mul, fixed.widening_shift_left,
+        fixed.widening_shift_right, lambda a, b: fixed.mul_shift_right(a, b, 3),
+    ],
+)  # fmt: skip
+def test_no_func_holds_128_bits(function: Callable[[Expr, Expr], Expr]) -> None:
+    a = constant(1, Type("uint", 64))
+    with pytest.raises(TypeError, match=r"at most 32 bits \(twice as many hold its result\)"):
+        function(a, a)
+
+
 @given(numbers(NARROW), st.integers(0, 40))
 def test_shifted_products_saturate(case: tuple[Type, list[int]], by: int) -> None:
     element, (a, b) = case

@@ -12,7 +12,16 @@ from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.rdom import RDom
-from spaces.model.reductions import highest, lowest, maximum, minimum, sum
+from spaces.model.reductions import (
+    argmax,
+    argmin,
+    highest,
+    lowest,
+    maximum,
+    minimum,
+    product,
+    sum,
+)
 from spaces.model.types import Float32, Int8, Int32, UInt8
 from spaces.model.var import Var
 
@@ -64,6 +73,35 @@ def test_reductions_may_nest() -> None:
     assert out.tolist() == [30 - 2, 50 - 2, 70 - 2]
 
 
+def test_a_reduction_over_a_named_domain_leaves_other_domains_free() -> None:
+    """The numbers are what Halide 21 gives for the same expressions, ``argmax(r, e)`` and so on."""
+    inner, outer, few = RDom([(0, 5)]), RDom([(0, 3)]), RDom([(1, 3)], "few")
+    for reduced, expected in (
+        (sum(inner, outer + inner.x * 10 + X), [315, 330, 345, 360]),
+        (argmax(inner, (outer - inner.x) % 4)[0], [6, 6, 6, 6]),
+        (argmin(inner, (outer * 3 + inner.x + X) % 5)[0], [6, 8, 5, 7]),
+        (maximum(inner, (outer * 3 + inner.x * X) % 7), [9, 16, 17, 18]),
+        (minimum(inner, (outer * 3 - inner.x) * 2), [-6, -6, -6, -6]),
+        (product(few, outer + few.x + X), [90, 204, 390, 666]),
+    ):
+        f = Func("f")
+        f[X] = 0
+        f[X] += reduced
+        algorithm = pipeline(f, estimates={f: [4]})
+        assert evaluate(algorithm, {})["f"].tolist() == expected
+        (made, _) = algorithm.functions
+        assert made.args[0] in ("r_x", "r_x_")
+        assert set(made.args) <= {"r_x", "r_x_", "x"}
+
+
+def test_a_domain_that_the_value_does_not_mention_changes_nothing() -> None:
+    r, empty = RDom([(0, 5)], "r"), RDom([(0, 0)], "none")
+    for reduced in (sum(r, X), sum(empty, X), maximum(r, X), argmax(r, X)[1]):  # as Halide 21
+        f = Func("f")
+        f[X] = reduced
+        assert evaluate(pipeline(f, estimates={f: [4]}), {})["f"].tolist() == [0, 1, 2, 3]
+
+
 def test_size_variables_and_parameters_are_not_coordinates() -> None:
     source = ImageParam(Int32, 1, "input")
     r = RDom([(0, source.width())])
@@ -82,5 +120,7 @@ def test_identities() -> None:
 def test_what_cannot_be_reduced() -> None:
     with pytest.raises(DefinitionError, match=r"`sum\(x \+ 1\)` mentions no RDom"):
         sum(X + 1)
+    with pytest.raises(DefinitionError, match=r"takes an RDom first, and `x` is none"):
+        sum(X, X + 1)
     with pytest.raises(DefinitionError, match=r"`maximum\(.*\)` uses 2 RDoms \(a, b\)"):
         maximum(RDom([(0, 3)], "a") + RDom([(0, 3)], "b"))

@@ -86,8 +86,8 @@ TUPLES = (
     Mutant(
         "last-of-equals",
         "spaces/model/reductions.py",
-        "highest(body.type), operator.lt)",
-        "highest(body.type), operator.le)",
+        "highest(given.body.type), operator.lt)",
+        "highest(given.body.type), operator.le)",
         "argmin finds the last of several least values.",
         _TUPLES,
     ),

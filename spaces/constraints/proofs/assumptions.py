@@ -9,6 +9,8 @@ from attrs import frozen
 
 from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.algebra import OPERATORS
+from spaces.model.definitions import arithmetic
 from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.inward_shifts import inward_shifts
 from spaces.model.loopnest import LoopNest
@@ -52,7 +54,7 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     """
     required = _needed(nest) if checked is None else _required(checked)
     common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
-    promised = (p.condition for p in nest.pipeline.promises)
+    promised = (arithmetic(p.condition) for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
     of_outputs, others = required
     common += (c for c in of_outputs if not isinstance(c, Const))
@@ -76,7 +78,9 @@ def _is_of_sizes(condition: Expr) -> bool:
 def _is_about_coordinates(condition: Expr) -> bool:
     """Whether it compares numbers that formulas are made of."""
     return all(
-        n.type in (Int32, Bool) and isinstance(n, Op | Variable | Const) for n in walk(condition)
+        n.type in (Int32, Bool)
+        and (isinstance(n, Variable | Const) or (isinstance(n, Op) and n.name in OPERATORS))
+        for n in walk(condition)
     )
 
 

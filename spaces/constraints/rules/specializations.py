@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.model.algebra import INTEGERS
+from spaces.model.algebra import OPERATORS
 from spaces.model.calls import DirectiveCall
 from spaces.model.cases import MOST_CASES, cases
 from spaces.model.conditions import negation
@@ -52,7 +52,7 @@ def condition(records: Records, func: str) -> Iterator[Check]:
         other = [str(n) for n in nodes if n.loads and not n.children]
         other += [str(n) for n in nodes if n.loads and n.children]
         other += [n.name for n in nodes if isinstance(n, Variable) and n.name not in known]
-        strange = {n.name for n in nodes if isinstance(n, Op)} - set(INTEGERS.operators)
+        strange = {n.name for n in nodes if isinstance(n, Op)} - OPERATORS
         other += [f"the operator {name}" for name in sorted(strange)]
         if one.stage >= len(records.entry(func).stages):
             other = [f"stage {one.stage}, which {func} has not"]

@@ -44,6 +44,8 @@ WIDENING = {
     "widening_add": fixed.widening_add,
     "widening_mul": fixed.widening_mul,
     "widening_sub": fixed.widening_sub,
+    "widening_shift_left": lambda a, b: fixed.widening_shift_left(a, b % (a.type.bits - 1)),
+    "widening_shift_right": fixed.widening_shift_right,
 }
 SHIFTS = {
     "left": operator.lshift,
@@ -164,6 +166,8 @@ def _fixed_point(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
                 name = "widening_add"
             c, d = draw(expressions(half, depth - 1)), draw(expressions(half, depth - 1))
             bound = c.bound * d.bound if name == "widening_mul" else c.bound + d.bound
+            if "shift" in name:
+                bound = c.bound << half.bits
             return Bounded(WIDENING[name](c.expr, d.expr), bound)
         case "lerp" if element.bits <= 32:
             weight = draw(expressions(draw(st.sampled_from(WEIGHTS)), depth - 1)).expr

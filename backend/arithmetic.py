@@ -20,11 +20,16 @@ Operands have one dtype, and results keep it: nothing is promoted, float32 stays
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from backend.arguments import Array
+from spaces.model.definitions import expanded
+from spaces.model.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.types import Type
+
+Array: TypeAlias = NDArray[Any]
 
 
 def convert(target: Type, value: Array) -> Array:
@@ -190,3 +195,23 @@ def operate(name: str, result: Type, operands: Sequence[Array]) -> Array:
         (value,) = operands
         return np.ascontiguousarray(value).view(result.dtype).reshape(value.shape)
     return OPERATORS[name](*operands)
+
+
+def value_of(expr: Expr, values: Mapping[str, int | float | bool]) -> Any:
+    """The number that an expression of parameters and sizes has where they have ``values``."""
+    done: dict[Expr, Array] = {}
+    root = expanded(expr)
+    with np.errstate(all="ignore"):
+        for node in walk(root):
+            match node:
+                case Const(value=value):
+                    done[node] = np.asarray(value, node.type.dtype)
+                case Variable(name=name):
+                    done[node] = np.asarray(values[name], node.type.dtype)
+                case Cast(value=inner):
+                    done[node] = convert(node.type, done[inner])
+                case Op(name=name, args=args):
+                    done[node] = np.asarray(operate(name, node.type, [done[a] for a in args]))
+                case _:
+                    raise TypeError(f"`{node}` depends on more than parameters and sizes.")
+    return done[root].item()
