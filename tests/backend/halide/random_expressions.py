@@ -45,7 +45,7 @@ WIDENING = {
     "widening_mul": fixed.widening_mul,
     "widening_sub": fixed.widening_sub,
     "widening_shift_left": lambda a, b: fixed.widening_shift_left(a, b % (a.type.bits - 1)),
-    "widening_shift_right": fixed.widening_shift_right,
+    "widening_shift_right": lambda a, b: fixed.widening_shift_right(a, b % (a.type.bits - 1)),
 }
 SHIFTS = {
     "left": operator.lshift,
