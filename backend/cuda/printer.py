@@ -228,9 +228,10 @@ class _KernelPrinter:
             yield f"{self._buffer(store.buffer)}[{index}] = {value};"
 
     def _if(self, statement: If) -> Iterator[str]:
-        conditions: list[Expr] = []
-        body: Statement = statement
-        while isinstance(body, If):
+        conditions, body = [statement.condition], statement.body
+        # What a condition reads may get a name before its `if`, where it is there if the conditions
+        # around hold: these stay around it.
+        while isinstance(body, If) and not body.condition.loads:
             conditions.append(body.condition)
             body = body.body
         printed = self._expressions.print([Root(c, True) for c in conditions])

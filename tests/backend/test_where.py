@@ -147,6 +147,25 @@ def test_a_triangle_on_a_gpu() -> None:
     np.testing.assert_array_equal(found, triangles(7, 10))
 
 
+def test_kernels_read_for_predicates_only_where_a_tail_computes() -> None:
+    source, total = ImageParam(Int32, 1, "input"), Func("total")
+    r = RDom([(0, 3)], "r")
+    r.where(source[X] * source[X] > 9)
+    total[X] = X
+    total[X] += r.x
+    algorithm = pipeline(total)
+    text = (
+        "total.gpu_tile(x, xi, 8, GuardWithIf);"
+        "total.update(0).reorder(x, r.x).gpu_tile(x, xi, 8, GuardWithIf)"
+    )
+    compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
+    _, update = compiled.source.split("total_kernel2(")
+    assert update.index("< total_extent_0") < update.index("input_buf[")
+    values = np.arange(-5, 6, dtype=np.int32)
+    found = compiled.run({"input": values}, sizes={"total": [11]})["total"]
+    np.testing.assert_array_equal(found, np.arange(11) + 3 * (np.abs(values) > 3))
+
+
 def test_what_predicates_leave_out_is_not_needed() -> None:
     """``input`` is read in columns 0 to 10 and rows 1 to 11 only: ``r.x < r.y``."""
     nest = loop_nest(triangle(), Schedule.default(triangle()))
