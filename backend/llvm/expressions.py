@@ -237,8 +237,7 @@ class Expressions:
                 return literal(node.type, node.value)
             case Variable():
                 held = self.variables[node.name]
-                is_wide = node.type == Int32
-                return place.builder.trunc(held, I32) if is_wide else held
+                return place.builder.trunc(held, I32) if node.type == Int32 else held
             case Load():
                 return self._load(node, place)
             case MaskedLoad():

@@ -75,8 +75,7 @@ class _Pass:
         if body == EMPTY and loop.kind in _HOISTABLE:
             return EMPTY
         result = evolve(loop, min=low, extent=extent, body=body)
-        is_guard = isinstance(body, If) and body.otherwise is None
-        if is_guard and isinstance(body, If) and loop.kind in _HOISTABLE:
+        if isinstance(body, If) and body.otherwise is None and loop.kind in _HOISTABLE:
             return _hoisted(result, body)
         return result
 
@@ -154,30 +153,20 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
 
 def _hoisted(loop: For, guard: If) -> Statement:
     """``for v { if (c) s }`` as ``if (c) for v { s }`` where ``c`` does not vary with ``v``."""
-    fixed, varying = _split_guard(loop.var.name, guard)
-    body: Statement = guard
-    if fixed:
-        body = _innermost(guard)
-        for condition in reversed(varying):
-            body = If(condition, body)
-    result: Statement = evolve(loop, body=body)
-    for condition in reversed(fixed):
-        result = If(condition, result)
-    return result
-
-
-def _split_guard(name: str, guard: Statement) -> tuple[list[Expr], list[Expr]]:
     fixed: list[Expr] = []
     varying: list[Expr] = []
-    while isinstance(guard, If) and guard.otherwise is None:
-        for condition in conjuncts(guard.condition):
-            varies = condition.loads or name in condition.names
+    inner: Statement = guard
+    while isinstance(inner, If) and inner.otherwise is None:
+        for condition in conjuncts(inner.condition):
+            varies = condition.loads or loop.var.name in condition.names
             (varying if varies else fixed).append(condition)
-        guard = guard.body
-    return fixed, varying
+        inner = inner.body
+    if not fixed:
+        return loop
+    return _under(fixed, evolve(loop, body=_under(varying, inner)))
 
 
-def _innermost(guard: Statement) -> Statement:
-    while isinstance(guard, If) and guard.otherwise is None:
-        guard = guard.body
-    return guard
+def _under(conditions: list[Expr], statement: Statement) -> Statement:
+    for condition in reversed(conditions):
+        statement = If(condition, statement)
+    return statement

@@ -8,11 +8,11 @@ from attrs import field, frozen
 
 from spaces.model import functions as fn
 from spaces.model.domain_order import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
-from spaces.model.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expr import Const, Expr, Variable, constant
 from spaces.model.regions import Box, Interval, Ranges
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import GUARDED, Division, Step, tail_of_reads, tail_of_writes
-from spaces.model.types import Bool, Int32
+from spaces.model.types import Int32
 
 
 @frozen
@@ -132,15 +132,6 @@ def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | 
         if not isinstance(condition, Const):
             return Guard(step.dimension, condition)
     return None
-
-
-def guard_condition(guards: tuple[Guard, ...]) -> Expr | None:
-    """The conjunction of all guards, or None where there is none."""
-    result: Expr | None = None
-    for guard in guards:
-        both = guard.condition if result is None else Op(Bool, "and", (result, guard.condition))
-        result = both
-    return result
 
 
 def box_of(names: tuple[str, ...], box: Box) -> dict[str, Interval]:

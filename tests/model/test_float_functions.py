@@ -24,8 +24,6 @@ from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
 
-Binary = Callable[[Expr, Expr], Expr]
-
 
 def both(func: Func, inputs: dict[str, np.ndarray], size: tuple[int, ...]) -> np.ndarray:
     """The reference's values, to which those of vectorized code are equal, bit for bit."""

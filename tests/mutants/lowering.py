@@ -102,9 +102,17 @@ LOOPS = (
         _PASSES,
     ),
     Mutant(
+        "guards-around-nothing-stay",
+        "backend/lowering/simplify.py",
+        "if body == otherwise == EMPTY:",
+        "if body == EMPTY and otherwise == 0:",
+        "A condition is asked although nothing depends on it.",
+        ("tests/backend/test_lowering_passes.py",),
+    ),
+    Mutant(
         "varying-guards-leave-loops",
         "backend/lowering/simplify.py",
-        "varies = condition.loads or name in condition.names",
+        "varies = condition.loads or loop.var.name in condition.names",
         "varies = condition.loads",
         "A guard is asked before the loop that it varies in.",
         _PASSES,

@@ -28,6 +28,14 @@ TUPLES = (
         _TUPLES,
     ),
     Mutant(
+        "kernels-read-before-they-ask",
+        "backend/cuda/printer.py",
+        "isinstance(body, If) and not body.condition.loads",
+        "isinstance(body, If)",
+        "Kernels read for a predicate where a guard around it does not hold.",
+        _WHERE,
+    ),
+    Mutant(
         "replays-store-one-after-the-other",
         "backend/replay/machine.py",
         "yield from self._write([_stored(part) for part in parts], frame)",

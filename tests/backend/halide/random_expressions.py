@@ -25,7 +25,6 @@ SIZE = 32
 X = Var("x")
 IMAGES = {str(t): ImageParam(t, 1, f"in_{t}") for t in SCALAR_TYPES.values()}
 INTEGER_TYPES = [t for t in SCALAR_TYPES.values() if not t.is_float]
-FLOAT_TYPES = [t for t in SCALAR_TYPES.values() if t.is_float]
 
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 FIXED_POINT = {
