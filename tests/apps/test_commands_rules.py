@@ -1,17 +1,8 @@
-"""``spaces rules``: the catalogue on the command line, and advice beside a verdict."""
+"""``spaces rules``: the catalogue on the command line."""
 
 import json
 
-import pytest
-from typer.testing import CliRunner
-
-from apps.cli import program
-
-
-def spaces(*arguments: str, status: int = 0) -> tuple[str, str]:
-    result = CliRunner().invoke(program, list(arguments))
-    assert result.exit_code == status, result.output
-    return result.stdout, result.stderr
+from tests.apps.command_line import spaces
 
 
 def test_all_rules_and_advice_are_listed_with_statement_and_source():
@@ -49,26 +40,3 @@ def test_an_unknown_rule_is_a_wrong_usage():
     out, err = spaces("rules", "order.none", status=2)
     assert out == ""
     assert "No rule is called 'order.none'" in err
-
-
-@pytest.fixture
-def schedule(tmp_path):
-    path = tmp_path / "given.sched"
-    path.write_text("blur_y.split(y, y, yi, 1).parallel(y)\nblur_x.vectorize(x, 8)")
-    return str(path)
-
-
-def test_verify_shows_advice_apart(schedule):
-    out, _ = spaces("verify", "blur", "--schedule", schedule)
-    head, told, *lines = out.splitlines()
-    assert head == "The schedule is legal for cpu."
-    assert told == "What has no effect in it:"
-    assert [line.split(":")[0] for line in lines[:2]] == [
-        "  advice.inlined-order",
-        "  advice.split-by-one",
-    ]
-    assert not any("advice." in line for line in lines[2:])
-    out, _ = spaces("verify", "blur", "--schedule", schedule, "--json")
-    verdict = json.loads(out)
-    assert verdict["legal"] is True
-    assert [a["func"] for a in verdict["advice"]] == ["blur_x", "blur_y"]

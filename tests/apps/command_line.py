@@ -1,0 +1,24 @@
+"""Commands as a user gives them."""
+
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from apps.cli import program
+
+SCRIPT = Path(sys.executable).parent / "spaces"
+
+
+def spaces(*arguments, status=0):
+    """Run a command; what it printed, and what it complained of."""
+    result = CliRunner().invoke(program, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+    return result.stdout, result.stderr
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())

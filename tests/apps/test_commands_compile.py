@@ -1,0 +1,50 @@
+"""``spaces compile``: the files it writes."""
+
+import json
+
+from tests.apps.command_line import files, spaces
+
+
+def test_compile_writes_everything_for_a_cpu(tmp_path):
+    folder = tmp_path / "made"
+    spaces("compile", "blur", "--schedule", "cpu", "-o", folder)
+    own = [f"blur.{e}" for e in ("h", "ll", "nest", "o", "program", "s", "sched")]
+    assert files(folder) == [*own, "spaces_runtime.h", "spaces_runtime.o"]
+    assert "define" in (folder / "blur.ll").read_text()
+    assert (folder / "blur.o").read_bytes()[:4] == b"\x7fELF"
+    again = folder / "blur.sched"
+    spaces("verify", "blur", "--schedule", again)
+
+
+def test_compile_writes_the_program_after_any_pass(tmp_path):
+    written = {}
+    for name in ("start", "vectorize", "parallel"):
+        spaces("compile", "blur", "--schedule", "cpu", "--after", name, "-o", tmp_path)
+        written[name] = (tmp_path / "blur.program").read_text()
+    assert "vectorized blur_y.s0.x_v" in written["start"]
+    assert "ramp(" in written["vectorize"]
+    assert "task " in written["parallel"]
+    _, err = spaces(
+        "compile", "blur", "--schedule", "cpu", "--after", "x", "-o", tmp_path, status=2
+    )
+    assert "There is no pass 'x'; there are start, simplify" in err
+    gpu = ("--schedule", "gpu", "--device", "sm_80")
+    _, err = spaces("compile", "blur", *gpu, "--after", "simplify", "-o", tmp_path, status=2)
+    assert "sm_80 is a GPU, whose code is CUDA C." in err
+
+
+def test_compile_writes_cuda_text_for_a_gpu(tmp_path):
+    spaces("compile", "blur", "--schedule", "gpu", "--device", "sm_80", "-o", tmp_path)
+    assert 'extern "C" __global__' in (tmp_path / "blur.cu").read_text()
+    report = tmp_path / "blur.resources.json"
+    if report.exists():
+        (kernel,) = json.loads(report.read_text()).values()
+        assert kernel["block"] == [32, 10, 1]
+        assert kernel["shared_bytes"] == 32 * 10 * 2
+
+
+def test_compile_refuses_an_illegal_schedule_and_writes_nothing(tmp_path):
+    folder = tmp_path / "made"
+    _, err = spaces("compile", "blur", "--schedule", "gpu", "-o", folder, status=1)
+    assert "illegal for cpu" in err
+    assert not folder.exists()

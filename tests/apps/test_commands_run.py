@@ -1,0 +1,139 @@
+"""``spaces run``: pictures and arrays, and what is said of bad ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from apps.files import read_photograph
+from apps.photographs import photograph as bundled
+from apps.pictures import clipped, to_array
+from backend.reference import evaluate
+from tests.apps.command_line import files, spaces
+from tests.apps.formulas import blur, photograph
+
+
+@pytest.mark.parametrize("schedule", ["default", "cpu"])
+def test_run_writes_the_picture_that_the_reference_computes(tmp_path, picture, schedule):
+    output = tmp_path / "out.png"
+    spaces("run", "unsharp", "--input", picture, "--output", output, "--schedule", schedule)
+    pipeline = APPS["unsharp"].pipeline()
+    array = to_array(photograph(60, 90), pipeline.image("input"))
+    expected = evaluate(pipeline, {"input": array}, sizes={"output": (90, 60, 3)})["output"]
+    difference = read_photograph(output).astype(int) - clipped(expected)
+    assert np.abs(difference).max() <= 1
+
+
+def test_run_keeps_arrays_exact(tmp_path):
+    image = np.random.default_rng(0).integers(0, 9999, (40, 50), np.uint16)
+    np.save(tmp_path / "in.npy", image)
+    spaces("run", "blur", "--input", tmp_path / "in.npy", "--output", tmp_path / "out.npy")
+    expected = evaluate(
+        APPS["blur"].pipeline(), {"input": image}, sizes={"blur_y": [(1, 48), (1, 38)]}
+    )["blur_y"]
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_run_takes_sizes_and_parameters(tmp_path, picture):
+    for k in ("0.04", "0.2"):
+        spaces("run", "harris", "--input", picture, "--output", tmp_path / f"{k}.npy",
+               "--set", f"k={k}", "--size", "5:20x7:10", "--schedule", "default")  # fmt: skip
+    first, second = (np.load(tmp_path / f"{k}.npy") for k in ("0.04", "0.2"))
+    assert first.shape == second.shape == (10, 20)
+    assert (first > second).all()
+
+
+def test_an_app_runs_on_a_photograph_of_its_own_with_its_schedule_for_the_cpu(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    out, _ = spaces("run", "blur")
+    assert out.startswith("out/blur.png: blur_y, 1022 x 766, in ")
+    pixels = read_photograph(tmp_path / "out" / "blur.png")[:, :, 0]
+    gray = to_array(bundled(1024, 768), APPS["blur"].pipeline().image("input"))
+    np.testing.assert_array_equal(pixels, blur({"input": gray}, ()))
+
+
+def test_the_other_images_must_be_named_where_one_is(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "import spaces\n"
+        "def both():\n"
+        "    x, f = spaces.Var('x'), spaces.Func('f')\n"
+        "    a, b = (spaces.ImageParam(spaces.UInt8, 1, n) for n in 'ab')\n"
+        "    f[x] = a[x] + b[x]\n"
+        "    return spaces.pipeline(f)\n"
+    )
+    np.save(tmp_path / "a.npy", np.zeros(3, np.uint8))
+    _, err = spaces("run", f"{own}:both", "--input", f"a={tmp_path / 'a.npy'}",
+                    "--output", tmp_path / "o.npy", status=2)  # fmt: skip
+    assert "Pipeline f reads b, too" in err
+
+
+BAD_RUNS = {
+    "missing image": ({"--input": "gone.png"}, 2, "Cannot read the picture gone.png"),
+    "no picture": ({"--input": "text.png"}, 2, "text.png is not a picture"),
+    "unknown image": ({"--input": "photo=in.png"}, 2, "names no image"),
+    "wrong dtype": ({"--input": "int8.npy"}, 1, "holds uint16, but the array given holds int8"),
+    "wrong shape": ({"--input": "cube.npy"}, 1, "has 2 dimensions, but the array given has 3"),
+    "empty image": ({"--input": "empty.npy"}, 1, "0 elements along dimension"),
+    "one pixel": ({"--input": "pixel.npy"}, 1, "1 elements along dimension 0, too few"),
+    "smaller than the tile": ({"--input": "small.npy", "--schedule": "cpu"}, 1, "at least 32"),
+    "beyond the image": ({"--size": "500x500"}, 1, "input"),
+    "size 0": ({"--size": "0x4"}, 2, "has no elements"),
+    "size of other dimensions": ({"--size": "4"}, 1, "has 2 dimensions, but its size names 1"),
+    "bad size": ({"--size": "big"}, 2, "'big' is not a size"),
+    "bad parameter": ({"--set": "k"}, 2, "gives no number"),
+    "unknown parameter": ({"--set": "k=1"}, 1, "has no parameter 'k'"),
+    "no picture format": ({"--output": "out.xyz"}, 2, "names no picture format"),
+    "no folder": ({"--output": "gone/out.png"}, 2, "there is no folder gone"),
+    "illegal schedule": ({"--schedule": "gpu"}, 1, "illegal for cpu"),
+    "smaller than the app's schedule": (
+        {"--input": "small.npy"},
+        1,
+        "the app's schedule cpu; --schedule default asks for less.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_RUNS)
+def test_a_bad_run_says_why_and_writes_nothing(case, tmp_path, monkeypatch, picture):
+    monkeypatch.chdir(tmp_path)
+    Path("text.png").write_text("no picture")
+    np.save("int8.npy", np.zeros((40, 40), np.int8))
+    np.save("cube.npy", np.zeros((40, 40, 3), np.uint16))
+    np.save("empty.npy", np.zeros((0, 40), np.uint16))
+    np.save("pixel.npy", np.zeros((1, 1), np.uint16))
+    np.save("small.npy", np.zeros((10, 10), np.uint16))
+    before = files(tmp_path)
+    changed, status, sentence = BAD_RUNS[case]
+    options = {"--input": "in.png", "--output": "out.png", **changed}
+    arguments = [part for name, value in options.items() if value for part in (name, value)]
+    out, err = spaces("run", "blur", *arguments, status=status)
+    assert out == ""
+    assert sentence in err
+    assert err.endswith((".\n", "none.\n")), err
+    assert files(tmp_path) == before
+
+
+def test_run_writes_each_array_of_a_tuple(tmp_path, picture):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from spaces import Func, ImageParam, UInt8, Var, pipeline\n"
+        "def both():\n"
+        "    x, y = Var('x'), Var('y')\n"
+        "    source, out = ImageParam(UInt8, 2, 'input'), Func('out')\n"
+        "    out[x, y] = (source[x, y], source[x, y] / 2)\n"
+        "    return pipeline(out)\n"
+    )
+    grey = tmp_path / "grey.npy"
+    np.save(grey, np.arange(12, dtype=np.uint8).reshape(3, 4) * 9)
+    whole, half = tmp_path / "whole.npy", tmp_path / "half.npy"
+    out, _ = spaces(
+        "run", f"{own}:both", "--input", grey, "--size", "4x2",
+        "--output", f"out.0={whole}", "--output", f"out.1={half}",
+    )  # fmt: skip
+    assert "out.1, 4 x 2" in out
+    np.testing.assert_array_equal(np.load(whole), np.load(grey)[:2])
+    np.testing.assert_array_equal(np.load(half), np.load(grey)[:2] // 2)

@@ -1,0 +1,97 @@
+"""``spaces enumerate``, ``count`` and ``search``."""
+
+import json
+
+import pytest
+
+from tests.apps.command_line import spaces
+
+
+def test_enumerate_prints_schedules_that_verify_finds_legal(sched):
+    out, _ = spaces("enumerate", "toy_sum", "--limit", "3", "--json")
+    texts = json.loads(out)["schedules"]
+    assert len(texts) == len(set(texts)) == 3
+    for text in texts:
+        spaces("verify", "toy_sum", "--schedule", sched(text))
+
+
+def test_enumerate_without_a_limit_prints_as_many_as_count_counts():
+    out, _ = spaces("enumerate", "toy_sum", "--device", "sm_80", "--limit", "0")
+    shown = sum(line.startswith("# ") for line in out.splitlines())
+    out, _ = spaces("count", "toy_sum", "--device", "sm_80")
+    assert f"\n{shown} legal schedules\n" in out
+
+
+def test_search_is_reproducible_and_sorted():
+    arguments = ("search", "blur", "--strategy", "exhaustive", "--top", "3", "--json")
+    out, _ = spaces(*arguments)
+    report = json.loads(out)
+    costs = [found["cost"] for found in report["schedules"]]
+    assert len(costs) == 3
+    assert costs == sorted(costs)
+    assert report["complete"] is True
+    assert spaces(*arguments)[0] == out
+
+
+def test_search_takes_a_cost_model_of_the_users(tmp_path):
+    model = tmp_path / "model.py"
+    model.write_text("def constant(batch):\n    return 42.0\n")
+    arguments = ("search", "toy_sum", "--strategy", "exhaustive", "--cost", f"{model}:constant")
+    out, _ = spaces(*arguments, "--top", "1", "--json")
+    assert [found["cost"] for found in json.loads(out)["schedules"]] == [42.0]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--cost", "speed", "No cost model is called 'speed'"),
+        ("--strategy", "luck", "No search strategy is called 'luck'"),
+        ("--top", "0", "Invalid value for '--top'"),
+        ("--seconds", "-1", "Invalid value for '--seconds'"),
+        ("--cost", "occupancy", "'occupancy' is for GPUs, and cpu is a CPU"),
+    ],
+)
+def test_search_names_what_it_does_not_know(option, value, sentence):
+    _, err = spaces("search", "toy_sum", option, value, status=2)
+    assert sentence in err
+
+
+def test_search_costs_as_fits_the_device():
+    out, _ = spaces("search", "toy_sum", "--device", "sm_80", "--top", "1", "--json")
+    assert json.loads(out)["cost"] == "occupancy"
+    out, _ = spaces("search", "toy_sum", "--top", "1", "--json")
+    assert json.loads(out)["cost"] == "reuse"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("1 / 0", "own.py:cost failed: ZeroDivisionError: division by zero"),
+        ("[1.0] * 3", "takes one number a choice"),
+        ("'cheap'", "what a cost model gives for it is of type str"),
+    ],
+)
+def test_a_cost_model_of_the_users_that_fails_is_said_in_a_sentence(tmp_path, body, sentence):
+    own = tmp_path / "own.py"
+    own.write_text(f"def cost(batch):\n    return {body}\n")
+    _, err = spaces("search", "blur", "--cost", f"{own}:cost", status=1)
+    assert sentence in err
+
+
+def test_an_empty_space_is_explained(tmp_path):
+    app = tmp_path / "narrow.py"
+    app.write_text(
+        "import spaces\n"
+        "def narrow():\n"
+        "    x, f = spaces.Var('x'), spaces.Func('f')\n"
+        "    f[x] = x * 2\n"
+        "    return spaces.pipeline(f, estimates={f: [20]})\n"
+    )
+    name = f"{app}:narrow"
+    out, _ = spaces("count", name)
+    assert "0 legal schedules" in out
+    assert "bounds.smaller-than-tile of f" in out
+    for command in ("enumerate", "search"):
+        _, err = spaces(command, name, status=1)
+        assert "No schedule is legal. Together, this excludes all of them:" in err
+        assert "f_xi is one of 64, 128, 256, 512." in err
