@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from spaces.model.regions import Box, Interval, union
 from spaces.model.simplify import Simplifier
 
 
-def united(a: Interval, b: Interval, simplify: Simplifier) -> Interval:
-    """The least interval that holds both."""
-    return _simplified(union(a, b), simplify)
+def united(intervals: Iterable[Interval], simplify: Simplifier) -> Interval:
+    """The least interval that holds all of them, of which there is one at least."""
+    whole = reduce(union, intervals)
+    return Interval(
+        None if whole.min is None else simplify(whole.min),
+        None if whole.max is None else simplify(whole.max),
+    )
 
 
 def united_boxes(a: Box, b: Box, simplify: Simplifier) -> Box:
     """The least box that holds both."""
-    return tuple(united(x, y, simplify) for x, y in zip(a, b, strict=True))
-
-
-def _simplified(interval: Interval, simplify: Simplifier) -> Interval:
-    return Interval(
-        None if interval.min is None else simplify(interval.min),
-        None if interval.max is None else simplify(interval.max),
-    )
+    return tuple(united(pair, simplify) for pair in zip(a, b, strict=True))

@@ -26,7 +26,7 @@ from spaces.model.expr import (
     constant,
 )
 from spaces.model.pipeline import Pipeline, size_variable
-from spaces.model.rewrite import rewrite, variables
+from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
 from spaces.model.types import SCALAR_TYPES, Bool, Int32
 
@@ -278,13 +278,12 @@ def believe(simplify: Simplifier, condition: Expr) -> None:
 
 def _limit(simplify: Simplifier, difference: Expr) -> None:
     """``difference >= 0``, where that is a limit of one variable."""
-    names = variables(difference)
-    form = Simplifier().polynomial(difference)
-    for name in names if len(names) == 1 else ():
-        parts = form.split(Variable(Int32, name))
-        slope, rest = (None, None) if parts is None else (p.constant for p in parts)
-        if not slope or rest is None:
-            continue
+    if len(difference.names) != 1:
+        return
+    (name,) = difference.names
+    parts = Simplifier().polynomial(difference).split(Variable(Int32, name))
+    slope, rest = (None, None) if parts is None else (p.constant for p in parts)
+    if slope and rest is not None:
         low, high = simplify.known(name)
         if slope > 0:
             least = constant(-(rest // slope), Int32)

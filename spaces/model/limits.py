@@ -7,14 +7,21 @@ A variable lies between two expressions, which may mention variables known befor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import define, field
 
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.extremes import EXTREMES, operands
 from spaces.model.polynomial import Monomial, Polynomial, multiples
 from spaces.model.samples import Sample, least, middle, mirrored, most, scattered
 from spaces.model.types import Int32
+
+_MOST_PAIRS = 16
+"""Of how many pairs of operands of two extremes it is asked how they are ordered."""
+
+_FEW = 4
+"""So many operands of an extreme are all tried for its limit."""
 
 
 @define
@@ -26,6 +33,7 @@ class Limits(ABC):
         init=False, factory=dict
     )
     _numbers: dict[Expr, tuple[int | None, int | None]] = field(init=False, factory=dict)
+    _deciders: dict[Expr, tuple[Expr, ...]] = field(init=False, factory=dict)
     _ranks: dict[str, int] = field(init=False)
     _consulted: set[str] = field(init=False, factory=set)
     _samples: tuple[Sample, ...] = field(init=False)
@@ -49,6 +57,7 @@ class Limits(ABC):
             if name in self._consulted:
                 self._lowers.clear()
                 self._numbers.clear()
+                self._deciders.clear()
                 for sample in self._samples:
                     sample.forget()
 
@@ -59,6 +68,10 @@ class Limits(ABC):
     def proves_positive(self, p: Polynomial) -> bool:
         """Whether ``p >= 1`` follows from the known ranges."""
         return self.proves_at_most(Polynomial.of(1), p)
+
+    def seen(self, p: Polynomial) -> tuple[int | None, ...]:
+        """The values of ``p`` in some assignments that the known ranges allow."""
+        return tuple(sample.of(p) for sample in self._samples)
 
     def _is_refuted(self, p: Polynomial) -> bool:
         """Whether ``p >= 0`` is false of some assignment that the known ranges allow."""
@@ -77,24 +90,23 @@ class Limits(ABC):
         return low is not None and low >= 0
 
     def _operandwise(self, difference: Polynomial) -> bool:
-        """``max(a, b) <= max(c, d) + r`` because ``a <= c + r`` and ``b <= d + r``, or crosswise;
-        likewise for min. Overlapping clamps, as stencils at a border read, are ordered by it.
+        """``max(a, b) <= max(c, d) + r`` because ``a`` is at most ``c + r`` or ``d + r``, and so
+        is ``b``; likewise for min. Overlapping clamps, as stencils at a border read, are ordered by
+        it.
         """
-        signed: dict[int, Op] = {}
-        for monomial, coefficient in difference.terms.items():
-            for atom in monomial:
-                if isinstance(atom, Op) and atom.name in ("min", "max"):
-                    if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
-                        return False
-                    signed[coefficient] = atom
-        if len(signed) != 2 or signed[1].name != signed[-1].name:
+        pair = self._pair(difference, EXTREMES)
+        if pair is None or pair[0].name != pair[1].name:
             return False
-        smaller, larger = signed[-1], signed[1]
+        larger, smaller = pair
         rest = difference - Polynomial.of(larger) + Polynomial.of(smaller)
-        a, b = (self.polynomial(x) for x in smaller.args)
-        c, d = (self.polynomial(x) + rest for x in larger.args)
-        straight = self.proves_at_most(a, c) and self.proves_at_most(b, d)
-        return straight or (self.proves_at_most(a, d) and self.proves_at_most(b, c))
+        below, above = operands(smaller), operands(larger)
+        if len(below) * len(above) > _MOST_PAIRS:
+            return False
+        lows = [self.polynomial(x) for x in below]
+        highs = [self.polynomial(x) + rest for x in above]
+        if smaller.name == "max":
+            return all(any(self.proves_at_most(a, c) for c in highs) for a in lows)
+        return all(any(self.proves_at_most(a, c) for a in lows) for c in highs)
 
     def at_most(self, a: Expr, b: Expr) -> bool:
         """Whether ``a <= b`` follows from the known ranges, for expressions."""
@@ -180,22 +192,25 @@ class Limits(ABC):
         return None if low is None else Polynomial.of(low // divisor)
 
     def _extremes(self, p: Polynomial, depth: int) -> int | None:
-        """A limit by ``max(a, b) - max(c, d) >= min(a - c, b - d)``, and likewise for min: clamped
-        neighbors, as stencils at a border read, are no further apart than those that are not.
+        """A limit by ``max(a, b) - max(c, d) >= min(max(a - c, b - c), max(a - d, b - d))``, and
+        likewise for min: clamped neighbors, as stencils at a border read, are no further apart than
+        those that are not.
         """
-        pair = self._pair(p, ("min", "max"))
+        pair = self._pair(p, EXTREMES)
         if pair is None or pair[0].name != pair[1].name:
             return None
-        added, taken = pair
-        rest = p - Polynomial.of(added) + Polynomial.of(taken)
-        a, b = (rest + self.polynomial(x) for x in added.args)
-        c, d = (self.polynomial(x) for x in taken.args)
-        found = []
-        for first, second in ((a - c, b - d), (a - d, b - c)):
-            low, other = self.lower(first, depth - 1), self.lower(second, depth - 1)
-            if low is not None and other is not None:
-                found.append(min(low, other))
-        return max(found, default=None)
+        added, taken = (operands(extreme) for extreme in pair)
+        if len(added) * len(taken) > _MOST_PAIRS:
+            return None
+        rest = p - Polynomial.of(pair[0]) + Polynomial.of(pair[1])
+        least = [
+            [self.lower(rest + self.polynomial(a) - self.polynomial(c), depth - 1) for a in added]
+            for c in taken
+        ]
+        rows = least if pair[0].name == "max" else zip(*least, strict=True)
+        found = [max((x for x in row if x is not None), default=None) for row in rows]
+        known = [low for low in found if low is not None]
+        return min(known) if len(known) == len(found) else None
 
     @staticmethod
     def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op] | None:
@@ -263,17 +278,33 @@ class Limits(ABC):
         low = self._termwise(p.scaled(-1))
         return -1 if low is not None and low >= 0 else 0
 
-    def _symbolic_range(self, atom: Expr) -> tuple[list[Expr], list[Expr]]:
+    def _symbolic_range(self, atom: Expr) -> tuple[Sequence[Expr], Sequence[Expr]]:
         """Lower and upper limits of an atom, each holding on its own."""
         if isinstance(atom, Variable):
             self._consulted.add(atom.name)
             low, high = self._ranges.get(atom.name, (None, None))
             return ([low] if low is not None else [], [high] if high is not None else [])
         if isinstance(atom, Op) and atom.name == "min":
-            return [], list(atom.args)
+            return [], self._deciding(atom)
         if isinstance(atom, Op) and atom.name == "max":
-            return list(atom.args), []
+            return self._deciding(atom), []
         return [], []
+
+    def _deciding(self, extreme: Op) -> tuple[Expr, ...]:
+        """The operands of a min or max; of many, one that decides it in each assignment."""
+        values = operands(extreme)
+        if len(values) <= _FEW:
+            return values
+        if extreme not in self._deciders:
+            pick = min if extreme.name == "min" else max
+            found: dict[Expr, None] = {}
+            for sample in self._samples:
+                seen = {v: sample.of(self.polynomial(v)) for v in values}
+                known = {v: number for v, number in seen.items() if number is not None}
+                if known:
+                    found[pick(known, key=known.__getitem__)] = None
+            self._deciders[extreme] = tuple(found)
+        return self._deciders[extreme]
 
     def _number_range(self, atom: Expr) -> tuple[int | None, int | None]:
         if isinstance(atom, Variable):
@@ -302,12 +333,13 @@ class Limits(ABC):
         if atom.name == "mod":
             return (0, None)
         if atom.name in ("min", "max", "select"):
-            operands = [self.polynomial(a) for a in atom.args[-2:]]
-            lows = [self.lower(p, 2) for p in operands]
-            highs = [self.lower(p.scaled(-1), 2) for p in operands]
+            values = atom.args[-2:] if atom.name == "select" else operands(atom)
+            forms = [self.polynomial(a) for a in values]
+            lows = [self.lower(p, 2) for p in forms]
+            highs = [self.lower(p.scaled(-1), 2) for p in forms]
             known_lows = [x for x in lows if x is not None]
             known_highs = [-x for x in highs if x is not None]
-            every_low, every_high = len(known_lows) == 2, len(known_highs) == 2
+            every_low, every_high = len(known_lows) == len(lows), len(known_highs) == len(highs)
             low = min(known_lows) if every_low else None
             high = max(known_highs) if every_high else None
             if atom.name == "max" and known_lows:

@@ -7,7 +7,7 @@ level range over their bounds.
 
 from __future__ import annotations
 
-from functools import cached_property, partial, reduce
+from functools import cached_property
 
 from attrs import define, field, frozen
 
@@ -267,8 +267,7 @@ class Bounds:
                     self._check(name, reader, d, window.written, interval)
                     found[d][interval] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
-        both = partial(united, simplify=self.simplify)
-        return tuple(reduce(both, intervals) for intervals in found)
+        return tuple(united(intervals, self.simplify) for intervals in found)
 
     def _reached(self, window: Window, analysis: Ranges) -> Interval:
         """From the least of the first to the largest of the last coordinate of a window."""

@@ -7,6 +7,7 @@ dimension, the innermost first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -14,6 +15,7 @@ from attrs import define, field, frozen
 from spaces.model import functions as fn
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
+from spaces.model.extremes import is_part, operands
 from spaces.model.polynomial import Monomial, Polynomial
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32, Type, UInt32
@@ -75,7 +77,7 @@ class Ranges:
         if known is not None:
             return known
         for node in walk(expr, known=self._done):
-            if node is expr or not _is_sum(node):
+            if node is expr or not (_is_sum(node) or is_part(node)):
                 self._done[node] = self._node(node)
         return self._done[expr]
 
@@ -143,19 +145,21 @@ class Ranges:
         return self.simplify.polynomial(least), self.simplify.polynomial(most)
 
     def _operation(self, node: Expr) -> Interval:
-        operands = [self.of(c) for c in node.children]
-        if not isinstance(node, Call) and all(i.is_point for i in operands):
-            points = tuple(i.min for i in operands if i.min is not None)
+        if isinstance(node, Op) and is_part(node):
+            return reduce(partial(_RULES[node.name], self), map(self.of, operands(node)))
+        limits = [self.of(c) for c in node.children]
+        if not isinstance(node, Call) and all(i.is_point for i in limits):
+            points = tuple(i.min for i in limits if i.min is not None)
             return Interval.point(node.with_children(points))
         if isinstance(node, Call):
             return _within(self.values(node), node.type)
         if isinstance(node, Cast):
-            return self._cast(node, operands[0])
-        narrow = _of_numbers(node, operands)
+            return self._cast(node, limits[0])
+        narrow = _of_numbers(node, limits)
         if narrow is not None:
             return narrow
         if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
-            interval = _RULES[node.name](self, *operands)
+            interval = _RULES[node.name](self, *limits)
             return interval if interval.is_bounded else _within(interval, node.type)
         return _type_range(node.type)
 

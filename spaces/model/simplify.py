@@ -5,13 +5,22 @@ Integers of type int32 are treated as mathematical integers, as Halide treats co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from spaces.model.algebra import INTEGERS
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant, walk
+from spaces.model.extremes import (
+    EXTREMES,
+    common,
+    extreme,
+    is_part,
+    lone_extreme,
+    of_parity,
+    operands,
+)
 from spaces.model.limits import Limits
 from spaces.model.polynomial import Polynomial, multiples
 from spaces.model.types import Bool, Int32
@@ -29,6 +38,28 @@ _ZERO = Polynomial({})
 
 
 _FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
+
+
+@frozen
+class _Operand:
+    """One of several sums of which the smallest or largest is asked for.
+
+    Attributes:
+        form: the sum.
+        seen: its values in some assignments.
+        cases: the one condition that decides on it, and what it is where that holds and where not.
+        has_rest: whether the rest of a division is part of it.
+    """
+
+    form: Polynomial
+    seen: tuple[int | None, ...]
+    cases: tuple[Expr, Polynomial, Polynomial] | None
+    has_rest: bool
+
+    def may_be_at_most(self, other: _Operand) -> bool:
+        """Whether no assignment shows it to be larger than another one."""
+        pairs = zip(self.seen, other.seen, strict=True)
+        return all(a is None or b is None or a <= b for a, b in pairs)
 
 
 @define
@@ -60,7 +91,8 @@ class Simplifier(Limits):
         if not expr.children:
             return self._leaf(expr)
         for node in walk(expr, known=self._done):
-            self._done[node] = self._node(node)
+            if node is expr or not is_part(node):
+                self._done[node] = self._node(node)
         return self._done[expr]
 
     def _node(self, node: Expr) -> Expr:
@@ -110,6 +142,8 @@ class Simplifier(Limits):
             return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
         if expr.name == "select":
             return self._select(expr)
+        if expr.name in EXTREMES:
+            return self._extreme(expr.name, [self.polynomial(x) for x in operands(expr)])
         parts = [self.polynomial(a) for a in expr.args]
         if expr.name not in _ARITHMETIC:
             rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
@@ -155,35 +189,68 @@ class Simplifier(Limits):
             return Polynomial.of(rest.constant % b.constant)
         return Polynomial.of(Op(Int32, "mod", (rest.expr(), b.expr())))
 
-    def _minimum(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        return self._extreme("min", a, b, self.proves_at_most)
+    def _extreme(self, name: str, forms: Sequence[Polynomial]) -> Polynomial:
+        """The min or max of several sums; what all of them add moves outside, so that it can
+        cancel.
+        """
+        kept: list[_Operand] = []
+        for form in self._flat(name, forms):
+            self._admit(name, kept, form)
+        if len(kept) == 1:
+            return kept[0].form
+        shared = common([operand.form for operand in kept])
+        values = sorted((self.normal(o.form - shared) for o in kept), key=lambda e: e.digest)
+        atom = extreme(name, values)
+        # None of them decides another: it need not be taken apart again.
+        whole = self._polynomials[atom] = Polynomial.of(atom)
+        return shared + whole
 
-    def _maximum(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        return self._extreme("max", a, b, lambda p, q: self.proves_at_most(q, p))
+    def _flat(self, name: str, forms: Sequence[Polynomial]) -> Iterator[Polynomial]:
+        """The sums with the operands of those that are an extreme themselves, and a number."""
+        shared = common(forms)
+        for form in forms:
+            inner = lone_extreme(name, form)
+            if inner is None or (inner[1] - shared).constant is None:
+                yield form
+            else:
+                yield from (self.polynomial(value) + inner[1] for value in operands(inner[0]))
 
-    def _extreme(
-        self,
-        name: str,
-        a: Polynomial,
-        b: Polynomial,
-        wins: Callable[[Polynomial, Polynomial], bool],
-    ) -> Polynomial:
-        """Min or max; what both operands add moves outside, so that it can cancel."""
-        if wins(a, b):
-            return a
-        if wins(b, a):
-            return b
-        first, second = self._cases(a), self._cases(b)
-        if first is not None and second is not None and first[0] is second[0]:
-            pairs = zip(first[1:], second[1:], strict=True)
-            return self._chosen(first[0], *(self._extreme(name, x, y, wins) for x, y in pairs))
-        common = a.common(b)
-        parity = _of_parity(name, a - common, b - common)
-        if parity is not None:
-            return self._rounded_up(common + parity)
-        operands = sorted(((a - common).expr(), (b - common).expr()), key=lambda e: e.digest)
-        flat = _drop_covered(self, name, operands)
-        return common + Polynomial.of(flat)
+    def _admit(self, name: str, kept: list[_Operand], form: Polynomial) -> None:
+        """Add an operand to others of which none decides another."""
+        added = self._operand(form)
+        place = 0
+        while place < len(kept):
+            other = kept[place]
+            merged = self._merged(name, other, added)
+            if merged is None:
+                place += 1
+            elif merged is other.form:
+                return
+            else:
+                del kept[place]
+                if merged is not added.form:
+                    added, place = self._operand(merged), 0
+        kept.append(added)
+
+    def _operand(self, form: Polynomial) -> _Operand:
+        has_rest = any(isinstance(a, Op) and a.name == "mod" for m in form.terms for a in m)
+        return _Operand(form, self.seen(form), self._cases(form), has_rest)
+
+    def _merged(self, name: str, a: _Operand, b: _Operand) -> Polynomial | None:
+        """The one sum that is the min or max of two; None where it takes both."""
+        smaller, larger = (a, b) if name == "min" else (b, a)
+        if smaller.may_be_at_most(larger) and self.proves_at_most(smaller.form, larger.form):
+            return a.form
+        if larger.may_be_at_most(smaller) and self.proves_at_most(larger.form, smaller.form):
+            return b.form
+        if a.cases is not None and b.cases is not None and a.cases[0] is b.cases[0]:
+            pairs = zip(a.cases[1:], b.cases[1:], strict=True)
+            return self._chosen(a.cases[0], *(self._extreme(name, pair) for pair in pairs))
+        if not (a.has_rest or b.has_rest):
+            return None
+        shared = a.form.common(b.form)
+        parity = of_parity(name, a.form - shared, b.form - shared)
+        return None if parity is None else self._rounded_up(shared + parity)
 
     def _cases(self, form: Polynomial) -> tuple[Expr, Polynomial, Polynomial] | None:
         """The one condition that decides on a sum, with the sum where it holds and where not."""
@@ -265,27 +332,7 @@ _ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
     "mul": lambda s, a, b: a * b,
     "div": Simplifier._divide,
     "mod": Simplifier._modulo,
-    "min": Simplifier._minimum,
-    "max": Simplifier._maximum,
 }
-
-
-def _of_parity(name: str, a: Polynomial, b: Polynomial) -> Polynomial | None:
-    """The smaller or larger of two linear functions of one ``x % 2``, which is one, too."""
-    atoms = {*a.atoms, *b.atoms}
-    if len(atoms) != 1:
-        return None
-    (atom,) = atoms
-    if not isinstance(atom, Op) or atom.name != "mod" or atom.args[1] is not constant(2, Int32):
-        return None
-    parts = a.split(atom), b.split(atom)
-    slopes = [None if p is None else p[0].constant for p in parts]
-    if slopes[0] is None or slopes[1] is None:
-        return None
-    pick = INTEGERS.operators[name]
-    even = pick(a.offset, b.offset)
-    odd = pick(a.offset + slopes[0], b.offset + slopes[1])
-    return Polynomial.of(even) + Polynomial.of(atom).scaled(odd - even)
 
 
 def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial] | None:
@@ -303,25 +350,3 @@ def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomia
         return None
     numerator = Simplifier().polynomial(quotient.args[0]) + Polynomial.of(a.offset * c)
     return numerator, Polynomial.of(c * divisor)
-
-
-def _drop_covered(simplify: Simplifier, name: str, operands: list[Expr]) -> Expr:
-    """``min(min(a, b), c)`` without the operands that another one always decides."""
-
-    def decides(a: Expr, b: Expr) -> bool:
-        return simplify.at_most(a, b) if name == "min" else simplify.at_most(b, a)
-
-    flat: list[Expr] = []
-    for operand in operands:
-        is_same = isinstance(operand, Op) and operand.name == name
-        flat += operand.children if is_same else (operand,)
-    if flat == operands:  # neither decides the other, or the extreme would be one of them
-        return Op(Int32, name, tuple(operands))
-    kept: list[Expr] = []
-    for candidate in flat:
-        if not any(decides(k, candidate) for k in kept):
-            kept = [*(k for k in kept if not decides(candidate, k)), candidate]
-    result = kept[0]
-    for operand in kept[1:]:
-        result = Op(Int32, name, (result, operand))
-    return result

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+
+import pytest
+
+from spaces.model.algebra import evaluate
 from spaces.model.directives import schedule
 from spaces.model.expr import Expr, as_expr, walk
 from spaces.model.freeze import pipeline
@@ -12,6 +19,7 @@ from spaces.model.nest_text import format_nest
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
 from spaces.model.serialize import from_json, to_json
+from spaces.model.simplify import Simplifier
 from spaces.model.text import format_schedule
 from spaces.model.types import Int32
 from spaces.model.var import Var
@@ -58,3 +66,78 @@ def test_texts_grow_with_the_stages_only() -> None:
     for function in algorithm.functions[:-1]:
         directives = directives.func(function.name).compute_root()
     assert len(format_nest(loop_nest(algorithm, directives.schedule))) < 140 * 800
+
+
+def fan(outputs: int) -> Pipeline:
+    """Outputs that all read one Func at other places; each is of a size of its own."""
+    image, read = ImageParam(Int32, 2, "input"), Func("read")
+    read[X, Y] = image[X, Y] * 2
+    made = []
+    for number in range(outputs):
+        made.append(Func(f"out{number}"))
+        made[-1][X, Y] = as_expr(read[X + number % 5 - 2, Y + number // 5]) + read[X, Y]
+    return pipeline(made)
+
+
+def at_root(algorithm: Pipeline) -> Schedule:
+    """All that is read computed at root."""
+    read = [f.name for f in algorithm.functions if f.name not in algorithm.outputs]
+    return reduce(lambda s, name: s.func(name).compute_root(), read, schedule(algorithm)).schedule
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> int:
+    """How often a normal form, a proof or a limit is asked for."""
+    calls = 0
+
+    def counted(method):
+        def call(self, *args):
+            nonlocal calls
+            calls += 1
+            return method(self, *args)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for name in ("polynomial", "proves_at_most", "lower"):
+            patched.setattr(Simplifier, name, counted(getattr(Simplifier, name)))
+        work()
+    return calls
+
+
+@pytest.mark.parametrize("family", [fan, ladder])
+def test_twice_the_stages_are_placed_with_twice_the_work(monkeypatch, family) -> None:
+    counts = []
+    for size in (15, 30, 60):
+        algorithm = family(size)
+        plan = at_root(algorithm)
+        counts.append(asked(monkeypatch, lambda a=algorithm, s=plan: loop_nest(a, s).inputs))
+    for small, large in pairwise(counts):
+        assert large < 2.5 * small
+
+
+def test_what_many_outputs_read_is_one_flat_minimum_and_maximum() -> None:
+    """The box of what they read: an operand for each output, in a tree that is no deeper than the
+    number of its halvings.
+    """
+    algorithm = fan(60)
+    (box,) = loop_nest(algorithm, at_root(algorithm)).inputs.values()
+    sizes = {
+        f"out{n}.{part}.{d}": value
+        for n in range(60)
+        for d in (0, 1)
+        for part, value in (("min", -3 * n + d), ("extent", 7 + n * n % 11))
+    }
+    firsts = [-3 * n + min(0, n % 5 - 2) for n in range(60)]
+    lasts = [-3 * n + max(0, n % 5 - 2) + 7 + n * n % 11 - 1 for n in range(60)]
+    assert (evaluate(box[0].min, sizes), evaluate(box[0].max, sizes)) == (min(firsts), max(lasts))
+    for end in (box[0].min, box[0].max, box[1].min, box[1].max):
+        assert sum(1 for _ in walk(end)) <= 60 * 8
+        assert depth(end) <= 10
+
+
+def depth(expr: Expr) -> int:
+    """The most nodes on a way down."""
+    found: dict[Expr, int] = {}
+    for node in walk(expr):
+        found[node] = 1 + max((found[c] for c in node.children), default=0)
+    return found[expr]

@@ -283,7 +283,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "parity-of-one-operand",
-        "spaces/model/simplify.py",
+        "spaces/model/extremes.py",
         "pick(a.offset + slopes[0], b.offset + slopes[1])",
         "pick(a.offset, b.offset + slopes[1])",
         "The smaller of two functions of a parity forgets the slope of one.",
