@@ -158,7 +158,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
 from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
 from spaces.model.require import require
-from spaces.model.schedule import LoopAlign, LoopLevel, Memory, Schedule
+from spaces.model.schedule import LoopAlign, LoopLevel, Memory, Schedule, StageOf
 from spaces.model.serialize import DocumentError, from_json, to_json
 from spaces.model.syntax import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_partial, parse_schedule
@@ -324,6 +324,7 @@ __all__ = [
     "LoopKind",
     "LoopLevel",
     "Memory",
+    "StageOf",
     "Tail",
     # Schedules and pipelines as text and documents
     "format_schedule",

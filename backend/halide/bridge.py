@@ -33,7 +33,7 @@ from spaces.model.domain_order import Partition, PrefetchBound, Tail
 from spaces.model.expr import Call, Expr, Variable, cast
 from spaces.model.pipeline import Function, Pipeline, Stage
 from spaces.model.promises import Limit, limits
-from spaces.model.schedule import LoopAlign, Memory, Schedule
+from spaces.model.schedule import LoopAlign, Memory, Schedule, StageOf
 from spaces.model.types import Int32
 from spaces.model.vocabulary import (
     ALIGNMENTS,
@@ -248,7 +248,7 @@ class HalidePipeline:
             loops = self._vars.get(name, {}) | rvars
             args = [self._argument(a, loops) for a in call.args]
             if call.name == "compute_with":
-                args = [*self._level(call.args[:2]), *args[2:]]
+                args = [*self._beside(call.args), *args[2:]]
             if call.name == "prefetch":
                 target = str(call.args[0])
                 args[0] = self.images[target] if target in self.images else self.funcs[target]
@@ -270,7 +270,16 @@ class HalidePipeline:
     def _argument(self, value: Argument, rvars: Mapping[str, Any]) -> Any:
         if isinstance(value, Expr):
             return self._expressions([value], {})[0]
+        if isinstance(value, tuple):
+            return [(_argument(loop, rvars), _argument(align, rvars)) for loop, align in value]
         return _argument(value, rvars)
+
+    def _beside(self, args: Sequence[Argument]) -> list[Any]:
+        """The stage that another one is computed with, and its loop."""
+        other, loop = args[:2]
+        assert isinstance(other, StageOf)
+        func, name = self._level((other.func, loop))
+        return [func.update(other.stage - 1) if other.stage else func, name]
 
     def _add(self, owner: Any, step: Derivation, loops: Sequence[Any]) -> None:
         """Let Halide add a Func, by a directive on ``owner``."""

@@ -23,7 +23,7 @@ from spaces.model.derive import derivation, derived
 from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import Schedule, StageOf
 from spaces.model.syntax import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
@@ -250,9 +250,15 @@ class _Source:
             return self._level(str(call.args[0]), str(call.args[1]))
         if call.name == "specialize_fail":
             return quote(str(call.args[0]))
-        if call.name in ("prefetch", "compute_with"):
+        if call.name == "prefetch":
             rest = (self._argument(a, rvars) for a in call.args[1:])
             return ", ".join([self._name("buffer", str(call.args[0])), *rest])
+        if call.name == "compute_with":
+            other = call.args[0]
+            assert isinstance(other, StageOf)
+            stage = f".update({other.stage - 1})" if other.stage else ""
+            beside = f"{self._name('buffer', other.func)}{stage}"
+            return ", ".join([beside, *(self._argument(a, rvars) for a in call.args[1:])])
         if call.name == "rfactor":
             names = [self._argument(a, rvars) for a in call.args]
             pairs = zip(names[::2], names[1::2], strict=True)
@@ -274,6 +280,9 @@ class _Source:
             return qualified(value)
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
+        if isinstance(value, tuple):
+            pairs = (f"{{{self._argument(n, rvars)}, {qualified(a)}}}" for n, a in value)
+            return f"{{{', '.join(pairs)}}}"
         if isinstance(value, Expr):
             return self._condition(value)
         name = str(value)

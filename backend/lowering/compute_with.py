@@ -1,7 +1,7 @@
-"""Fuse the loops of Funcs that are computed with each other.
+"""Fuse the loops of stages that are computed with each other.
 
 The fused loop runs from the first iteration of any to the last of any; in each it does what the
-loops have to do there. None of the Funcs reads another, so that the order does not matter.
+loops have to do there, stages of one Func in their order. None of the Funcs reads another.
 """
 
 from __future__ import annotations
@@ -15,42 +15,41 @@ from backend.lowering.statements import bind, block
 from backend.program import For, If, Statement
 from spaces.model import functions as fn
 from spaces.model.expr import Const, Expr, Op
-from spaces.model.schedule import LoopAlign
+from spaces.model.schedule import Companion, LoopAlign, StageOf
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Bool
 
 
 @frozen
 class Child:
-    """A stage whose ``depth`` outermost loops are fused with those of the stage of ``parent``."""
+    """A stage whose outermost loops, those of ``names``, are fused with those of another one."""
 
-    name: str
-    parent: str
+    stage: StageOf
+    companion: Companion
     statement: Statement
-    depth: int
-    align: LoopAlign
+    names: tuple[str, ...]
 
 
 def fused(children: Sequence[Child], root: Statement, simplify: Simplifier) -> Statement:
     """The outermost loops of all as one each; as they are where these are no loops. What children
     are fused with comes before them, or is ``root``.
     """
-    near = [c for c in children if c.depth and isinstance(c.statement, For)]
+    near = [c for c in children if c.names and isinstance(c.statement, For)]
     rest = [c.statement for c in children if c not in near]
     if not near or not isinstance(root, For):
         return block(*(c.statement for c in children), root)
-    moved: dict[str, For] = {}
+    moved: dict[StageOf, For] = {}
     for child in near:
-        loop, beside = child.statement, moved.get(child.parent, root)
+        loop, beside = child.statement, moved.get(child.companion.other, root)
         assert isinstance(loop, For)
-        shift = _shift(loop, beside, child.align, simplify)
-        moved[child.name] = _shifted(loop, shift, root)
+        shift = _shift(loop, beside, child.companion.align(child.names[0]), simplify)
+        moved[child.stage] = _shifted(loop, shift, root)
     loops = (*moved.values(), root)
     low = simplify(reduce(fn.min, (loop.min for loop in loops)))
     end = simplify(reduce(fn.max, (loop.min + loop.extent for loop in loops)))
     ranges = [_inside(loop, root, low, end, simplify) for loop in loops]
     inner = fused(
-        [evolve(c, statement=moved[c.name].body, depth=c.depth - 1) for c in near],
+        [evolve(c, statement=moved[c.stage].body, names=c.names[1:]) for c in near],
         root.body,
         simplify,
     )

@@ -38,9 +38,10 @@ from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.required import required
 from spaces.model.rewrite import rewrite, substitute
+from spaces.model.schedule import StageOf
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.together import groups
+from spaces.model.together import companions, groups, turns
 from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
 from spaces.model.undefined import is_nothing
@@ -85,18 +86,22 @@ def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
 
 
 def _fused(group: list[Produce], bounds: Bounds) -> Statement:
-    """The pure stages of Funcs in fused loops, those of the last one, and then all updates."""
-    children = []
-    for node in reversed(group[:-1]):
-        companion = bounds.schedule.of(node.func).companion
-        assert companion is not None
-        names = bounds.schedule.of(node.func).stages[0].names
-        first = _statement(node.body[0], bounds)
-        depth, align = names.index(companion.loop) + 1, companion.align
-        children.append(Child(node.func, companion.func, first, depth, align))
-    updates = [_statements(node.body[1:], bounds) for node in group]
-    root = _statement(group[-1].body[0], bounds)
-    return block(fused(children, root, bounds.simplify), *updates)
+    """The stages of Funcs one after the other, those that are computed with each other at once."""
+    bodies = {
+        StageOf(node.func, i): _statement(body, bounds)
+        for node in group
+        for i, body in enumerate(node.body)
+    }
+    counts = {node.func: len(node.body) for node in group}
+    pairs, parts = companions(bounds.schedule), []
+    for turn in turns(bounds.schedule, tuple(counts), counts) or ():
+        children = []
+        for stage in turn.children:
+            names = bounds.schedule.of(stage.func).stages[stage.stage].names
+            down = names[: names.index(pairs[stage].loop) + 1]
+            children.append(Child(stage, pairs[stage], bodies[stage], down))
+        parts.append(fused(children, bodies[turn.root], bounds.simplify))
+    return block(*parts)
 
 
 _HOISTED = "{}.hoisted"

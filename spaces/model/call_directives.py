@@ -7,7 +7,15 @@ from typing import Self
 import attrs
 from attrs import frozen
 
-from spaces.model.directive_arguments import Name, factor_of, member_of, name_of, whole_of
+from spaces.model.directive_arguments import (
+    Alignments,
+    Name,
+    alignments_of,
+    factor_of,
+    member_of,
+    name_of,
+    whole_of,
+)
 from spaces.model.domain_order import Factor
 from spaces.model.func import Func
 from spaces.model.schedule import (
@@ -21,6 +29,7 @@ from spaces.model.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    StageOf,
     StorageBound,
 )
 from spaces.model.selection import Selection
@@ -53,11 +62,15 @@ class CallDirectives(Selection):
         return self._with_func(attrs.evolve(self._func, compute=level, store=store))
 
     def compute_with(
-        self, func: str | Func, loop: Name, align: LoopAlign | str = LoopAlign.AUTO
+        self, other: str | Func | StageOf, loop: Name, align: Alignments = LoopAlign.AUTO
     ) -> Self:
-        """Fuse the loops with those of another Func, from the outermost to ``loop``."""
-        companion = Companion(name_of(func), name_of(loop), member_of(LoopAlign, align))
-        return self._with_func(attrs.evolve(self._func, companion=companion))
+        """Fuse the loops of a stage with those of a stage of another Func, from the outermost to
+        ``loop``; ``align`` says of ``loop``, or of each loop named, which iterations come together.
+        """
+        target = other if isinstance(other, StageOf) else StageOf(name_of(other))
+        companion = Companion(target, name_of(loop), alignments_of(loop, align), self.stage)
+        companions = (*self._func.companions, companion)
+        return self._with_func(attrs.evolve(self._func, companions=companions))
 
     def store_at(self, func: str | Func, loop: Name) -> Self:
         """Allocate the storage at that loop, at or outside the compute level."""

@@ -19,9 +19,23 @@ from spaces.model.domain_order import (
     Tail,
 )
 from spaces.model.expr import Expr
-from spaces.model.schedule import Alignment, Bound, Companion, Fold, LoopAlign, LoopLevel, Memory
+from spaces.model.schedule import (
+    Alignment,
+    Bound,
+    Companion,
+    Fold,
+    LoopAlign,
+    LoopLevel,
+    Memory,
+    StageOf,
+)
 
-Argument: TypeAlias = Factor | Tail | Memory | Partition | PrefetchBound | LoopAlign | Loop | Expr
+Aligned: TypeAlias = tuple[tuple[str, LoopAlign], ...]
+"""Loops with how their iterations are aligned."""
+
+Argument: TypeAlias = (
+    Factor | Tail | Memory | Partition | PrefetchBound | LoopAlign | Aligned | Loop | StageOf | Expr
+)
 """A truth value counts among the numbers."""
 
 
@@ -73,10 +87,13 @@ def level_call(verb: str, level: LoopLevel) -> DirectiveCall:
 
 
 def companion_call(companion: Companion) -> DirectiveCall:
-    """The directive that fuses the loops of two Funcs."""
-    args = (companion.func, companion.loop)
-    usual = companion.align is LoopAlign.AUTO
-    return DirectiveCall("compute_with", args if usual else (*args, companion.align))
+    """The directive that fuses the loops of two stages."""
+    args = (companion.other, companion.loop)
+    if not companion.aligned:
+        return DirectiveCall("compute_with", args)
+    if len(companion.aligned) == 1 and companion.aligned[0][0] == companion.loop:
+        return DirectiveCall("compute_with", (*args, companion.aligned[0][1]))
+    return DirectiveCall("compute_with", (*args, companion.aligned))
 
 
 def hoist_call(level: LoopLevel) -> DirectiveCall:

@@ -117,7 +117,9 @@ def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple
     placement = _placement_calls(start, target) if stage == 0 else ()
     newly = stage in target.atomic and stage not in start.atomic
     atomic = (DirectiveCall("atomic"),) if newly else ()
-    own = (*placement, *atomic, *order_calls(start.stages[stage], target.stages[stage]))
+    order = order_calls(start.stages[stage], target.stages[stage])
+    beside = [companion_call(one) for one in target.companions if one.stage == stage]
+    own = (*placement, *beside, *atomic, *order)
     return (*lines, StageCalls(target.name, stage, own)) if own else tuple(lines)
 
 
@@ -141,8 +143,6 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         DirectiveCall("bound_storage", (b.dimension, b.extent)) for b in target.storage_bounds
     ]
     calls += map(bound_call, target.bounds)
-    if target.companion is not None:
-        calls.append(companion_call(target.companion))
     return tuple(calls)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from spaces.model.expr import Variable
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.rdom import RDom
+from spaces.model.schedule import LoopAlign
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -63,6 +64,23 @@ def member_of(kind: type[_E], value: _E | str) -> _E:
         return kind(value)
     except ValueError:
         raise ValueError(f"{value!r} is no {kind.__name__}; there are {', '.join(kind)}.") from None
+
+
+Alignments = (
+    LoopAlign | str | Mapping[Name, LoopAlign | str] | Sequence[tuple[Name, LoopAlign | str]]
+)
+"""Which iterations of fused loops come together: of the innermost one, or of each that is named."""
+
+
+def alignments_of(innermost: Name, given: Alignments) -> tuple[tuple[str, LoopAlign], ...]:
+    """Each loop whose iterations are aligned, with how.
+
+    Raises:
+        ValueError: an alignment is unknown.
+    """
+    named = {innermost: given} if isinstance(given, str) else dict(given)
+    pairs = ((name_of(loop), member_of(LoopAlign, align)) for loop, align in named.items())
+    return tuple(pair for pair in pairs if pair[1] is not LoopAlign.AUTO)
 
 
 def whole_of(value: int) -> int:

@@ -153,12 +153,36 @@ class LoopAlign(StrEnum):
 
 
 @frozen
-class Companion:
-    """The loops down to ``loop`` are fused with those of ``func``."""
+class StageOf:
+    """One stage of a Func: its pure definition, or update ``stage - 1``."""
 
     func: str
+    stage: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.func}.update({self.stage - 1})" if self.stage else self.func
+
+
+@frozen
+class Companion:
+    """The loops of stage ``stage`` down to ``loop`` are fused with those of ``other``; of those
+    that are ``aligned`` other iterations than those of the same number come together.
+    """
+
+    other: StageOf
     loop: str
-    align: LoopAlign = LoopAlign.AUTO
+    aligned: tuple[tuple[str, LoopAlign], ...] = ()
+    stage: int = 0
+
+    def align(self, loop: str) -> LoopAlign:
+        """Which iterations of a fused loop come together."""
+        return dict(self.aligned).get(loop, LoopAlign.AUTO)
+
+
+def _last_of_each_stage(companions: Iterable[Companion]) -> tuple[Companion, ...]:
+    """A stage is computed with one other, the one said last."""
+    last = {one.stage: one for one in companions}
+    return tuple(sorted(last.values(), key=lambda one: one.stage)) if last else ()
 
 
 @frozen
@@ -206,7 +230,7 @@ class FuncSchedule:
             stage in the order in which they are asked.
         atomic: the stages that change an element in one step, so that iterations which change the
             same one may run at once.
-        companion: the Func that it is computed with, if with one.
+        companions: for each stage that is computed with one of another Func that one.
     """
 
     name: str
@@ -222,7 +246,7 @@ class FuncSchedule:
     hoist: LoopLevel = INLINE
     specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
     atomic: tuple[int, ...] = field(default=(), converter=_each_once)
-    companion: Companion | None = None
+    companions: tuple[Companion, ...] = field(default=(), converter=_last_of_each_stage)
 
     @property
     def is_hoisted(self) -> bool:

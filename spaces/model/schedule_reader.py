@@ -16,7 +16,7 @@ from spaces.model.directives import Directives
 from spaces.model.domain_order import Factor, Loop, Partition, PrefetchBound, Tail
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import LoopAlign, Memory
+from spaces.model.schedule import LoopAlign, Memory, StageOf
 from spaces.model.syntax import (
     Applied,
     Braces,
@@ -260,7 +260,8 @@ class Reader:
             Kind.CONDITION: self.condition,
             Kind.TEXT: self.message,
             Kind.SOURCE: self.source,
-            Kind.ALIGN: lambda i: _named(self.word(i, "a loop alignment"), LoopAlign, ALIGNMENTS),
+            Kind.STAGE: self.stage,
+            Kind.ALIGN: self.alignment,
             Kind.PREFETCH: lambda i: _named(
                 self.word(i, "a prefetch strategy"), PrefetchBound, PREFETCHES
             ),
@@ -311,6 +312,30 @@ class Reader:
     def source(self, item: Item) -> str:
         word = self.word(item, "a Func or an image")
         return word.text if word.quoted else self.funcs.get(word.text, word.text)
+
+    def stage(self, item: Item) -> StageOf:
+        """``g`` or ``g.update(0)``."""
+        if not isinstance(item, Applied):
+            return StageOf(self.func_name(self.word(item, "a Func")))
+        numbers = item.args or (Whole(0, item.start, item.end),)
+        name, dot, update = item.name.text.rpartition(".")
+        if not dot or update != "update" or len(numbers) > 1 or not isinstance(numbers[0], Whole):
+            raise Mistake("Expected a Func or an update, as in g.update(0).", item.start, item.end)
+        func = self.func_name(Word(name, item.name.quoted, item.start, item.end))
+        return StageOf(func, numbers[0].value + 1)
+
+    def alignment(self, item: Item) -> LoopAlign | tuple[tuple[str, LoopAlign], ...]:
+        """An alignment, or pairs of a loop and one in braces."""
+        if not isinstance(item, Braces):
+            return _named(self.word(item, "a loop alignment"), LoopAlign, ALIGNMENTS)
+        found = []
+        for pair in item.items:
+            if not isinstance(pair, Braces) or len(pair.items) != 2:
+                text = "Expected a loop and its alignment, as in {y, LoopAlignStrategy::AlignEnd}."
+                raise Mistake(text, pair.start, pair.end)
+            align = _named(self.word(pair.items[1], "a loop alignment"), LoopAlign, ALIGNMENTS)
+            found.append((self.loop(pair.items[0]), align))
+        return tuple(found)
 
     def condition(self, item: Item) -> Expr:
         assert isinstance(item, Code)

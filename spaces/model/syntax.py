@@ -412,6 +412,11 @@ class _Parser:
             items = () if self.here.text == "}" else self.separated(self.item)
             return Braces(items, token.start, self.expect("}", "the names in braces").end)
         name = self.name("a loop, a Func or a number")
+        if name.quoted and self.here.text == "." and self.following.text == "update":
+            self.advance()
+            end = self.advance().end
+            name = Word(f"{name.text}.update", True, name.start, end)
+            return self.applied(name)
         return name if name.quoted or self.here.text != "(" else self.applied(name)
 
     def whole(self) -> Whole:

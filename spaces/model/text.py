@@ -16,7 +16,7 @@ from spaces.model.directives import schedule as directives_on
 from spaces.model.domain_order import Loop
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import Schedule, StageOf
 from spaces.model.schedule_reader import Reader
 from spaces.model.syntax import ScheduleSyntaxError, is_plain, parse_statements, problem_at, quote
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
@@ -123,6 +123,12 @@ class _Speller:
             return str(value).lower()  # a truth value, too
         if isinstance(value, Loop):
             return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
+        if isinstance(value, StageOf):
+            update = f".update({value.stage - 1})" if value.stage else ""
+            return f"{self.name(value.func)}{update}"
+        if isinstance(value, tuple):
+            pairs = (f"{{{self.name(loop)}, {qualified(align)}}}" for loop, align in value)
+            return f"{{{', '.join(pairs)}}}"
         if isinstance(value, Named):
             return qualified(value)
         return self.name(value)

@@ -1,39 +1,121 @@
-"""Funcs whose loops are fused by ``compute_with``: which, and whether they can stand together."""
+"""Stages whose loops are fused by ``compute_with``: which, and in what order they run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from attrs import frozen
 
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.schedule import Companion, Schedule, StageOf
+
+_T = TypeVar("_T")
 
 
-def companions(schedule: Schedule) -> dict[str, str]:
-    """For each Func that is computed with another one that other."""
-    return {f.name: f.companion.func for f in schedule.funcs if f.companion is not None}
+def companions(schedule: Schedule) -> dict[StageOf, Companion]:
+    """What is said of each stage that is computed with one of another Func."""
+    return {StageOf(f.name, one.stage): one for f in schedule.funcs for one in f.companions}
 
 
-def chain(pairs: dict[str, str], func: str) -> tuple[str, ...]:
-    """A Func, the one that it is computed with, the one that this is computed with, and so on; up
-    to where it begins anew.
+def leaders(schedule: Schedule) -> dict[str, list[str]]:
+    """For each Func of which stages are computed with others the Funcs of these."""
+    return {
+        f.name: list(dict.fromkeys(one.other.func for one in f.companions))
+        for f in schedule.funcs
+        if f.companions
+    }
+
+
+def circle(schedule: Schedule, func: str) -> tuple[str, ...]:
+    """Funcs, each computed with the next one and the last one with ``func``, which is the first;
+    none where it is in no circle.
     """
-    found = [func]
-    while found[-1] in pairs and pairs[found[-1]] not in found:
-        found.append(pairs[found[-1]])
-    return tuple(found)
+    led = leaders(schedule)
+    open_: list[tuple[str, ...]] = [(func,)]
+    seen = set[str]()
+    while open_:
+        path = open_.pop()
+        for leader in led.get(path[-1], ()):
+            if leader == func:
+                return path
+            if leader not in seen:
+                seen.add(leader)
+                open_.append((*path, leader))
+    return ()
 
 
 def groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
-    """The Funcs that are computed with each other: last the one that others are computed with, and
-    before it each behind all that are computed with it.
+    """The Funcs that are computed with each other, each before those that it is computed with;
+    where there are no circles.
+    """
+    led = leaders(schedule)
+    joined: list[dict[str, None]] = []
+    for func, others in led.items():
+        members = dict.fromkeys((func, *others))
+        beside = [g for g in joined if not g.keys().isdisjoint(members)]
+        joined = [g for g in joined if g not in beside]
+        joined.append(dict.fromkeys(name for g in (*beside, members) for name in g))
+    return tuple(_in_order(group, led) or tuple(group) for group in joined)
+
+
+@frozen
+class Fused:
+    """Stages in fused loops: that whose loops are those of all, and the others, each behind the one
+    that it is computed with, and those of one Func in their order.
+    """
+
+    root: StageOf
+    children: tuple[StageOf, ...] = ()
+
+
+def root_of(pairs: Mapping[StageOf, Companion], stage: StageOf) -> StageOf:
+    """The stage whose loops are those in which ``stage`` is computed."""
+    seen = {stage}
+    while stage in pairs and pairs[stage].other not in seen:
+        stage = pairs[stage].other
+        seen.add(stage)
+    return stage
+
+
+def turns(
+    schedule: Schedule, group: Sequence[str], counts: Mapping[str, int]
+) -> tuple[Fused, ...] | None:
+    """All stages of the Funcs of a group, of which there are ``counts``, in the order in which they
+    run; None where fused loops leave no order in which stages of each Func follow each other.
     """
     pairs = companions(schedule)
-    chains = [chain(pairs, child) for child in pairs]
-    roots = dict.fromkeys(c[-1] for c in chains if c[-1] not in pairs)
-    return tuple(
-        (*(c[0] for c in sorted(chains, key=len, reverse=True) if c[-1] == root), root)
-        for root in roots
-    )
+    members: dict[StageOf, list[StageOf]] = {}
+    for func in reversed(group):
+        for index in range(counts[func]):
+            stage = StageOf(func, index)
+            members.setdefault(root_of(pairs, stage), []).append(stage)
+    after: dict[StageOf, list[StageOf]] = {root: [] for root in members}
+    for func in group:
+        roots = [root_of(pairs, StageOf(func, index)) for index in range(counts[func])]
+        for before, root in pairwise(roots):
+            if before != root:
+                after[before].append(root)
+    order = _in_order(after, after)
+    if order is None:
+        return None
+    return tuple(Fused(r, tuple(s for s in members[r] if s != r)) for r in order)
+
+
+def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T, ...] | None:
+    """``names`` so that each is before those that are ``after`` it; None where some are in a
+    circle. What need not be moved keeps its place.
+    """
+    left, order = list(names), list[_T]()
+    while left:
+        waiting = {later for name in left for later in after.get(name, ()) if later in left}
+        free = next((name for name in left if name not in waiting), None)
+        if free is None:
+            return None
+        order.append(free)
+        left.remove(free)
+    return tuple(order)
 
 
 def depends(pipeline: Pipeline, reader: str, read: str) -> bool:

@@ -104,6 +104,7 @@ class Kind(Enum):
     TEXT = "message"
     PARTITION = "partition policy"
     SOURCE = "Func or image"
+    STAGE = "Func or its update"
     PREFETCH = "prefetch strategy"
     ALIGN = "loop alignment"
 
@@ -150,8 +151,8 @@ SIGNATURES: dict[str, Signature] = {
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
     "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Kind.PARTITION),
     "compute_with": _signature(
-        "compute_with(f, loop[, LoopAlignStrategy::AlignStart])",
-        *(Kind.SOURCE, Kind.LOOP, Kind.ALIGN),
+        "compute_with(f.update(0), loop[, LoopAlignStrategy::AlignStart])",
+        *(Kind.STAGE, Kind.LOOP, Kind.ALIGN),
         optional=1,
     ),
     "prefetch": _signature(

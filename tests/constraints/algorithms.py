@@ -49,6 +49,19 @@ def slopes() -> Pipeline:
     return pipeline(out)
 
 
+def updated_slopes() -> Pipeline:
+    """Derivatives in both directions, each changed twice."""
+    dx, dy, out = Func("dx"), Func("dy"), Func("out")
+    image = ImageParam(UInt16, 2, "input")
+    dx[X, Y] = image[X + 1, Y] - image[X, Y]
+    dy[X, Y] = image[X, Y + 1] - image[X, Y]
+    for slope in (dx, dy):
+        slope[X, Y] = slope[X, Y] * 2
+        slope[X, Y] = slope[X, Y] + 1
+    out[X, Y] = dx[X, Y] + dy[X, Y]
+    return pipeline(out)
+
+
 def chain() -> Pipeline:
     """Three Funcs, each read at two places by the next."""
     image = ImageParam(Int32, 2, "input")

@@ -35,7 +35,7 @@ def _func(a: FuncSchedule, b: FuncSchedule) -> int:
     count += sum(x != y for x, y in zip_longest(a.storage_orders, b.storage_orders))
     count += sum(x != y for x, y in zip_longest(a.bounds, b.bounds))
     count += a.hoist != b.hoist
-    count += a.companion != b.companion
+    count += sum(x != y for x, y in zip_longest(a.companions, b.companions))
     count += len(set(a.atomic) ^ set(b.atomic))
     count += sum(x != y for x, y in zip_longest(a.specializations, b.specializations))
     count += abs(len(a.stages) - len(b.stages))

@@ -75,6 +75,8 @@ _FORM = (
     "with.func",
     "with.loops",
     "with.level",
+    "with.order",
+    "with.stages",
     "prefetch.unread",
     "specialize.condition",
     "specialize.inlined",

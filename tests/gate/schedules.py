@@ -19,8 +19,9 @@ from spaces.model.directives import Directives
 from spaces.model.domain_order import LoopKind, PrefetchBound, Tail
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import Companion, LoopAlign, Memory, Schedule
+from spaces.model.schedule import Companion, LoopAlign, Memory, Schedule, StageOf
 from spaces.model.splits import BLENDING
+from spaces.model.together import companions as companions_of
 from spaces.model.together import depends
 from tests.gate.derivations import with_funcs_added
 
@@ -81,26 +82,43 @@ def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sc
 
 
 def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    fused = {f.companion.func for f in schedule.funcs if f.companion is not None}
     stored = [f for f in schedule.funcs if not f.compute.is_inline]
-    around = {level.func for f in stored for level in (f.compute, f.store, f.hoist)}
-    alone = [f for f in stored if f.name not in fused | around and f.companion is None]
-    if len(stored) < 2 or not alone:
+    if len(stored) < 2:
         return schedule
-    child = rng.choice(alone)
+    child = rng.choice(stored)
     parent = rng.choice([f for f in stored if f is not child])
     pairs = ((child.name, parent.name), (parent.name, child.name))
     if rng.random() < 0.95 and any(depends(pipeline, *pair) for pair in pairs):
         return schedule
-    names = parent.stages[0].names
-    same = sorted(pipeline.function(child.name).args) == sorted(pipeline.function(parent.name).args)
-    if not same or child.compute != parent.compute or not names:
+    mine, theirs = rng.randrange(len(child.stages)), rng.randrange(len(parent.stages))
+    order, other = child.stages[mine], parent.stages[theirs]
+    levels = {level for f in stored for level in (f.compute, f.store, f.hoist)}
+    companions = companions_of(schedule)
+    led = {one.other for one in companions.values()}
+    is_free = StageOf(child.name, mine) not in led | companions.keys()
+    is_free = is_free and child.name not in {level.func for level in levels}
+    dimensions = [
+        sorted(pipeline.function(f.name).stages[i].dimensions)
+        for f, i in ((child, mine), (parent, theirs))
+    ]
+    if is_free and dimensions[0] == dimensions[1]:
+        order = evolve(other, prefetches=order.prefetches)
+    shared = [a for a, b in zip(order.names, other.names, strict=False) if a == b]
+    if not shared or child.compute != parent.compute:
         return schedule
-    companion = Companion(parent.name, rng.choice(names), rng.choice(list(LoopAlign)))
-    order = evolve(parent.stages[0], prefetches=child.stages[0].prefetches)
-    stages = (order, *child.stages[1:])
-    alike = evolve(child, stages=stages, specializations=(), companion=companion)
-    return schedule.replace(alike)
+    aligned = [(n, rng.choice(list(LoopAlign))) for n in shared if rng.random() < 0.4]
+    aligned = [pair for pair in aligned if pair[1] is not LoopAlign.AUTO]
+    stage = StageOf(parent.name, theirs)
+    companion = Companion(stage, rng.choice(shared), tuple(aligned), mine)
+    stages = (*child.stages[:mine], order, *child.stages[mine + 1 :])
+    return schedule.replace(
+        evolve(
+            child,
+            stages=stages,
+            specializations=(),
+            companions=(*child.companions, companion),
+        )
+    )
 
 
 def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tuple[Levels, Path]:

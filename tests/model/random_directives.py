@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import evolve
 from hypothesis import strategies as st
 
 from spaces.model.directives import Directives, schedule
@@ -33,6 +34,7 @@ from spaces.model.schedule import (
     Pad,
     Schedule,
     Specialization,
+    StageOf,
     StorageBound,
 )
 from spaces.model.types import Bool
@@ -137,7 +139,13 @@ _prefetches = st.builds(
     Prefetch, names, names, names, st.integers(-3, 9), st.sampled_from(PrefetchBound)
 )
 
-_companions = st.builds(Companion, names, names, st.sampled_from(LoopAlign))
+_alignments = st.tuples(names, st.sampled_from([a for a in LoopAlign if a is not LoopAlign.AUTO]))
+_companions = st.builds(
+    Companion,
+    st.builds(StageOf, names, st.integers(0, 3)),
+    names,
+    st.lists(_alignments, max_size=2, unique_by=lambda pair: pair[0]).map(tuple),
+)
 
 domain_orders = st.builds(
     DomainOrder,
@@ -184,7 +192,10 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 tuple(draw(st.lists(_bounds, max_size=2))),
                 draw(levels),
                 tuple(draw(st.lists(_specializations(pipeline, function), max_size=2))),
-                companion=draw(st.one_of(st.none(), _companions)),
+                companions=tuple(
+                    evolve(one, stage=draw(st.integers(0, len(function.stages) - 1)))
+                    for one in draw(st.lists(_companions, max_size=2))
+                ),
             )
             for function in pipeline.functions
         )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_TESTS = ("tests/backend/halide/test_compute_with.py",)
+_TESTS = (
+    "tests/backend/halide/test_compute_with.py",
+    "tests/backend/halide/test_updates_together.py",
+)
 
 FUSING = (
     Mutant(
@@ -40,11 +43,35 @@ FUSING = (
         _TESTS,
     ),
     Mutant(
-        "updates-of-one-only",
-        "backend/lowering/start.py",
-        "_statements(node.body[1:], bounds) for node in group]",
-        "_statements(node.body[1:], bounds) for node in group[:1]]",
-        "Updates of Funcs whose first stages are fused are left out.",
+        "stages-out-of-turn",
+        "spaces/model/together.py",
+        "after[before].append(root)",
+        "after[root].append(before)",
+        "Stages of Funcs that are computed with each other run in the opposite order.",
+        _TESTS,
+    ),
+    Mutant(
+        "one-alignment-for-all-loops",
+        "spaces/model/schedule.py",
+        "return dict(self.aligned).get(loop, LoopAlign.AUTO)",
+        "return next((align for _, align in self.aligned), LoopAlign.AUTO)",
+        "The alignment of one fused loop is that of all.",
+        _TESTS,
+    ),
+    Mutant(
+        "own-stages-out-of-step",
+        "spaces/constraints/rules/companions.py",
+        "if roots[0] != roots[1]:",
+        "if True:",
+        "Two stages of a Func share an iteration in which the later one reads what is not there.",
+        _TESTS,
+    ),
+    Mutant(
+        "orders-that-cannot-be",
+        "spaces/constraints/rules/companions.py",
+        "if turns(records.schedule, group, counts) is None:",
+        "if False:",
+        "Stages are fused so that no order keeps those of every Func in theirs.",
         _TESTS,
     ),
     Mutant(
@@ -58,8 +85,8 @@ FUSING = (
     Mutant(
         "a-circle-of-companions",
         "spaces/constraints/rules/companions.py",
-        "elif chain(pairs, func)[-1] in pairs:",
-        "elif False:",
+        "if ring := circle(records.schedule, func):",
+        "if ring := ():",
         "Funcs are computed with one another in a circle.",
         _TESTS,
     ),

@@ -38,8 +38,8 @@ def _of_func(entry: FuncSchedule) -> Iterator[tuple[str, FuncSchedule]]:
         yield _written(entry, 0, bound_call(bound)), evolve(entry, bounds=bounds)
     if not entry.hoist.is_inline:
         yield _written(entry, 0, hoist_call(entry.hoist)), evolve(entry, hoist=INLINE)
-    if entry.companion is not None:
-        yield _written(entry, 0, companion_call(entry.companion)), evolve(entry, companion=None)
+    for one, others in _without_each(entry.companions):
+        yield _written(entry, one.stage, companion_call(one)), evolve(entry, companions=others)
 
 
 def _of_stages(entry: FuncSchedule) -> Iterator[tuple[str, FuncSchedule]]:

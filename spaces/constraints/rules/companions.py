@@ -1,29 +1,34 @@
-"""Rules about Funcs that are computed with others: which can be, and in which loops."""
+"""Rules about stages that are computed with others: which can be, and in which loops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.rules.own_stages import why_not_in_step
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
 from spaces.model.calls import companion_call
-from spaces.model.schedule import Companion
+from spaces.model.domain_order import DomainOrder
+from spaces.model.schedule import Companion, StageOf
+from spaces.model.splits import loop_dimensions
 from spaces.model.text import format_call
-from spaces.model.together import chain, companions, depends, groups, in_turn
+from spaces.model.together import circle, companions, depends, groups, in_turn, root_of, turns
 
 
 def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
+    stage = StageOf(func, one.stage)
     return Check(
         func,
         VIOLATED,
-        "{directive} cannot fuse the loops of {func} with those of {other}: {reason}.",
+        "{directive} cannot fuse the loops of {stage} with those of {other}: {reason}.",
         advice,
+        stage=one.stage,
         loop=one.loop,
         values={
-            "directive": f"{func}.{format_call(companion_call(one))}",
-            "func": func,
-            "other": one.func,
+            "directive": f"{stage}.{format_call(companion_call(one))}",
+            "stage": str(stage),
+            "other": str(one.other),
             "reason": reason,
         },
     )
@@ -31,68 +36,110 @@ def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
 
 @call_rule(
     "with.func",
-    "A Func is computed with another one, not in a circle, and neither is inlined or has "
-    "specializations.",
-    "Halide's compute_with refuses others. It fuses updates too; here their pure stages are.",
+    "A stage is computed with one of another Func, not in a circle, and neither Func is inlined or "
+    "has specializations.",
+    "Halide's compute_with refuses others.",
 )
 def partner(records: Records, func: str) -> Iterator[Check]:
-    """At most one check."""
-    one = records.entry(func).companion
-    if one is None:
-        return
+    """At most one check a stage."""
+    for one in records.entry(func).companions:
+        reason = _no_partner(records, func, one.other)
+        if one.stage >= len(records.function(func).stages):
+            reason = f"{func} has no update {one.stage - 1}"
+        if reason:
+            yield _check(func, one, reason, "Compute it with a stage that has loops of its own.")
+
+
+def _no_partner(records: Records, func: str, other: StageOf) -> str:
     known = {f.name: f for f in records.pipeline.functions}
-    pairs = companions(records.schedule)
-    if one.func not in known:
-        reason = f"there is no Func {one.func}"
-    elif one.func == func:
-        reason = "it is the same Func"
-    elif records.is_inlined(func) or records.is_inlined(one.func):
-        reason = f"{func if records.is_inlined(func) else one.func} is inlined and has no loops"
-    elif chain(pairs, func)[-1] in pairs:
-        reason = f"{listed(chain(pairs, func))} are computed with one another in a circle"
-    elif records.entry(func).specializations or records.entry(one.func).specializations:
-        special = func if records.entry(func).specializations else one.func
-        reason = f"{special} has specializations"
-    else:
-        return
-    yield _check(func, one, reason, "Compute it with a Func that has loops of its own.")
+    if other.func not in known:
+        return f"there is no Func {other.func}"
+    if other.func == func:
+        return "it is the same Func"
+    if not 0 <= other.stage < len(known[other.func].stages):
+        return f"{other.func} has no update {other.stage - 1}"
+    if records.is_inlined(func) or records.is_inlined(other.func):
+        return f"{func if records.is_inlined(func) else other.func} is inlined and has no loops"
+    if ring := circle(records.schedule, func):
+        return f"{listed(ring)} are computed with one another in a circle"
+    if records.entry(func).specializations or records.entry(other.func).specializations:
+        special = func if records.entry(func).specializations else other.func
+        return f"{special} has specializations"
+    return ""
 
 
-def _loops(records: Records, func: str, one: Companion) -> tuple[str, ...]:
-    """The loops of a Func down to the one that is fused last; none where it is not there."""
-    names = records.entry(func).stages[0].names
+def _is_there(records: Records, stage: StageOf) -> bool:
+    known = {f.name: len(f.stages) for f in records.pipeline.functions}
+    return 0 <= stage.stage < known.get(stage.func, 0)
+
+
+def _pairs(records: Records, func: str) -> Iterator[Companion]:
+    """What is computed with a stage that is there."""
+    for one in records.entry(func).companions:
+        if _is_there(records, one.other) and _is_there(records, StageOf(func, one.stage)):
+            yield one
+
+
+def _order(records: Records, stage: StageOf) -> DomainOrder:
+    return records.entry(stage.func).stages[stage.stage]
+
+
+def _loops(records: Records, stage: StageOf, one: Companion) -> tuple[str, ...]:
+    """The loops of a stage down to the one that is fused last; none where it is not there."""
+    names = _order(records, stage).names
     return names[: names.index(one.loop) + 1] if one.loop in names else ()
 
 
 @call_rule(
     "with.loops",
-    "Funcs that are computed with each other have the same loops, of the same kinds and in the "
-    "same order, down to the one named; of three in a chain no two have more.",
+    "Stages that are computed with each other have the same loops, of the same kinds, over Vars or "
+    "over RVars alike, and in the same order, down to the one named; of three in a chain no two "
+    "have more.",
     "Halide's compute_with refuses others.",
 )
 def same_loops(records: Records, func: str) -> Iterator[Check]:
-    """At most one check."""
-    one = records.entry(func).companion
-    if one is None or one.func not in {f.name for f in records.pipeline.functions}:
-        return
-    mine, theirs = _loops(records, func, one), _loops(records, one.func, one)
-    orders = [records.entry(name).stages[0] for name in (func, one.func)]
-    further = records.entry(one.func).companion
+    """At most one check a stage."""
+    pairs = companions(records.schedule)
+    for one in _pairs(records, func):
+        stages = StageOf(func, one.stage), one.other
+        mine, theirs = (_loops(records, stage, one) for stage in stages)
+        further = pairs.get(one.other)
+        outside = () if further is None else _loops(records, one.other, further)
+        if further is not None and len(outside) < len(mine) and mine == theirs:
+            reason = f"{one.other} is computed with {further.other} in {listed(outside)} only"
+            yield _check(func, one, reason, f"Name {further.loop}, or a loop around it.")
+        elif reason := _unlike(records, stages, mine, theirs):
+            yield _check(func, one, reason, "Split, order and mark the loops of both alike.")
+
+
+def _unlike(
+    records: Records,
+    stages: tuple[StageOf, StageOf],
+    mine: tuple[str, ...],
+    theirs: tuple[str, ...],
+) -> str:
+    orders = [_order(records, stage) for stage in stages]
+    if not mine or mine != theirs:
+        return (
+            f"the loops of {stages[0]} are {listed(orders[0].names)}, those of {stages[1]} "
+            f"{listed(orders[1].names)}, outermost first"
+        )
     kinds = [[order.kind(n) for n in mine] for order in orders]
-    outside = () if further is None else _loops(records, one.func, further)
-    if further is not None and len(outside) < len(mine) and mine == theirs:
-        reason = f"{one.func} is computed with {further.func} in {listed(outside)} only"
-        yield _check(func, one, reason, f"Name {further.loop}, or a loop around it.")
-        return
-    if mine and mine == theirs and kinds[0] == kinds[1]:
-        return
-    reason = (
-        f"the loops of {func} are {listed(orders[0].names)}, those of {one.func} "
-        f"{listed(orders[1].names)}, outermost first"
-    )
-    if mine and mine == theirs:
-        reason = f"their kinds are {listed(kinds[0])} and {listed(kinds[1])}"
-    yield _check(func, one, reason, "Split, order and mark the loops of both alike.")
+    if kinds[0] != kinds[1]:
+        return f"their kinds are {listed(kinds[0])} and {listed(kinds[1])}"
+    over = [_over_rvars(records, stage) for stage in stages]
+    unlike = [name for name in mine if (name in over[0]) != (name in over[1])]
+    return f"{unlike[0]} is a loop over RVars of one of them only" if unlike else ""
+
+
+def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
+    """The loops of a stage that go over RVars; none where its splits make no sense."""
+    definition, order, traced = records.stages(stage.func)[stage.stage]
+    if traced.faults:
+        return frozenset()
+    rvars = {r.name for r in definition.rvars}
+    walks = loop_dimensions(definition, order)
+    return frozenset(loop for loop, names in walks.items() if not rvars.isdisjoint(names))
 
 
 @call_rule(
@@ -103,25 +150,32 @@ def same_loops(records: Records, func: str) -> Iterator[Check]:
     "stand between loops that are fused.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
-    """At most one check."""
-    one = records.entry(func).companion
-    if one is None or one.func not in {f.name for f in records.pipeline.functions}:
-        return
-    levels = [records.entry(name).compute for name in (func, one.func)]
-    if levels[0] != levels[1]:
-        reason = f"{func} is computed at {levels[0]} and {one.func} at {levels[1]}"
-        yield _check(func, one, reason, "Compute both at the same level.")
-        return
-    outer = _loops(records, func, one)[:-1]
-    inside = [
-        entry.name
-        for entry in records.schedule.funcs
-        for level in (entry.compute, entry.store, entry.hoist)
-        if level.func in (func, one.func) and level.loop in outer
-    ]
-    if inside:
-        reason = f"{inside[0]} is computed or stored at a loop around {one.loop}"
-        yield _check(func, one, reason, "Move it inside, or fuse fewer loops.")
+    """At most one check a stage."""
+    for one in _pairs(records, func):
+        names = (func, one.other.func)
+        levels = [records.entry(name).compute for name in names]
+        if levels[0] != levels[1]:
+            reason = f"{func} is computed at {levels[0]} and {names[1]} at {levels[1]}"
+            yield _check(func, one, reason, "Compute both at the same level.")
+            continue
+        outer = _loops(records, StageOf(func, one.stage), one)[:-1]
+        inside = [
+            entry.name
+            for entry in records.schedule.funcs
+            for level in (entry.compute, entry.store, entry.hoist)
+            if level.func in names and level.loop in outer
+        ]
+        if inside:
+            reason = f"{inside[0]} is computed or stored at a loop around {one.loop}"
+            yield _check(func, one, reason, "Move it inside, or fuse fewer loops.")
+
+
+def _group(records: Records, func: str) -> tuple[str, ...]:
+    """The Funcs that are computed with one; none where some are not there or in a circle."""
+    group = next((g for g in groups(records.schedule) if func in g), ())
+    names = {f.name for f in records.pipeline.functions}
+    whole = set(group) <= names and not any(circle(records.schedule, name) for name in group)
+    return group if whole else ()
 
 
 @call_rule(
@@ -132,33 +186,73 @@ def same_level(records: Records, func: str) -> Iterator[Check]:
 )
 def independent(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    one = records.entry(func).companion
-    names = [f.name for f in records.pipeline.functions]
-    if one is None or one.func not in names or one.func == func:
+    group = _group(records, func)
+    if not group or not records.entry(func).companions:
         return
-    group = next((g for g in groups(records.schedule) if func in g), ())
-    if not set(group) <= set(names):
-        return
+    one = records.entry(func).companions[0]
     for other in group:
         for reader, read in ((func, other), (other, func)):
             if depends(records.pipeline, reader, read):
                 yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
                 return
-    if group and in_turn(records.pipeline, names, group) is None:
+    if in_turn(records.pipeline, [f.name for f in records.pipeline.functions], group) is None:
         reason = "what reads one of them is read by the other"
         yield _check(func, one, reason, "Choose a Func that it does not depend on.")
 
 
 @call_rule(
+    "with.order",
+    "The stages of every Func run in their order: of stages in fused loops none is fused with what "
+    "runs before a stage that precedes it.",
+    "Halide's compute_with refuses orders that cannot be.",
+)
+def in_order(records: Records, func: str) -> Iterator[Check]:
+    """At most one check."""
+    group = _group(records, func)
+    entry = records.entry(func)
+    if not group or not entry.companions:
+        return
+    counts = {name: len(records.entry(name).stages) for name in group}
+    if not all(_is_there(records, stage) for stage in companions(records.schedule)):
+        return
+    if turns(records.schedule, group, counts) is None:
+        reason = f"with all that is fused, the stages of {listed(group)} have no order"
+        advice = "Compute earlier stages with earlier ones and later stages with later ones."
+        yield _check(func, entry.companions[-1], reason, advice)
+
+
+@call_rule(
+    "with.stages",
+    "Two stages of one Func in the same fused loops are computed with the same stage, down to the "
+    "same loop and aligned alike; the loops go over Vars, split alike in both and without shifted "
+    "tiles.",
+    "One iteration runs both stages, so that what the earlier one does in later iterations must "
+    "not matter to the later one. Halide does not check it.",
+)
+def own_stages(records: Records, func: str) -> Iterator[Check]:
+    """At most one check for each two stages."""
+    pairs = companions(records.schedule)
+    mine = list(_pairs(records, func))
+    if circle(records.schedule, func):
+        return
+    for number, one in enumerate(mine):
+        for earlier in mine[:number]:
+            roots = [root_of(pairs, StageOf(func, x.stage)) for x in (earlier, one)]
+            if roots[0] != roots[1]:
+                continue
+            if reason := why_not_in_step(records, func, earlier, one):
+                yield _check(func, one, reason, "Compute it with another stage, or with none.")
+
+
+@call_rule(
     "with.gpu",
-    "No Funcs are computed with each other in pipelines for a GPU.",
+    "No stages are computed with each other in pipelines for a GPU.",
     "Kernels are not fused.",
 )
 def on_gpu(records: Records, func: str) -> Iterator[Check]:
-    """At most one check."""
-    one = records.entry(func).companion
-    if one is not None and records.gpu is not None:
+    """At most one check a stage."""
+    for one in records.entry(func).companions if records.gpu is not None else ():
         yield _check(func, one, "kernels are not fused", "Leave it out.")
 
 
-RULES = (partner, same_loops, same_level, independent, on_gpu)
+RULES = (partner, same_loops, same_level, independent, in_order, own_stages, on_gpu)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from spaces.model.directives import schedule
+from spaces.model.schedule import StageOf
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu, on_gpu
 
 SLOPES = schedule(algorithms.slopes())
+_both = schedule(algorithms.updated_slopes()).func("dy").compute_root().func("dx").compute_root()
 _dx = SLOPES.func("dy").compute_root().func("dx").compute_root()
 
 EXAMPLES = (
@@ -29,6 +31,16 @@ EXAMPLES = (
         "with.dependent",
         _dx.func("steep").compute_root().compute_with("dx", "x"),
         _dx.func("steep").compute_root().compute_with("dy", "x"),
+    ),
+    on_cpu(
+        "with.order",
+        _both.compute_with(StageOf("dy", 1), "y").update(0).compute_with("dy", "y"),
+        _both.compute_with("dy", "y").update(0).compute_with(StageOf("dy", 1), "y"),
+    ),
+    on_cpu(
+        "with.stages",
+        _both.compute_with("dy", "y").update(0).compute_with("dy", "x"),
+        _both.compute_with("dy", "y").update(0).compute_with("dy", "y"),
     ),
     on_gpu("with.gpu", _dx.compute_with("dy", "x"), _dx),
 )

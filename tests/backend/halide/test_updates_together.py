@@ -1,0 +1,184 @@
+"""Update stages computed with each other: the same bits as the reference's and Halide's."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+from backend.lowering.passes import lower
+from backend.lowering.statements import walk_statements
+from backend.program import For, Provide
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.proofs.records import Proven
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.directives import schedule
+from spaces.model.expr import cast
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func, Var
+from spaces.model.image_param import ImageParam
+from spaces.model.loopnest import loop_nest
+from spaces.model.pipeline import Pipeline
+from spaces.model.rdom import RDom
+from spaces.model.schedule import Companion, LoopAlign, Schedule, StageOf
+from spaces.model.serialize import from_json, to_json
+from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.types import Int32, UInt8
+from tests.backend.cpu_runs import check
+
+bridge = pytest.importorskip(
+    "backend.halide.bridge",
+    reason="Halide's Python package, the extra `halide`, is not installed",
+    exc_type=ImportError,
+)
+X, Y = Var("x"), Var("y")
+
+
+def twice_updated() -> Pipeline:
+    """Three Funcs over unequal parts; two are updated twice, at each point and along a row."""
+    image = ImageParam(UInt8, 2, "image")
+    f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
+    r = RDom([(0, 5)], name="r")
+    f[X, Y] = cast(Int32, image[X, Y]) * 2
+    f[X, Y] = f[X, Y] * 3 + image[X + 1, Y]
+    f[r, Y] = f[r, Y] * 5 - f[r + 1, Y] + r
+    g[X, Y] = cast(Int32, image[X + 1, Y]) + X
+    g[X, Y] += g[X, Y] * g[X, Y] + Y
+    g[r, Y] = g[r, Y] * 7 - g[r + 2, Y]
+    h[X, Y] = cast(Int32, image[X, Y + 1]) - Y
+    out[X, Y] = f[X, Y] + f[X + 2, Y + 1] * g[X, Y] + g[X, Y + 2] - h[X + 1, Y] * h[X, Y]
+    return pipeline(out)
+
+
+TWICE = twice_updated()
+ROOT = "f.compute_root()\ng.compute_root()\nh.compute_root()\n"
+TEXTS = (
+    ROOT + "f.update(0).compute_with(g.update(0), y)",
+    ROOT + "f.update(0).compute_with(g.update(0), x)",
+    ROOT + "f.compute_with(g, x)\nf.update(0).compute_with(g.update(0), x)\n"
+    "f.update(1).compute_with(g.update(1), r)",
+    ROOT + "f.update(0).compute_with(g, y)",
+    ROOT + "h.compute_with(f.update(0), x)\ng.update(0).compute_with(f.update(0), y)",
+    ROOT + "f.update(1).compute_with(g.update(1), y, LoopAlignStrategy::AlignStart)",
+    ROOT + "f.update(0).compute_with(g, x, {{y, LoopAlignStrategy::AlignEnd}})",
+    ROOT + "f.update(0).compute_with(g.update(0), x, {{y, LoopAlignStrategy::AlignEnd}, "
+    "{x, LoopAlignStrategy::AlignStart}})",
+    ROOT + "f.compute_with(g.update(0), y)\nf.update(0).compute_with(g.update(0), y)",
+    ROOT + "f.compute_with(h, y)\nf.update(0).compute_with(h, y)\nf.update(1).compute_with(h, y)",
+    ROOT + "f.update(0).parallel(y).vectorize(x, 4)\n"
+    "g.update(0).parallel(y).vectorize(x, 4).compute_with(f.update(0), x)",
+    "out.split(y, y, yi, 4)\nf.compute_at(out, y)\ng.compute_at(out, y).compute_with(f, x)\n"
+    "h.compute_root()\ng.update(0).compute_with(f.update(0), y, LoopAlignStrategy::AlignEnd)",
+)
+TWO_LEADERS = ROOT + "f.compute_with(g, x)\ng.update(0).compute_with(h, y)"
+
+
+def legal(text: str) -> CheckedSchedule:
+    """A schedule that round-trips, is legal and gives the values of the reference."""
+    chosen = parse_schedule(text, TWICE)
+    assert parse_schedule(format_schedule(chosen, TWICE), TWICE) == chosen
+    assert from_json(to_json(chosen), Schedule) == chosen
+    verdict = verify(TWICE, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    for width, height in ((19, 12), (33, 5)):
+        check(TWICE, chosen, {"out": [(1, width), (0, height)]})
+    return verdict
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_results_are_the_references_and_halides(text: str) -> None:
+    verdict = legal(text)
+    data = np.random.default_rng(0).integers(0, 256, (24, 40), np.uint8)
+    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (0, 12))}}
+    theirs = bridge.build(TWICE, verdict.schedule).realize(**arguments)["out"]
+    np.testing.assert_array_equal(theirs, evaluate(TWICE, **arguments)["out"])
+    assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+
+
+def test_a_func_whose_stages_have_different_leaders() -> None:
+    # Halide widens the loops of one Func of a group only, and leaves values of f out.
+    legal(TWO_LEADERS)
+
+
+def order_of(text: str) -> list[list[str]]:
+    """The stores in each outermost loop of a program, of those that write f, g or h."""
+    program = lower(loop_nest(TWICE, parse_schedule(text, TWICE)))["start"]
+    body = program.body
+    outermost = [s for s in walk_statements(body) if isinstance(s, For) and s.var.name[-2:] == ".y"]
+    found = [[p.func for p in walk_statements(s) if isinstance(p, Provide)] for s in outermost]
+    return [names for names in found if "out" not in names]
+
+
+def test_updates_share_a_loop() -> None:
+    assert order_of(ROOT) == [["f"]] * 3 + [["g"]] * 3 + [["h"]]
+    fused = order_of(ROOT + "f.update(0).compute_with(g.update(0), y)")
+    assert [set(names) for names in fused].count({"f", "g"}) == 1
+    assert len(fused) == 6
+
+
+def test_stages_of_one_func_run_in_turn_in_an_iteration() -> None:
+    text = ROOT + "f.compute_with(h, y)\nf.update(0).compute_with(h, y)"
+    (fused,) = (names for names in order_of(text) if "h" in names)
+    assert next(groupby(fused))[0] == "f"
+    assert fused.count("f") >= 2
+
+
+def test_alignments_are_of_their_loops() -> None:
+    one = parse_schedule(ROOT + "f.compute_with(g, x, {{y, LoopAlignStrategy::AlignEnd}})", TWICE)
+    (companion,) = one.of("f").companions
+    assert companion.align("y") is LoopAlign.ALIGN_END
+    assert companion.align("x") is LoopAlign.AUTO
+    asked = schedule(TWICE).func("f").compute_root().update(0)
+    asked = asked.compute_with(StageOf("g", 1), "x", {"y": "align_start"})
+    assert asked.schedule.of("f").companions == (
+        Companion(StageOf("g", 1), "x", (("y", LoopAlign.ALIGN_START),), 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("f.update(0).compute_with(g.update(7), y)", "with.func"),
+        ("f.update(0).compute_with(f, y)", "with.func"),
+        ("f.compute_with(g, y)\ng.update(0).compute_with(f.update(0), y)", "with.func"),
+        ("f.update(1).compute_with(h, x)", "with.loops"),
+        ("f.update(1).compute_with(g.update(0), r)", "with.loops"),
+        ("f.update(1).split(r, x, xi, 2)\nh.split(x, x, xi, 2).compute_with(f.update(1), x)",
+         "with.loops"),
+        ("f.compute_with(g.update(0), y)\nf.update(0).compute_with(g, y)", "with.order"),
+        ("f.compute_with(h, y)\nf.update(1).compute_with(h, y)", "with.order"),
+        ("f.compute_with(h, y)\nf.update(0).compute_with(h, x)", "with.stages"),
+        ("f.update(0).split(y, y, yi, 2)\nh.split(y, y, yi, 2)\nf.split(y, y, yi, 2)\n"
+         "f.compute_with(h, y)\nf.update(0).compute_with(h, y)", "with.stages"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
+    verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
+    assert rule in [v.rule for v in verdict.violations]
+
+
+def along_rows() -> Pipeline:
+    """Updates that go down the rows: the second reads what the first one makes of a later row."""
+    f, g, out = Func("f"), Func("g"), Func("out")
+    r = RDom([(0, 5)], name="r")
+    f[X, Y] = X + Y
+    f[X, r] = f[X, r] * 3
+    f[X, r] = f[X, r] + f[X, r + 1]
+    g[X, Y] = X - Y
+    g[X, r] = g[X, r] * 2
+    out[X, Y] = f[X, Y] * g[X, Y]
+    return pipeline(out)
+
+
+def test_an_update_may_not_read_what_a_later_iteration_computes() -> None:
+    rows = along_rows()
+    text = "f.compute_root()\ng.compute_root()\nf.update(1).compute_with(g.update(0), r)\n"
+    assert isinstance(verify(rows, parse_schedule(text, rows), device("cpu")), CheckedSchedule)
+    both = parse_schedule(text + "f.update(0).compute_with(g.update(0), r)", rows)
+    violations = verify(rows, both, device("cpu")).violations
+    assert [v.rule for v in violations] == ["with.stages"]
+    assert "goes over r.x, which is no Var" in str(violations[0])
