@@ -20,7 +20,7 @@ from spaces.model.expr import Arithmetic, Expr, ExprLike, Variable, as_expr, cas
 from spaces.model.rdom import RVar, domain_of, require_one_domain
 from spaces.model.reference import Reference, coordinates_of, indices_of
 from spaces.model.types import Int32, Type
-from spaces.model.undefined import any_value, written
+from spaces.model.undefined import is_partial, stored, without, written
 from spaces.model.var import Var, check_name, is_free_var, is_var
 
 _anonymous = itertools.count()
@@ -120,7 +120,11 @@ class Func:
         if self.definitions:
             self._define_update(args, self._matched(_values(value)))
         else:
-            self._define_pure(args, tuple(any_value(as_expr(v)) for v in _values(value)))
+            given = tuple(map(as_expr, _values(value)))
+            partial = is_partial(given)
+            self._define_pure(args, tuple(map(without if partial else stored, given)))
+            if partial:
+                self._define_update(args, given)
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
         """The values of an update, literals in the types they meet."""

@@ -1,11 +1,12 @@
-"""``undef``: a value that is none. A definition that gives nothing else stores nothing, and an
-update leaves its Func as it is where its value is undefined; inside the value of a pure definition
-any value will do, and it is 0.
+"""``undef``: a value that is none, and so is what is calculated with it. A definition that gives
+nothing else stores nothing, and an update leaves its Func as it is where its value is undefined. A
+pure definition that gives a value in some places only is both: one without a value, and an update.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import TypeAlias
 
 from attrs import frozen
@@ -14,7 +15,6 @@ from spaces.model.definition_error import DefinitionError
 from spaces.model.definitions import UNDEFINED
 from spaces.model.expr import Call, Expr, Op, constant, logical, walk
 from spaces.model.pipeline import Function
-from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Type, type_of
 
 _TRUE = constant(True, Bool)
@@ -34,11 +34,24 @@ def undef(type: Type | str) -> Expr:
     return Undefined(type_of(type))
 
 
-def any_value(value: Expr) -> Expr:
-    """The value of a pure definition with 0 for what is undefined inside; nothing, if all is."""
-    if isinstance(value, Undefined):
-        return Op(value.type, UNDEFINED, ())
-    return rewrite(value, lambda n: constant(0, n.type) if isinstance(n, Undefined) else n)
+def is_partial(values: Iterable[Expr]) -> bool:
+    """Whether the values of a pure definition hold undef elsewhere than alone."""
+    return any(
+        isinstance(n, Undefined)
+        for value in values
+        if not isinstance(value, Undefined)
+        for n in walk(value)
+    )
+
+
+def without(value: Expr) -> Expr:
+    """What a pure definition stores that gives no value: nothing."""
+    return Op(value.type, UNDEFINED, ())
+
+
+def stored(value: Expr) -> Expr:
+    """What a pure definition stores; nothing, where it gives no value."""
+    return without(value) if isinstance(value, Undefined) else value
 
 
 def read_undefined(function: Function) -> Iterator[tuple[int, int]]:
@@ -76,16 +89,17 @@ def written(
     component of a Tuple without any value becomes what it is ``now``.
 
     Raises:
-        DefinitionError: undef stands elsewhere than alone or as an arm of select, or the components
-            of a Tuple are undefined in different places (Halide's rule).
+        DefinitionError: the components of a Tuple are undefined in different places (Halide's
+            rule).
     """
     if not any(isinstance(n, Undefined) for n in walk(*values)):
         return values, ()
-    parts = [_part(func, value) for value in values]
+    done: dict[Expr, Part] = {}
+    parts = [_part(value, done) for value in values]
     conditions = {condition for value, condition in parts if value is not None}
     if len(conditions) > 1:
         raise DefinitionError(
-            f"An update of Func {func} stores its components under different conditions: "
+            f"Func {func} stores its components under different conditions: "
             f"{', '.join(map(str, conditions))}; give each its own update, or one condition to all."
         )
     if not conditions:
@@ -95,15 +109,30 @@ def written(
     return left, tuple(c for c in conditions if c is not _TRUE)
 
 
-def _part(func: str, value: Expr) -> Part:
+def _part(value: Expr, done: dict[Expr, Part]) -> Part:
+    """A value that is calculated with undef is undefined, a selected one where its arm is."""
+    if value not in done:
+        done[value] = _found(value, done)
+    return done[value]
+
+
+def _found(value: Expr, done: dict[Expr, Part]) -> Part:
     if isinstance(value, Undefined):
         return None, _FALSE
+    if not any(isinstance(n, Undefined) for n in walk(value)):
+        return value, _TRUE
+    children = [_part(child, done) for child in value.children]
     if isinstance(value, Op) and value.name == "select":
-        test, first, second = value.args
-        _require_defined(func, test)
-        return _either(test, _part(func, first), _part(func, second))
-    _require_defined(func, value)
-    return value, _TRUE
+        (test, holds), first, second = children
+        if test is None:
+            return None, _FALSE
+        chosen, condition = _either(test, first, second)
+        return chosen, _both(condition, holds)
+    operands = tuple(operand for operand, _ in children if operand is not None)
+    if len(operands) < len(children):
+        return None, _FALSE
+    condition = reduce(_both, (condition for _, condition in children))
+    return value.with_children(operands), condition
 
 
 def _either(test: Expr, first: Part, second: Part) -> Part:
@@ -120,14 +149,8 @@ def _either(test: Expr, first: Part, second: Part) -> Part:
 
 
 def _both(a: Expr, b: Expr) -> Expr:
-    if b is _TRUE or b is _FALSE:
-        return a if b is _TRUE else b
-    return logical("and", a, b)
-
-
-def _require_defined(func: str, value: Expr) -> None:
-    if any(isinstance(n, Undefined) for n in walk(value)):
-        raise DefinitionError(
-            f"An update of Func {func} calculates with undef in `{value}`; undef stands alone, or "
-            "is what select gives."
-        )
+    if a is _FALSE or b is _FALSE:
+        return _FALSE
+    if a is b or b is _TRUE:
+        return a
+    return b if a is _TRUE else logical("and", a, b)

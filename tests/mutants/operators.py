@@ -156,6 +156,14 @@ MUTANTS = (
         ("tests/backend/test_undefined.py",),
     ),
     Mutant(
+        "undefined-operands-forgotten",
+        "spaces/model/undefined.py",
+        "condition = reduce(_both, (condition for _, condition in children))",
+        "condition = children[0][1]",
+        "What is calculated with a value that is undefined in places is stored there, too.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
         "undefined-definitions-stored",
         "backend/lowering/start.py",
         "if not is_nothing(value)",
