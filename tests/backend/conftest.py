@@ -1,0 +1,13 @@
+"""Native code that several files of tests call."""
+
+import pytest
+
+from backend.llvm.engine import compile_module
+from backend.llvm.runtime import runtime_symbols
+from tests.backend.loop_bodies import BODIES
+
+
+@pytest.fixture(scope="module")
+def bodies():
+    with compile_module(BODIES, runtime_symbols()) as module:
+        yield module
