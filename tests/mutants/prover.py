@@ -15,6 +15,7 @@ _UPPER = (
     "tests/constraints/test_upper.py",
     "tests/constraints/test_rules.py",
     "tests/constraints/test_verify.py",
+    "tests/constraints/test_kernels.py",
     "tests/backend/cuda/test_gpu_random.py",
 )
 

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _EXAMPLES = (
     "tests/constraints/test_rules.py",
     "tests/constraints/test_verify.py",
+    "tests/constraints/test_kernels.py",
     "tests/constraints/test_boundaries.py",
 )
 _BOUNDARY = (*_EXAMPLES, "tests/constraints/test_readings.py", "tests/constraints/test_lattice.py")

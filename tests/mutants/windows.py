@@ -239,7 +239,7 @@ FOLDING = (
         "asked.get(name, fewest if saves else None)",
         "fewest if saves else None",
         "A fold factor that the schedule gives is not used.",
-        (*_TESTS, "tests/constraints/test_verify.py"),
+        (*_TESTS, "tests/constraints/test_verify.py", "tests/constraints/test_kernels.py"),
     ),
     Mutant(
         "folded-coordinates-not-wrapped",

@@ -19,7 +19,7 @@ from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Var
+from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
@@ -28,6 +28,7 @@ from spaces.model.schedule import Companion, LoopAlign, Schedule, StageOf
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.types import Int32, UInt8
+from spaces.model.var import Var
 from tests.backend.cpu_runs import check
 
 bridge = pytest.importorskip(
