@@ -60,6 +60,16 @@ class Split:
     factor: Factor
     tail: Tail = Tail.AUTO
 
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The loop that is no more."""
+        return (self.old,)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The loops that there are instead, outermost first."""
+        return (self.outer, self.inner)
+
 
 @frozen
 class Fuse:
@@ -68,6 +78,27 @@ class Fuse:
     inner: str
     outer: str
     fused: str
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The loops that are no more."""
+        return (self.inner, self.outer)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The loop that there is instead."""
+        return (self.fused,)
+
+
+def made_from(loops: Iterable[str], records: Iterable[Split | Fuse]) -> frozenset[str]:
+    """What splits and fuses make of some loops; of what is fused with another loop, the whole."""
+    found = frozenset(loops)
+    for record in records:
+        if found.isdisjoint(record.taken):
+            found = found.difference(record.made)  # a name that others are given by then
+        else:
+            found = found.difference(record.taken).union(record.made)
+    return found
 
 
 @frozen
@@ -137,6 +168,12 @@ class DomainOrder:
     def names(self) -> tuple[str, ...]:
         """Loop names, outermost first."""
         return tuple(loop.name for loop in self.loops)
+
+    @property
+    def all_names(self) -> frozenset[str]:
+        """Names of the loops, and of those that splits and fuses have replaced."""
+        replaced = (name for record in self.splits for name in (*record.taken, *record.made))
+        return frozenset((*self.names, *replaced))
 
     def kind(self, name: str) -> LoopKind:
         """The kind of a loop; serial if there is no such loop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.model.domain_order import DomainOrder, Factor, Split
+from spaces.model.domain_order import DomainOrder, Factor, Split, made_from
 from spaces.model.expr import Const
 from spaces.model.pipeline import Stage
 
@@ -30,14 +30,4 @@ def constant_extents(stage: Stage, order: DomainOrder) -> dict[str, Factor]:
 
 def reduction_loops(stage: Stage, order: DomainOrder) -> frozenset[str]:
     """Loops that are RVars or made from them."""
-    reduced = {r.name for r in stage.rvars}
-    for record in order.splits:
-        if isinstance(record, Split):
-            used, made = {record.old}, {record.outer, record.inner}
-        else:
-            used, made = {record.inner, record.outer}, {record.fused}
-        if used & reduced:
-            reduced = (reduced - used) | made
-        else:
-            reduced -= made  # A shadowed name.
-    return frozenset(reduced)
+    return made_from((r.name for r in stage.rvars), order.splits)

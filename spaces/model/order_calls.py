@@ -15,7 +15,15 @@ from spaces.model.calls import (
     tail_argument,
 )
 from spaces.model.directives import Directives
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Partition, Split
+from spaces.model.domain_order import (
+    DomainOrder,
+    Fuse,
+    Loop,
+    LoopKind,
+    Partition,
+    Split,
+    made_from,
+)
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import FuncSchedule, Schedule
 
@@ -157,7 +165,7 @@ def _split_with_kind(target: DomainOrder, index: int) -> DirectiveCall | None:
     record = target.splits[index]
     if not isinstance(record, Split) or record.outer != record.old:
         return None
-    later = _names(target.splits[index + 1 :])
+    later = _taken(target.splits[index + 1 :])
     for name, suffix, loop, kind in (
         ("vectorize", "v", record.inner, LoopKind.VECTORIZED),
         ("unroll", "u", record.inner, LoopKind.UNROLLED),
@@ -169,9 +177,9 @@ def _split_with_kind(target: DomainOrder, index: int) -> DirectiveCall | None:
     return None
 
 
-def _names(records: Sequence[Split | Fuse]) -> set[str]:
+def _taken(records: Sequence[Split | Fuse]) -> set[str]:
     """The loops that ``records`` take apart or together."""
-    return {n for r in records for n in ((r.old,) if isinstance(r, Split) else (r.inner, r.outer))}
+    return {name for record in records for name in record.taken}
 
 
 def _tile_call(
@@ -184,7 +192,7 @@ def _tile_call(
     outer, inner = tuple(s.outer for s in splits), tuple(s.inner for s in splits)
     later = target.splits[index + len(splits) :]
     kinds = [target.kind(name) for name in (*outer, *inner)]
-    is_gpu = not _names(later) & {*outer, *inner} and kinds == (
+    is_gpu = not _taken(later) & {*outer, *inner} and kinds == (
         [LoopKind.GPU_BLOCK] * len(splits) + [LoopKind.GPU_THREAD] * len(splits)
     )
     if not is_gpu and len(splits) != 2:
@@ -203,21 +211,10 @@ def _is_nested(target: DomainOrder, later: Sequence[Split | Fuse], names: Sequen
     place = {loop.name: i for i, loop in enumerate(target.loops)}
     outermost: tuple[int, ...] = ()
     for name in names:
-        places = tuple(sorted(place.get(n, -1) for n in _made_from(name, later)))
+        places = tuple(sorted(place.get(n, -1) for n in made_from((name,), later)))
         if not places or places[0] < 0:
             return False
         if outermost and places != outermost and places[0] <= outermost[-1]:
             return False
         outermost = places
     return True
-
-
-def _made_from(name: str, records: Sequence[Split | Fuse]) -> set[str]:
-    """The loops that ``name`` becomes by ``records``."""
-    made = {name}
-    for record in records:
-        used = _names([record])
-        if used & made:
-            new = {record.fused} if isinstance(record, Fuse) else {record.outer, record.inner}
-            made = (made - used) | new
-    return made

@@ -128,12 +128,8 @@ def parted_splits(stage: Stage, order: DomainOrder) -> tuple[Records, Records]:
     of_vars: list[Split | Fuse] = []
     of_rvars: list[Split | Fuse] = []
     for record in order.splits:
-        if isinstance(record, Split):
-            taken, made = {record.old}, {record.outer, record.inner}
-        else:
-            taken, made = {record.inner, record.outer}, {record.fused}
-        if taken & reduced:
-            reduced = reduced - taken | made
+        if not reduced.isdisjoint(record.taken):
+            reduced = reduced.difference(record.taken).union(record.made)
             of_rvars.append(record)
         else:
             of_vars.append(record)

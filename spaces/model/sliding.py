@@ -15,7 +15,7 @@ from functools import reduce
 from attrs import frozen
 
 from spaces.model import functions as fn
-from spaces.model.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.domain_order import DomainOrder, Fuse, LoopKind
 from spaces.model.expr import Expr, Op, Variable, constant, walk
 from spaces.model.monotone import never_decreases, never_increases
 from spaces.model.pipeline import Function
@@ -182,10 +182,11 @@ def _is_fused(order: DomainOrder, dimension: str) -> bool:
     """Whether a loop along a dimension becomes part of a loop along others, too."""
     made = {dimension}
     for record in order.splits:
-        if isinstance(record, Split):
-            made |= {record.outer, record.inner} if record.old in made else set()
-        elif made & {record.inner, record.outer}:
+        if made.isdisjoint(record.taken):
+            continue
+        if isinstance(record, Fuse):
             return True
+        made.update(record.made)
     return False
 
 

@@ -136,10 +136,7 @@ def divided(order: DomainOrder) -> set[str]:
     """Names of the Vars and RVars, and of loops made from some, that splits and fuses replace:
     only along these may a stage visit more than what is asked for.
     """
-    replaced = set()
-    for record in order.splits:
-        replaced |= {record.inner, record.outer} if isinstance(record, Fuse) else {record.old}
-    return replaced
+    return {name for record in order.splits for name in record.taken}
 
 
 def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:

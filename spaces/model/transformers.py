@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from spaces.model.derive import derived
 from spaces.model.directives import Directives
-from spaces.model.domain_order import DomainOrder, Factor, LoopKind, Split
+from spaces.model.domain_order import DomainOrder, Factor, LoopKind
 from spaces.model.extents import constant_extents, reduction_loops
 from spaces.model.levels import LevelError, Path
 from spaces.model.named_levels import NamedLevels
@@ -129,7 +129,7 @@ class SplitLoop(Move):
     def on(self, state: State) -> Schedule:
         order = state.order(self.func, self.stage)
         _require_loop(order, self.func, self.loop)
-        if self.inner in _all_names(order):
+        if self.inner in order.all_names:
             raise MoveError(f"{self.func} has a loop {self.inner} already; choose another name.")
         directives = Directives(state.pipeline, state.schedule, self.func, self.stage)
         return directives.split(self.loop, self.loop, self.inner, self.factor).schedule
@@ -295,18 +295,6 @@ def _path_to(state: State, func: str, level: LoopLevel) -> Path:
     raise MoveError(f"{level} is not a loop around all uses of {func}; those are {choices}.")
 
 
-def _all_names(order: DomainOrder) -> set[str]:
-    """Every loop name that a domain order has used."""
-    names = set(order.names)
-    for record in order.splits:
-        names |= (
-            {record.old, record.outer, record.inner}
-            if isinstance(record, Split)
-            else {record.inner, record.outer, record.fused}
-        )
-    return names
-
-
 def replay(pipeline: Pipeline, schedule: Schedule, moves: Iterable[Move]) -> Schedule:
     """``schedule`` after ``moves``, one after another."""
     for move in moves:
@@ -394,6 +382,6 @@ def _separates(state: State, func: str, loop: str, kind: LoopKind) -> bool:
 
 def _fresh(order: DomainOrder, loop: str) -> str:
     """A name for the inner part of a loop: ``xi``, else ``xi2`` and so on."""
-    taken = _all_names(order)
+    taken = order.all_names
     candidates = (f"{loop}i{n if n > 1 else ''}" for n in range(1, len(taken) + 2))
     return next(name for name in candidates if name not in taken)

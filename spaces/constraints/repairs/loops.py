@@ -115,14 +115,13 @@ class StageEdits:
         for i, record in enumerate(order.splits):
             splits = (*order.splits[:i], *order.splits[i + 1 :])
             if isinstance(record, Split):
-                touched = (record.old, record.outer, record.inner)
                 loops = tuple(loop for loop in order.loops if loop.name != record.inner)
                 loops = _renamed(loops, record.outer, (record.old,))
             else:
-                touched = (record.inner, record.outer, record.fused)
                 loops = _renamed(order.loops, record.fused, (record.outer, record.inner))
             text = f"{self._name}.{record_call(record)} left out"
-            yield self._edit(text, Rank.DROP, 0.5, DomainOrder(splits, loops), *touched)
+            names = (*record.taken, *record.made)
+            yield self._edit(text, Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
 
     def _splits(self) -> Iterator[Edit]:
         """Some iterations of a loop split off, to be run as the whole loop was to be."""
@@ -148,14 +147,7 @@ class StageEdits:
 
 def fresh(name: str, order: DomainOrder) -> str:
     """``name``, with letters added until no loop of the stage has ever had it."""
-    taken = set(order.names)
-    for record in order.splits:
-        parts = (
-            (record.old, record.outer, record.inner)
-            if isinstance(record, Split)
-            else (record.inner, record.outer, record.fused)
-        )
-        taken |= set(parts)
+    taken = order.all_names
     while name in taken:
         name += "i"
     return name

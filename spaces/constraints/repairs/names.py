@@ -99,16 +99,13 @@ class NameEdits:
                 if written not in before:
                     for name in before:
                         yield self._renamed(i, part, name, misspelt(written, name))
-            taken = set(before) - self._used(record)
+            taken = set(before) - set(record.taken)
             for part in ("inner", "outer") if isinstance(record, Split) else ("fused",):
                 written = getattr(record, part)
                 others = self._made(record) - {part}
                 if written in taken or written in {getattr(record, o) for o in others}:
                     old = record.old if isinstance(record, Split) else written
                     yield self._renamed(i, part, fresh(f"{old}i", order), 0.3)
-
-    def _used(self, record: Split | Fuse) -> set[str]:
-        return {record.old} if isinstance(record, Split) else {record.inner, record.outer}
 
     def _made(self, record: Split | Fuse) -> set[str]:
         return {"inner", "outer"} if isinstance(record, Split) else {"fused"}

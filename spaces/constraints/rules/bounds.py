@@ -182,16 +182,13 @@ def _whole_tiles(
     tails = resolved_tails(function.stages[stage], order, is_update=stage > 0)
     along, is_whole = {dimension}, True
     for index, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
-        taken = {record.old} if isinstance(record, Split) else {record.inner, record.outer}
-        if along.isdisjoint(taken):
+        if along.isdisjoint(record.taken):
             continue
         if isinstance(record, Split):
             reached = tail_of_writes(tail)
             if reached is Tail.ROUND_UP or (reached is Tail.SHIFT_INWARDS and not is_whole):
                 yield index, record
-            along = (along - taken) | {record.outer, record.inner}
-        else:
-            along = (along - taken) | {record.fused}
+        along = along.difference(record.taken).union(record.made)
         is_whole = False
 
 
