@@ -19,6 +19,11 @@ from tests.backend.guarded import assert_untouched, guarded
 Ranges = dict[str, list[tuple[int, int]]]
 
 
+def picture(height: int, width: int) -> NDArray[np.uint16]:
+    """A grey image, of one look for each height."""
+    return np.random.default_rng(height).integers(0, 9999, (height, width)).astype(np.uint16)
+
+
 def buffer_sizes(
     pipeline: Pipeline, nest: LoopNest, outputs: Ranges, least: tuple[int, ...] = (1, 1, 1)
 ) -> Ranges:

@@ -139,7 +139,7 @@ SEARCH = (
         "    if refusals:\n",
         "    if len(refusals) > 1:\n",
         "A call is accepted that breaks one precondition.",
-        ("tests/backend/test_compile.py", "tests/constraints/test_preconditions.py"),
+        ("tests/backend/test_arguments.py", "tests/constraints/test_preconditions.py"),
     ),
 )
 
