@@ -13,7 +13,7 @@ from apps.files import read_text
 from spaces.constraints.devices import Device, device
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
-from spaces.model.syntax import ScheduleSyntaxError
+from spaces.model.syntax_error import ScheduleSyntaxError
 from spaces.model.text import parse_partial, parse_schedule
 
 AppName = Annotated[

@@ -160,7 +160,7 @@ from spaces.model.reductions import argmax, argmin, maximum, minimum, product, s
 from spaces.model.require import require
 from spaces.model.schedule import LoopAlign, LoopLevel, Memory, Schedule, StageOf
 from spaces.model.serialize import DocumentError, from_json, to_json
-from spaces.model.syntax import ScheduleSyntaxError
+from spaces.model.syntax_error import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_partial, parse_schedule
 from spaces.model.transformers import (
     ChangeLoopType,

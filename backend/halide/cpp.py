@@ -11,7 +11,7 @@ import numpy as np
 from attrs import define, field
 
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
-from spaces.model.syntax import quote
+from spaces.model.tokens import quote
 from spaces.model.types import Float32, Int32, Type
 
 Spell: TypeAlias = Callable[[str], str]

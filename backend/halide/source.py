@@ -24,7 +24,7 @@ from spaces.model.expr import Expr, cast
 from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.promises import limits
 from spaces.model.schedule import Schedule, StageOf
-from spaces.model.syntax import quote
+from spaces.model.tokens import quote
 from spaces.model.types import Int32
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
 

@@ -17,17 +17,8 @@ from spaces.model.domain_order import Factor, Loop, Partition, PrefetchBound, Ta
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import LoopAlign, Memory, StageOf
-from spaces.model.syntax import (
-    Applied,
-    Braces,
-    Chain,
-    Code,
-    Declaration,
-    Item,
-    Mistake,
-    Whole,
-    Word,
-)
+from spaces.model.syntax import Applied, Braces, Chain, Code, Declaration, Item, Whole, Word
+from spaces.model.syntax_error import Mistake
 from spaces.model.vocabulary import (
     ALIGNMENTS,
     DERIVING,

@@ -11,53 +11,15 @@ This module knows neither Funcs nor directives; module ``text`` gives statements
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 
+from spaces.model.syntax_error import Mistake
+from spaces.model.tokens import CLOSE, OPEN, Token, tokenize, unquote
+
 _T = TypeVar("_T")
-
-
-@frozen
-class Problem:
-    """One mistake: where it is (1-based line and column, length) and what it is."""
-
-    line: int
-    column: int
-    length: int
-    message: str
-    source: str
-
-    def __str__(self) -> str:
-        carets = "^" * max(1, min(self.length, len(self.source) - self.column + 1))
-        pad = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
-        return (
-            f"line {self.line}, column {self.column}: {self.message}\n"
-            f"    {self.source}\n    {pad}{carets}"
-        )
-
-
-class ScheduleSyntaxError(ValueError):
-    """A schedule text with mistakes, all of which are listed in ``problems``."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda p: (p.line, p.column)))
-        count = len(self.problems)
-        mistakes = "a mistake" if count == 1 else f"{count} mistakes"
-        super().__init__("\n".join([f"The schedule has {mistakes}.", *map(str, self.problems)]))
-
-    def __reduce__(self) -> tuple[type[ScheduleSyntaxError], tuple[tuple[Problem, ...]]]:
-        return ScheduleSyntaxError, (self.problems,)
-
-
-class Mistake(Exception):
-    """A mistake found at characters ``[start, end)`` of the text."""
-
-    def __init__(self, message: str, start: int, end: int) -> None:
-        super().__init__(message)
-        self.message, self.start, self.end = message, start, end
 
 
 @frozen
@@ -145,76 +107,10 @@ DECLARING = ("Var", "RVar", "Func")
 IGNORED = ("using", "auto")
 """First words of C++ statements that say nothing about a schedule."""
 
-_TOKEN = re.compile(
-    r"""
-    (?P<space>   [ \t\r\f\v]+ | \\\n | //[^\n]* | \#[^\n]* | /\*.*?(?:\*/|\Z) )
-  | (?P<newline> \n )
-  | (?P<number>  -?[0-9](?:[\w.]*\w)? )
-  | (?P<string>  "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' )
-  | (?P<word>    [A-Za-z_$][\w$]* )
-  | (?P<sign>    :: | . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_CHAIN_START = re.compile(r"[ \t]*[A-Za-z_$][\w$]*\.[A-Za-z_]+\(")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_OPEN, _CLOSE = "([", ")]"
-
-
-@frozen
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def _tokens(text: str) -> list[_Token]:
-    """Tokens without blanks; a line's end is kept where it ends a statement."""
-    tokens: list[_Token] = []
-    depth = 0
-    for found in _TOKEN.finditer(text):
-        kind = str(found.lastgroup)
-        token = _Token(kind, found.group(), found.start(), found.end())
-        if kind == "newline" and depth > 0 and _CHAIN_START.match(text, found.end()):
-            # A parenthesis was left open; the next line is read all the same.
-            depth = 0
-            tokens.append(token)
-            continue
-        if kind == "space" or (kind == "newline" and depth > 0):
-            continue
-        if kind == "newline" and tokens and tokens[-1].text in (".", "::", ",", "="):
-            continue
-        if token.text in (".", "::") and tokens and tokens[-1].kind == "newline":
-            while tokens and tokens[-1].kind == "newline":
-                tokens.pop()
-        if kind == "sign":
-            depth += (token.text in _OPEN) - (token.text in _CLOSE)
-            depth = 0 if token.text == ";" else max(depth, 0)
-        tokens.append(token)
-    return [*tokens, _Token("end", "", len(text), len(text))]
-
-
-def unquote(literal: str) -> str:
-    """The text of a string literal."""
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
-
-
-def quote(text: str) -> str:
-    """``text`` as a string literal on one line."""
-    for escape, char in (("\\", "\\"), ('"', '"'), *_ESCAPES.items()):
-        text = text.replace(char, f"\\{escape}")
-    return f'"{text}"'
-
-
-def is_plain(name: str) -> bool:
-    """Whether ``name`` needs no quotes."""
-    return re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", name) is not None
-
 
 def parse_statements(text: str) -> tuple[tuple[Statement, ...], tuple[Mistake, ...]]:
     """The statements of a schedule text, and the mistakes in the statements left out."""
-    parser = _Parser(_tokens(text), text)
+    parser = _Parser(tokenize(text), text)
     statements: list[Statement] = []
     while parser.here.kind != "end":
         if parser.here.kind == "newline" or parser.here.text in (";", "{", "}"):
@@ -229,38 +125,24 @@ def parse_statements(text: str) -> tuple[tuple[Statement, ...], tuple[Mistake, .
     return tuple(statements), tuple(parser.mistakes)
 
 
-def problem_at(text: str, mistake: Mistake) -> Problem:
-    """The place of a mistake as line, column and source line."""
-    line_start = text.rfind("\n", 0, mistake.start) + 1
-    line_end = text.find("\n", line_start)
-    source = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
-    return Problem(
-        line=text.count("\n", 0, mistake.start) + 1,
-        column=mistake.start - line_start + 1,
-        length=mistake.end - mistake.start,
-        message=mistake.message,
-        source=source,
-    )
-
-
 @define
 class _Parser:
     """Recursive descent over tokens."""
 
-    tokens: list[_Token]
+    tokens: list[Token]
     source: str
     index: int = 0
     mistakes: list[Mistake] = field(factory=list)
 
     @property
-    def here(self) -> _Token:
+    def here(self) -> Token:
         return self.tokens[self.index]
 
     @property
-    def following(self) -> _Token:
+    def following(self) -> Token:
         return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
 
-    def advance(self) -> _Token:
+    def advance(self) -> Token:
         token = self.here
         self.index = min(self.index + 1, len(self.tokens) - 1)
         return token
@@ -278,7 +160,7 @@ class _Parser:
             return True
         return False
 
-    def expect(self, sign: str, after: str) -> _Token:
+    def expect(self, sign: str, after: str) -> Token:
         if not (self.here.kind == "sign" and self.here.text == sign):
             raise self.fail(f"{sign!r} after {after}")
         return self.advance()
@@ -297,8 +179,8 @@ class _Parser:
         depth = 0
         while self.here.kind not in ("newline", "end") and self.here.text != ";":
             text = self.advance().text
-            depth += (text in _OPEN) - (text in _CLOSE)
-            if text in _CLOSE and depth <= 0:
+            depth += (text in OPEN) - (text in CLOSE)
+            if text in CLOSE and depth <= 0:
                 return
 
     def statement(self) -> tuple[Statement, ...]:
@@ -371,7 +253,7 @@ class _Parser:
             if ends or token.kind in ("newline", "end", "string"):
                 return tuple(steps)
             if token.kind == "sign":
-                depth += (token.text in _OPEN) - (token.text in _CLOSE)
+                depth += (token.text in OPEN) - (token.text in CLOSE)
             elif token.kind == "number":
                 steps.append(self.whole().value)
                 continue
@@ -398,7 +280,7 @@ class _Parser:
         """All up to the parenthesis that closes the one before."""
         start, end, depth = self.here.start, self.here.start, 0
         while self.here.kind not in ("newline", "end"):
-            depth += (self.here.text in _OPEN) - (self.here.text in _CLOSE)
+            depth += (self.here.text in OPEN) - (self.here.text in CLOSE)
             if depth < 0:
                 break
             end = self.advance().end

@@ -18,7 +18,9 @@ from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule, StageOf
 from spaces.model.schedule_reader import Reader
-from spaces.model.syntax import ScheduleSyntaxError, is_plain, parse_statements, problem_at, quote
+from spaces.model.syntax import parse_statements
+from spaces.model.syntax_error import ScheduleSyntaxError, problem_at
+from spaces.model.tokens import is_plain, quote
 from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
 
 

@@ -18,7 +18,7 @@ from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
 from spaces.model.schedule import ROOT, LoopLevel, Memory, Schedule
-from spaces.model.syntax import ScheduleSyntaxError
+from spaces.model.syntax_error import ScheduleSyntaxError
 from spaces.model.text import format_schedule, parse_schedule
 from spaces.model.var import Var
 from tests.model.pipelines import blur, box
