@@ -11,7 +11,7 @@ from spaces.model.derive import derived
 from spaces.model.domain_order import DomainOrder
 from spaces.model.pipeline import Pipeline
 from spaces.model.rfactor import factored_orders
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.schedule import INLINE, FuncSchedule, Schedule
 
 
 def with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -> Schedule:
@@ -39,7 +39,11 @@ def _new_entries(
     entry = FuncSchedule.default(added, not added.is_pure)
     match step:
         case Clone() if step.func in entries:
-            return {step.name: attrs.evolve(entries[step.func], name=step.name)}
+            source = entries[step.func]
+            made = {step.name: attrs.evolve(source, name=step.name)}
+            if not after.consumers(step.func):  # nobody reads it any more
+                made[step.func] = attrs.evolve(source, compute=INLINE, store=INLINE, hoist=INLINE)
+            return made
         case RFactor() if step.func in entries:
             source, index = entries[step.func], step.update + 1
             orders = factored_orders(before.function(step.func), step, source.stages[index])

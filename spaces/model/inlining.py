@@ -32,11 +32,18 @@ def _without(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]
     kept = []
     for function in pipeline.functions:
         expanded = _expand(function, bodies)
-        if function.name in inline and function.is_pure and function.name not in pipeline.outputs:
+        if function.name in inline and _may_go(pipeline, function):
             bodies[function.name] = expanded
         else:
             kept.append(expanded)
     return tuple(kept)
+
+
+def _may_go(pipeline: Pipeline, function: Function) -> bool:
+    """Whether there is one expression to substitute, or nothing to substitute it in."""
+    return function.name not in pipeline.outputs and (
+        function.is_pure or not pipeline.consumers(function.name)
+    )
 
 
 def _expand(function: Function, bodies: dict[str, Function]) -> Function:

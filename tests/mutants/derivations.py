@@ -154,4 +154,12 @@ MUTANTS = (
         "Updates that do not accumulate are taken for atomic.",
         _RULES,
     ),
+    Mutant(
+        "cloned-for-all-and-still-computed",
+        "spaces/model/derived_schedule.py",
+        "if not after.consumers(step.func):",
+        "if not before.consumers(step.func):",
+        "A Func with updates that all readers have cloned is computed, though nobody reads it.",
+        ("tests/backend/halide/test_derived.py",),
+    ),
 )

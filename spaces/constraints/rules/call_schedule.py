@@ -48,7 +48,7 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "call.inline-update",
-    "A Func with update stages is not inlined.",
+    "A Func with update stages that another reads is not inlined.",
     "There is no one expression to substitute; Halide computes it anew in the innermost loop.",
     updates="stages",
 )
@@ -56,7 +56,7 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     function = records.function(func)
     inline = records.entry(func).compute.is_inline and func not in records.pipeline.outputs
-    if inline and not function.is_pure:
+    if inline and not function.is_pure and records.pipeline.consumers(func):
         yield Check(
             func,
             VIOLATED,

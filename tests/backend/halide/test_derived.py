@@ -5,6 +5,7 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.halide.source import halide_source
+from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -17,7 +18,9 @@ from spaces import (
     verify,
 )
 from spaces.model import functions as fn
-from spaces.model.types import Int32
+from spaces.model.expr import cast
+from spaces.model.pipeline import Pipeline
+from spaces.model.types import Int16, Int32
 from tests.backend.halide.peer import bridge
 from tests.model.test_derive import TEXTS, diamond
 from tests.model.test_rfactor import reduced
@@ -139,3 +142,80 @@ def test_atomic_updates_give_halides_bits(text: str) -> None:
     theirs = bridge.build(made, checked.schedule).realize({"input": image}, sizes=sizes)["out"]
     ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
+
+
+def pairs(updated: bool) -> Pipeline:
+    """A Tuple, summed over windows if ``updated``, and two readers of it, one a Tuple, too."""
+    image, r = ImageParam(Int32, 2, "input"), RDom([(0, 3), (0, 4)], "r")
+    f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
+    x, y = Var("x"), Var("y")
+    if updated:
+        f[x, y] = (0, cast(Int16, 0))
+        f[x, y] += (image[x + r.x, y + r.y], cast(Int16, r.x + 1))
+    else:
+        f[x, y] = (image[x, y] * 2, cast(Int16, image[x, y] - x))
+    g[x, y] = f[x, y][0] + cast(Int32, f[x + 1, y][1])
+    h[x, y] = (f[x, y][1] * 3, f[x, y + 1][0])
+    out[x, y] = (g[x, y] + cast(Int32, h[x, y][0]) + g[x, y + 1], h[x, y][1])
+    return pipeline(out)
+
+
+OF_TUPLES = [
+    "f.in(g).compute_root().vectorize(x, 8, GuardWithIf)\nf.compute_root()",
+    "f.in(g).compute_at(out, y)\nf.compute_root().vectorize(x, 8)\ng.compute_at(out, y)",
+    "f.in().compute_at(out, y).vectorize(x, 4)\nf.compute_root()",
+    "f.in({g, h}).compute_root()\nf.compute_at(f_in_g_h, y)",
+    "f.clone_in(g).compute_at(g, y)\ng.compute_root()\nf.compute_at(out, y)",
+    "f.clone_in({g, h}).compute_root().vectorize(x, 4)",
+    "f.in(g).in(g).compute_root()\nf.compute_root()",
+]
+
+
+@pytest.mark.parametrize("updated", [False, True])
+@pytest.mark.parametrize("text", OF_TUPLES)
+def test_tuples_are_wrapped_and_cloned_as_by_halide(text: str, updated: bool) -> None:
+    made = pairs(updated)
+    checked = verify(made, parse_schedule(text, made), device("cpu"))
+    assert checked, str(checked)
+    assert parse_schedule(format_schedule(checked.schedule, made), made) == checked.schedule
+    image = np.random.default_rng(7).integers(-1000, 1000, (40, 40), np.int32)
+    sizes = {"out": [(1, 21), (2, 13)]}
+    theirs = bridge.build(made, checked.schedule).realize({"input": image}, sizes=sizes)
+    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)
+    for name, values in evaluate(made, {"input": image}, sizes=sizes).items():
+        assert np.array_equal(ours[name], values)
+        assert np.array_equal(theirs[name], values)
+
+
+FACTORED_TUPLES = [
+    "f.update(0).rfactor(r.y, u).compute_root().update(0).parallel(u)",
+    "f.update(0).split(r.x, xo, xi, 4).rfactor({{xi, u}, {r.y, v}}).vectorize(u)\n"
+    "f_intm.update(0).vectorize(u)",
+    "f.update(0).rfactor(r.x, u).compute_root().vectorize(x, 4)\n"
+    "f.compute_root().update(0).vectorize(x, 4)",
+    "f.update(0).rfactor(r.y, u).update(0).atomic().vectorize(r.x, 8)",
+]
+
+
+@pytest.mark.parametrize("kind", ["sums", "limits"])
+@pytest.mark.parametrize("text", FACTORED_TUPLES)
+def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
+    image, r = ImageParam(Int32, 2, "input"), RDom([(0, 30), (0, 16)], "r")
+    f, out, x = Func("f"), Func("out"), Var("x")
+    value = image[x + r.x, r.y]
+    if kind == "sums":
+        f[x] = (0, cast(Int16, 1))
+        f[x] += (value, cast(Int16, value * 3))
+    else:
+        f[x] = (Int32.max_value, Int32.min_value)
+        f[x] = (fn.min(f[x][0], value), fn.max(f[x][1], value))
+    out[x] = f[x][0] + cast(Int32, f[x][1]) * 3
+    made = pipeline(out)
+    checked = verify(made, parse_schedule(text, made), device("cpu"))
+    assert checked, str(checked)
+    pixels = np.random.default_rng(8).integers(-1000, 1000, (16, 40), np.int32)
+    sizes = {"out": [(1, 7)]}
+    theirs = bridge.build(made, checked.schedule).realize({"input": pixels}, sizes=sizes)["out"]
+    ours = compile_cpu(made, checked).run({"input": pixels}, sizes=sizes)["out"]
+    assert np.array_equal(ours, evaluate(made, {"input": pixels}, sizes=sizes)["out"])
+    assert np.array_equal(theirs, ours)
