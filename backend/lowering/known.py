@@ -25,6 +25,4 @@ def known_sizes(program: LoopProgram) -> Simplifier:
 
 def inside_loop(outer: Simplifier, var: Variable, low: Expr, extent: Expr) -> Simplifier:
     """What is known inside a loop. It is a new one: a copy of the loop may have other limits."""
-    inner = outer.copy()
-    inner.assume(var.name, outer(low), outer(low + extent - 1))
-    return inner
+    return outer.inside(var.name, outer(low), outer(low + extent - 1))

@@ -14,7 +14,7 @@ from attrs import define, field
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.extremes import EXTREMES, operands
 from spaces.model.polynomial import Monomial, Polynomial, multiples
-from spaces.model.samples import Sample, least, middle, mirrored, most, scattered
+from spaces.model.samples import PICKS, Sample
 from spaces.model.types import Int32
 
 _MOST_PAIRS = 16
@@ -29,6 +29,8 @@ class Limits(ABC):
     """Ranges of variables, and the limits of polynomials that follow from them."""
 
     _ranges: dict[str, tuple[Expr | None, Expr | None]] = field(factory=dict)
+    _outer: Limits | None = None
+    _own: str = ""
     _lowers: dict[tuple[frozenset[tuple[Monomial, int]], int], int | None] = field(
         init=False, factory=dict
     )
@@ -40,10 +42,19 @@ class Limits(ABC):
 
     def __attrs_post_init__(self) -> None:
         self._ranks = {name: rank for rank, name in enumerate(self._ranges)}
+        around = (None,) * len(PICKS) if self._outer is None else self._outer._samples
         self._samples = tuple(
-            Sample(self._ranges, self._consulted, pick)
-            for pick in (least, most, middle, scattered, mirrored)
+            Sample(self._ranges, self._consulted, pick, outer, self._own)
+            for pick, outer in zip(PICKS, around, strict=True)
         )
+
+    def _outside(self, names: frozenset[str]) -> Limits | None:
+        """Who knows as much of what mentions these variables, and may have been asked before."""
+        return None if self._own in names else self._outer
+
+    @abstractmethod
+    def __call__(self, expr: Expr) -> Expr:
+        """An equal expression, in normal form where it is integer arithmetic."""
 
     @abstractmethod
     def polynomial(self, expr: Expr) -> Polynomial:
@@ -118,6 +129,9 @@ class Limits(ABC):
             return p.constant
         key = (frozenset(p.terms.items()), depth)
         if key not in self._lowers:
+            outer = self._outside(p.names)
+            if outer is not None:
+                return outer.lower(p, depth)
             self._lowers[key] = None  # what a range that refers to itself sees
             self._lowers[key] = self._find_lower(p, depth)
         return self._lowers[key]
@@ -312,7 +326,9 @@ class Limits(ABC):
         if isinstance(atom, Op):
             known = self._numbers.get(atom)
             if known is None:
-                known = self._numbers[atom] = self._operator_range(atom)
+                outer = self._outside(atom.names)
+                found = self._operator_range(atom) if outer is None else outer._number_range(atom)
+                known = self._numbers[atom] = found
             return known
         if isinstance(atom, Call | Cast) and not atom.type.is_float and atom.type.bits < 32:
             return (atom.type.min_value, atom.type.max_value)

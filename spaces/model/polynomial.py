@@ -50,6 +50,12 @@ class Polynomial:
         """Every atom that occurs, each once."""
         return tuple(dict.fromkeys(a for m in self.terms for a in m))
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the variables that occur."""
+        found: frozenset[str] = frozenset()
+        return found.union(*(a.names for m in self.terms for a in m))
+
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():

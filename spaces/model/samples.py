@@ -27,11 +27,15 @@ class Sample:
         consulted: the names whose limits were looked at, which is added to here.
         pick: of ``(least, most, seed)``, either of the first two of which may be missing, a number
             between them; the seed is another one for every variable.
+        outer: an assignment that gives all but the variable ``own`` the same values.
+        own: what it may not be asked about.
     """
 
     ranges: _Ranges
     consulted: set[str]
     pick: Callable[[int | None, int | None, int], int]
+    outer: Sample | None = None
+    own: str = ""
     _values: dict[Expr, int | None] = field(init=False, factory=dict)
 
     def forget(self) -> None:
@@ -54,6 +58,8 @@ class Sample:
         if isinstance(expr, Const):
             return int(expr.value)
         if expr not in self._values:
+            if self.outer is not None and self.own not in expr.names:
+                return self.outer._value(expr)
             self._values[expr] = None  # what a limit that refers to itself sees
             self._values[expr] = self._found(expr)
         return self._values[expr]
@@ -120,3 +126,7 @@ def mirrored(low: int | None, high: int | None, seed: int) -> int:
     """
     first, last = least(low, high, seed), most(low, high, seed)
     return last - seed % (last - first + 1)
+
+
+PICKS = (least, most, middle, scattered, mirrored)
+"""Ways to pick, which together show most false claims to be false."""

@@ -73,9 +73,13 @@ class Simplifier(Limits):
     _done: dict[Expr, Expr] = field(init=False, factory=dict)
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
 
-    def copy(self) -> Simplifier:
-        """A simplifier with the same limits, free to assume others for variables it reuses."""
-        return Simplifier(dict(self._ranges), settled=dict(self._settled))
+    def inside(self, name: str, low: Expr, high: Expr) -> Simplifier:
+        """A simplifier that knows the limits of one more variable, or other ones of it. This one is
+        asked about all that does not mention the variable, and is to learn nothing more.
+        """
+        inner = Simplifier(dict(self._ranges), self, name, dict(self._settled))
+        inner.assume(name, low, high)
+        return inner
 
     def settle(self, name: str, value: Const) -> None:
         """An int32 variable has this one value, and stands for it from now on."""
@@ -88,6 +92,9 @@ class Simplifier(Limits):
         known = self._done.get(expr)
         if known is not None:
             return known
+        outer = self._outside(expr.names)
+        if outer is not None:
+            return outer(expr)
         if not expr.children:
             return self._leaf(expr)
         for node in walk(expr, known=self._done):
@@ -134,7 +141,9 @@ class Simplifier(Limits):
         """The normal form of an int32 expression."""
         known = self._polynomials.get(expr)
         if known is None:
-            known = self._polynomials[expr] = self._polynomial(expr)
+            outer = self._outside(expr.names)
+            found = self._polynomial(expr) if outer is None else outer.polynomial(expr)
+            known = self._polynomials[expr] = found
         return known
 
     def _polynomial(self, expr: Expr) -> Polynomial:
