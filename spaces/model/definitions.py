@@ -50,8 +50,8 @@ class Derived:
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
-    """Whether an operator of this module, or of :data:`~spaces.model.expr.BITS`, may have these
-    types.
+    """Whether an operator of this module, or of :data:`~spaces.model.operators.BITS`, may have
+    these types.
     """
     return (_BIT_SIGNATURES[name] if name in _BIT_SIGNATURES else DERIVED[name].fits)(
         result, operands
