@@ -214,8 +214,8 @@ PLACES = (
     Mutant(
         "inline-updates",
         f"{_FOLDER}/call_schedule.py",
-        "if inline and not function.is_pure:",
-        "if inline and function.is_pure:",
+        "if inline and not function.is_pure and",
+        "if inline and function.is_pure and",
         "Pure Funcs may not be inlined, and others may.",
         _EXAMPLES,
     ),
