@@ -1,6 +1,4 @@
-"""Small runs of the apps, and how far floats may be apart."""
-
-from functools import cache
+"""Apps at sizes of tests: their inputs, schedules, and parts of their outputs."""
 
 import numpy as np
 
@@ -8,21 +6,13 @@ from apps.arguments import shapes
 from apps.catalog import APPS
 from apps.options import read_schedule
 from apps.photographs import photograph as bundled
-from backend.reference import evaluate
 from tests.apps.formulas import photograph
 
 SIZES = {"conv_layer": (7, 13), "sgemm": (71, 139), "stencil_chain": (23, 37)}
 """Rows and columns of photographs that suit schedules with larger tiles, or more work a pixel."""
 
-WHOLE = {"conv_layer": (0,)}
-"""Dimensions that schedules want as large as they are: the 64 channels."""
-
 SMOOTH = {"max_filter"}
 """Apps that make nothing but white of random pixels, and are run on the real photograph."""
-
-ULPS = {"unsharp": 8, "toy_trig": 8}
-"""Spacings of float32 at the largest value, for pipelines that call exp, sin and cos; the others
-round alike everywhere and are compared bit for bit."""
 
 
 def case(name, height=23, width=37):
@@ -37,28 +27,10 @@ def case(name, height=23, width=37):
     return pipeline, inputs, app.sizes(pipeline, shapes(inputs))
 
 
-@cache
-def reference(name, height, width):
-    pipeline, inputs, sizes = case(name, height, width)
-    return evaluate(pipeline, inputs, sizes=sizes)
-
-
 def written(name, stem):
     """A pipeline and one of its hand-written schedules."""
     pipeline = APPS[name].pipeline()
     return pipeline, read_schedule(APPS[name], pipeline, stem)
-
-
-def assert_same(name, actual, expected):
-    """Bit for bit; within ULPS spacings where functions of the mathematics library are called."""
-    assert actual.keys() == expected.keys()
-    for output, values in expected.items():
-        assert actual[output].dtype == values.dtype
-        if name not in ULPS:
-            np.testing.assert_array_equal(actual[output], values)
-            continue
-        apart = ULPS[name] * np.spacing(np.nanmax(np.abs(values)))
-        np.testing.assert_allclose(actual[output], values, rtol=0, atol=apart)
 
 
 def crop(ranges, whole=()):

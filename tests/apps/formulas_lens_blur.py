@@ -11,8 +11,18 @@ REACH = 9
 """The largest blur, in pixels."""
 
 
-def lens_blur(inputs, ranges, random, slices, samples, levels, focus=13, spread=0.5):
-    """``random(seed, x, y, z)`` gives the floats of [0, 1) that samples are taken by."""
+def random(seed, *coordinates):
+    """MurmurHash3's finaliser over the seed and the coordinates, 23 bits of it as a fraction."""
+    step = state = np.array([0x9E3779B9], np.uint32)
+    for word in (seed, *coordinates):
+        bits = (state * np.uint32(5) + step) ^ np.asarray(word).astype(np.uint32)
+        bits = (bits ^ (bits >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+        bits = (bits ^ (bits >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+        state = bits ^ (bits >> np.uint32(16))
+    return (state >> np.uint32(9)) / 2.0**23
+
+
+def lens_blur(inputs, ranges, slices, samples, levels, focus=13, spread=0.5):
     (x, width), (y, height), _ = ranges
     left, right = inputs["left"], inputs["right"]
     smooth = smoothed(costs(left, right, slices), left.shape[1], left.shape[2], levels)

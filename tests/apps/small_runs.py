@@ -1,5 +1,5 @@
-"""Runs of apps whose tests need sizes of their own: few pixels, of a picture whose lines lie apart
-in memory, and outputs that are a part of it.
+"""What is asked of an app in a small run: few pixels, of a picture whose lines lie apart in memory,
+and outputs that may be a part of it.
 """
 
 import importlib
@@ -18,14 +18,15 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.model.text import parse_schedule
+from tests.apps.cases import embedded
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 
 @define(slots=False)
 class SmallRun:
     """A pipeline with inputs and the ranges of its outputs, and others that the same code is asked
-    for next. All results are the same bits; but Halide's may differ by ``peer_ulps`` spacings of
-    float32 at the largest value.
+    for next. All results are the same bits, except that ours may differ by ``ulps`` and Halide's by
+    ``peer_ulps``: integers by that much, floats by that many spacings at the largest value.
     """
 
     app: str
@@ -33,6 +34,7 @@ class SmallRun:
     inputs: dict
     sizes: dict
     others: tuple = ()
+    ulps: int = 0
     peer_ulps: int = 0
 
     @cached_property
@@ -57,34 +59,44 @@ class SmallRun:
             "\n".join(line for line in lines if line.split(".")[0] in known), self.pipeline
         )
 
-    def assert_same(self, run, ulps=0):
+    def assert_same(self, run, ulps=None):
         """``run`` of inputs, for any sizes, gives what the reference gives."""
         for sizes, reference in zip((self.sizes, *self.others), self.references, strict=True):
             actual = run(self.inputs, sizes=sizes)
             assert actual.keys() == reference.keys()
             for output, expected in reference.items():
                 assert actual[output].dtype == expected.dtype
-                apart = ulps * np.spacing(np.nanmax(np.abs(expected)))
-                np.testing.assert_allclose(actual[output], expected, rtol=0, atol=apart)
+                is_float = expected.dtype.kind == "f"
+                step = np.spacing(np.nanmax(np.abs(expected))) if is_float else 1
+                atol = step * (self.ulps if ulps is None else ulps)
+                np.testing.assert_allclose(actual[output], expected, rtol=0, atol=atol)
 
-    def assert_same_on_cpu(self, stem):
-        checked = verify(self.pipeline, self.schedule(stem), device("cpu"))
-        assert checked.legal, str(checked)
-        compiled = compile_cpu(self.pipeline, checked, threads=2)
+    def checked(self, stem):
+        """A hand-written schedule, verified for the CPU."""
+        verdict = verify(self.pipeline, self.schedule(stem), device("cpu"))
+        assert verdict.legal, str(verdict)
+        return verdict
+
+    def on_cpu(self, stem):
+        compiled = compile_cpu(self.pipeline, self.checked(stem), threads=2)
         self.assert_same(compiled.run)
-        under_guard = compile_guarded(self.pipeline, checked, threads=2)
-        self.assert_same(partial(run_poisoned, under_guard))
+        strided = {image: embedded(array) for image, array in self.inputs.items()}
+        self.assert_same(lambda _, sizes: compiled.run(strided, sizes=sizes))
 
-    def assert_same_in_halide(self, stem):
+    def under_guard(self, stem):
+        guarded = compile_guarded(self.pipeline, self.checked(stem), threads=2)
+        self.assert_same(partial(run_poisoned, guarded))
+
+    def on_gpu(self):
+        compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
+        for order in ("forward", "reverse"):
+            self.assert_same(partial(compiled.run, executor=Emulator(order=order)))
+
+    def in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")
         bridge = importlib.import_module("backend.halide.bridge")
         peer = bridge.build(self.pipeline, self.schedule(stem))
         self.assert_same(partial(peer.realize, target=bridge.STRICT), self.peer_ulps)
-
-    def assert_same_on_gpu(self):
-        compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
-        for order in ("forward", "reverse"):
-            self.assert_same(partial(compiled.run, executor=Emulator(order=order)))
 
 
 def apart(array, gap=3):

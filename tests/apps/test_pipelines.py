@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from apps import camera_pipe, local_laplacian
 from apps.arguments import shapes
 from apps.catalog import APPS
 from backend.reference import evaluate
@@ -52,6 +53,31 @@ def test_the_blur_wraps_as_its_type_does():
     actual = evaluate(APPS["blur"].pipeline(), {"input": image}, sizes={"blur_y": [(1, 1), (1, 1)]})
     once = 90000 % 65536 // 3
     assert actual["blur_y"].tolist() == [[3 * once % 65536 // 3]]
+
+
+def random(shape, high):
+    return np.random.default_rng(7).integers(0, high, shape).astype(np.uint16)
+
+
+def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors(monkeypatch):
+    identity = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
+    monkeypatch.setattr(camera_pipe, "WARM", identity)
+    monkeypatch.setattr(camera_pipe, "COLD", identity)
+    mosaic = np.full((20 + 24, 30 + 32), 400, np.uint16)
+    scalars = {"gamma": 1.0, "contrast": 0.0}
+    picture = evaluate(
+        camera_pipe.pipeline(), {"input": mosaic}, scalars, sizes={"output": [30, 20, 3]}
+    )["output"]
+    # 255 * (400 - 25) / (1023 - 25) = 95.8, and the gamma and contrast chosen bend nothing.
+    assert np.unique(picture).tolist() == [96]
+
+
+def test_without_effect_the_local_laplacian_gives_a_gray_image_back():
+    pipeline = local_laplacian.pipeline(levels=3, intensities=3)
+    image = np.repeat(random((1, 20, 24), 65536), 3, axis=0)
+    scalars = {"alpha": 0.0, "beta": 1.0}
+    picture = evaluate(pipeline, {"input": image}, scalars, sizes={"output": [24, 20, 3]})["output"]
+    assert np.abs(picture.astype(np.int64) - image).max() <= 2
 
 
 @pytest.mark.parametrize("name", APPS)

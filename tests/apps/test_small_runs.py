@@ -1,0 +1,105 @@
+"""Every app in a small run: it computes its formula, compiled under each of its schedules for the
+CPU, for a GPU, and by Halide.
+"""
+
+import numpy as np
+import pytest
+
+from apps.arguments import shapes
+from apps.catalog import APPS
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.cuda.errors import CudaUnavailable
+from tests.apps import (
+    formulas_blending,
+    formulas_lens_blur,
+    formulas_networks,
+    formulas_nl_means,
+)
+from tests.apps.cases import written
+from tests.apps.runs import FEW, LARGE, SCHEDULES, SIZED, gpu_run, run
+
+FORMULAS = {
+    "pyramid_blend": formulas_blending.pyramid_blend,
+    "bgu": formulas_blending.bgu,
+    "vdsr": formulas_networks.vdsr,
+    "learned_demosaic": formulas_networks.learned_demosaic,
+    "depthwise_conv": formulas_networks.depthwise_conv,
+    "nl_means": formulas_nl_means.nl_means,
+    "lens_blur": lambda inputs, ranges: formulas_lens_blur.lens_blur(inputs, ranges, **FEW),
+}
+"""Those of other apps are asked in `test_pipelines`."""
+
+TOLERANCE = {"bgu": 1e-3}
+"""Relative to the largest value: solving equations of few pixels amplifies how float32 rounds."""
+
+AGREE = {"lens_blur": 0.98}
+"""The share of values that do: float32 finds another one of two depths that are nearly as good."""
+
+PLAIN = [name for name in APPS if name not in SIZED]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_pipeline_computes_its_formula(name):
+    small = run(name)
+    actual = small.reference["output"]
+    expected = FORMULAS[name](small.inputs, small.sizes["output"])
+    assert np.unique(actual).size > actual.size / 20
+    apart = np.abs(actual - expected) / np.abs(expected).max()
+    assert (apart < TOLERANCE.get(name, 2e-6)).mean() >= AGREE.get(name, 1)
+
+
+@pytest.mark.parametrize(("name", "stem"), [*SCHEDULES, ("whole_laplacian", "cpu")])
+def test_compiled_for_the_cpu(name, stem):
+    run(name).on_cpu(stem)
+
+
+@pytest.mark.parametrize(("name", "stem"), [s for s in SCHEDULES if s[0] not in LARGE])
+def test_no_scratch_memory_is_touched_beyond_what_was_written(name, stem):
+    run(name).under_guard(stem)
+
+
+@pytest.mark.parametrize("name", [*(n for n in APPS if n != "stencil_chain"), "short_chain"])
+def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
+    gpu_run(name).on_gpu()
+
+
+@pytest.mark.parametrize(("name", "stem"), SCHEDULES)
+def test_halide_under_the_same_schedule(name, stem):
+    run(name).in_halide(stem)
+
+
+# Those whose algorithm does not depend on where a picture begins.
+MOVED = ("blur", "unsharp", "harris", "bilateral_grid", "conv_layer")
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_pictures_may_begin_anywhere(name):
+    small = run(name)
+    along = (1, 2) if name == "conv_layer" else (0, 1)
+    moves = dict(zip(along, (-16, 40), strict=True))
+
+    def moved(ranges):
+        return tuple((low + moves.get(d, 0), extent) for d, (low, extent) in enumerate(ranges))
+
+    compiled = compile_cpu(small.pipeline, small.checked("cpu"), threads=2)
+    read = {"input": shapes(small.inputs)["input"]}
+
+    def displaced(inputs, sizes):
+        return compiled.run(inputs, sizes={k: moved(r) for k, r in (sizes | read).items()})
+
+    small.assert_same(displaced)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_gpu_kernel_takes_what_the_rules_assume(name):
+    compiled = compile_gpu(*written(name, "gpu"), "sm_80")
+    try:
+        resources = compiled.resources()
+    except CudaUnavailable as error:
+        pytest.skip(str(error))
+    for kernel in compiled.kernels:
+        taken = resources[kernel.name]
+        assert taken.shared_bytes == kernel.static_shared_bytes
+        assert taken.spill_store_bytes == taken.spill_load_bytes == 0
+        assert taken.registers * np.prod(kernel.block) <= 65536
