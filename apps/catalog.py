@@ -34,6 +34,7 @@ from apps.errors import WrongUsage
 from apps.loading import is_function_name, load_function, told
 from spaces.model.definition_error import DefinitionError
 from spaces.model.pipeline import Pipeline
+from spaces.model.suggestions import suggestion
 
 _MODULES = (
     blur,
@@ -75,7 +76,8 @@ def find(name: str) -> App:
         return APPS[name]
     if not is_function_name(name):
         raise WrongUsage(
-            f"There is no app {name!r}; there are {', '.join(APPS)}. "
+            f"There is no app {name!r}{suggestion(name, APPS, most=3)}; there are "
+            f"{', '.join(APPS)}. "
             "A pipeline of your own is named file.py:function."
         )
     return App(name, "", "", _checked(name, load_function(name)))

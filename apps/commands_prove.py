@@ -126,7 +126,7 @@ def _tell(findings: Findings, device: Device) -> None:
         return
     if isinstance(verdict, Illegal):
         line("What is proven of the program that it stands for all the same:")
-    table(("kind", "Func", "what must hold", "", "ms"), map(_row, report.proofs))
+    table(("kind", "what must hold", "proven", "ms"), map(_row, report.proofs))
     line(_summary(report))
     if findings.without_barriers:
         line(findings.without_barriers)
@@ -145,16 +145,16 @@ def _tell(findings: Findings, device: Device) -> None:
 
 
 def _row(proof: Proof) -> tuple[object, ...]:
-    obligation = proof.obligation
-    milliseconds = round(proof.seconds * 1000, 1)
-    words = _words(proof.outcome)
-    return obligation.kind, obligation.func, obligation.statement, words, milliseconds
+    """Kind, statement (which names the Func), how it went, and milliseconds."""
+    by = proof.outcome.by if isinstance(proof.outcome, Proven) else ""
+    went = f"by {by}" if by else _word(proof.outcome)
+    return proof.obligation.kind, proof.obligation.statement, went, round(proof.seconds * 1000, 1)
 
 
-def _words(outcome: Outcome) -> str:
+def _word(outcome: Outcome) -> str:
     match outcome:
-        case Proven(by=by):
-            return f"proven by {'intervals' if by == 'intervals' else 'the solver'}"
+        case Proven():
+            return "proven"
         case Refuted():
             return "refuted"
         case Unknown():
@@ -194,7 +194,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "func": obligation.func,
         "stage": obligation.stage,
         "statement": obligation.statement,
-        "outcome": _words(outcome).split()[0],
+        "outcome": _word(outcome),
         "seconds": proof.seconds,
         "solver_seconds": proof.solver_seconds,
     }

@@ -15,36 +15,63 @@ from apps.errors import WrongUsage
 from apps.options import AsJson
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
+from spaces.model.suggestions import suggestion
 
 RuleId = Annotated[
-    str, typer.Argument(metavar="[ID]", help="A rule such as order.factor; all, where left out.")
+    str,
+    typer.Argument(
+        metavar="[ID]",
+        help="A rule such as order.factor, or a subject such as order; all, where left out.",
+    ),
 ]
 
 
 @command("rules")
 def rules(id: RuleId = "", as_json: AsJson = False) -> None:
-    """List the rules of legality and the kinds of advice; or tell all of one."""
-    chosen = (_named(id),) if id else (*RULES, *ADVICE)
+    """List the rules of legality and the kinds of advice, all or of one subject; or tell all of
+    one.
+    """
+    every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
+    chosen = [each for each in every if not id or _subject(each) == id]
+    if chosen:
+        _list(chosen, as_json)
+        return
+    only = _named(id)
     if as_json:
-        found = [_json(each) for each in chosen]
-        line(json.dumps(found[0] if id else found, indent=2))
-    elif id:
-        _whole(chosen[0])
+        line(json.dumps(_json(only), indent=2))
     else:
-        _listed("rule", RULES)
-        line("")
-        _listed("advice", ADVICE)
+        _whole(only)
+
+
+def _subject(chosen: Rule | AdviceRule) -> str:
+    """What an id begins with, such as ``storage``."""
+    return chosen.id.partition(".")[0]
 
 
 def _named(id: str) -> Rule | AdviceRule:
+    every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
+    subjects = list(dict.fromkeys(map(_subject, every)))
     try:
         return rule(id)
-    except KeyError as error:
-        raise WrongUsage(error.args[0]) from None
+    except KeyError:
+        near = suggestion(id, [*subjects, *(each.id for each in every)], most=3)
+        raise WrongUsage(
+            f"No rule and no subject is called {id!r}{near}; the subjects are "
+            f"{', '.join(subjects)}, and `spaces rules` lists the rules."
+        ) from None
 
 
-def _listed(kind: str, chosen: Sequence[Rule | AdviceRule]) -> None:
-    table((kind, "statement", "source"), [(r.id, r.statement, r.source) for r in chosen])
+def _list(chosen: Sequence[Rule | AdviceRule], as_json: bool) -> None:
+    """Those chosen in tables, the rules first, or as a JSON array."""
+    if as_json:
+        line(json.dumps([_json(each) for each in chosen], indent=2))
+        return
+    kinds = {"rule": Rule, "advice": AdviceRule}
+    tables = [(name, [r for r in chosen if isinstance(r, kind)]) for name, kind in kinds.items()]
+    for place, (name, rows) in enumerate((name, rows) for name, rows in tables if rows):
+        if place:
+            line("")
+        table((name, "statement", "source"), [(r.id, r.statement, r.source) for r in rows])
 
 
 def _whole(chosen: Rule | AdviceRule) -> None:

@@ -14,9 +14,10 @@ from apps.commands import command
 from apps.console import line
 from apps.errors import Stop
 from apps.options import CPU, DEFAULT, AppName, find_device, read_schedule
-from apps.sizes import parse_ranges
+from apps.sizes import parse_ranges, sizes_of_outputs
 from backend.arguments import ArgumentError
-from backend.compile import SizeError, compile_cpu
+from backend.compile import compile_cpu
+from backend.preconditions import SizeError, check_run
 
 Inputs = Annotated[
     list[str],
@@ -43,7 +44,9 @@ Params = Annotated[list[str], typer.Option("--set", help="A scalar parameter, NA
 Size = Annotated[
     str,
     typer.Option(
-        "--size", help="Of the output, such as 640x480; else what the input suffices for."
+        "--size",
+        help="Of all dimensions of the output, such as 640x480 or 640x480x3; else what the input "
+        "suffices for.",
     ),
 ]
 Threads = Annotated[
@@ -70,12 +73,13 @@ def run(
     name = schedule or (CPU if CPU in found.schedules else DEFAULT)
     chosen = checked(pipeline, read_schedule(found, pipeline, name), find_device(CPU))
     if size:
-        sizes = dict.fromkeys(pipeline.outputs, parse_ranges(size))
+        sizes = sizes_of_outputs(pipeline, parse_ranges(size))
     else:
         sizes = found.sizes(pipeline, shapes(images))
-    compiled = compile_cpu(pipeline, chosen, threads)
-    start = time.perf_counter()
     try:
+        check_run(chosen, images, values, sizes)  # compiling may take seconds
+        compiled = compile_cpu(pipeline, chosen, threads)
+        start = time.perf_counter()
         results = compiled.run(images, values, sizes)
     except SizeError as error:
         asks = f"That is because of the app's schedule {name}; --schedule {DEFAULT} asks for less."

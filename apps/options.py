@@ -13,6 +13,7 @@ from apps.files import read_text
 from spaces.constraints.devices import Device, device
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import Schedule
+from spaces.model.suggestions import suggestion
 from spaces.model.syntax_error import ScheduleSyntaxError
 from spaces.model.text import parse_partial, parse_schedule
 
@@ -71,9 +72,10 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
 def _schedule_file(app: App, name: str) -> Path:
     own = app.schedules
     if name not in own and "/" not in name and not Path(name).exists():
+        named = list(dict.fromkeys([DEFAULT, *own]))
         raise WrongUsage(
-            f"There is no file {name}, and {app.name} has no schedule of that name; "
-            f"it has {', '.join(dict.fromkeys([DEFAULT, *own]))}."
+            f"There is no file {name}, and {app.name} has no schedule of that name"
+            f"{suggestion(name, named)}; it has {', '.join(named)}."
         )
     return own.get(name, Path(name))
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from apps.errors import WrongUsage
+from apps.errors import Stop, WrongUsage
 from spaces.model.pipeline import Estimate, Pipeline
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -34,6 +34,24 @@ def parse_ranges(text: str) -> Ranges:
         if extent < 1:
             raise WrongUsage(f"The size {text} has no elements; every extent must be at least 1.")
     return ranges
+
+
+def sizes_of_outputs(pipeline: Pipeline, ranges: Ranges) -> dict[str, Ranges]:
+    """``ranges`` for every output.
+
+    Raises:
+        Stop: an output has another number of dimensions.
+    """
+    for output in pipeline.outputs:
+        dimensions = len(pipeline.function(output).args)
+        if dimensions != len(ranges):
+            estimate = pipeline.estimate(output)
+            such = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
+            raise Stop(
+                f"{output} has {dimensions} dimensions, but its size names {len(ranges)}; "
+                f"write that of each{such}."
+            )
+    return dict.fromkeys(pipeline.outputs, ranges)
 
 
 def at_size(pipeline: Pipeline, ranges: Mapping[str, Ranges]) -> Pipeline:

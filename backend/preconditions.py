@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from backend.arguments import ArgumentError, Arguments
+from collections.abc import Mapping
+
+from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from spaces.constraints.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.verdict import CheckedSchedule
 
@@ -29,3 +31,19 @@ def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
     if refusals:
         raise SizeError("\n".join(refusals))
+
+
+def check_run(
+    schedule: CheckedSchedule,
+    inputs: Mapping[str, Array],
+    params: Scalars | None = None,
+    sizes: Sizes | None = None,
+) -> None:
+    """Refuse, before anything is compiled, what a run of a verified schedule would refuse.
+
+    Raises:
+        ArgumentError: the arguments do not fit the pipeline.
+        SizeError: they do not fit the schedule.
+    """
+    arguments = bind(schedule.pipeline, inputs, params, sizes)
+    check_sizes(preconditions_of(schedule), arguments)

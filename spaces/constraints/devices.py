@@ -16,6 +16,8 @@ from typing import TypeAlias
 import llvmlite.binding
 from attrs import field, frozen
 
+from spaces.model.suggestions import suggestion
+
 
 @frozen(kw_only=True)
 class GpuDevice:
@@ -113,7 +115,8 @@ def device(name: str) -> Device:
         return _gpus()[name]
     except KeyError:
         raise ValueError(
-            f"No device is called '{name}'; the devices are {', '.join(device_names())}."
+            f"No device is called '{name}'{suggestion(name, device_names(), most=3)}; the devices "
+            f"are {', '.join(device_names())}."
         ) from None
 
 

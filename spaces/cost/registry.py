@@ -10,6 +10,7 @@ from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import Occupancy
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
+from spaces.model.suggestions import suggestion
 
 Factory: TypeAlias = Callable[[Device], CostModel]
 """Makes the cost model for one device; raises ValueError where it knows nothing of such devices."""
@@ -51,7 +52,8 @@ def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostMod
     if isinstance(model, str):
         if model not in _factories:
             raise UnknownModelError(
-                f"No cost model is called {model!r}; there are {', '.join(cost_model_names())}."
+                f"No cost model is called {model!r}{suggestion(model, cost_model_names())}; "
+                f"there are {', '.join(cost_model_names())}."
             )
         return _factories[model](device)
     if isinstance(model, CostModel):

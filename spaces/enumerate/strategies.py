@@ -12,6 +12,7 @@ from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.suggestions import suggestion
 
 _strategies: dict[str, Strategy] = {
     "beam": Beam(),
@@ -56,7 +57,8 @@ def search(
     if isinstance(strategy, str):
         if strategy not in _strategies:
             raise UnknownStrategyError(
-                f"No search strategy is called {strategy!r}; there are "
+                f"No search strategy is called {strategy!r}"
+                f"{suggestion(strategy, strategy_names())}; there are "
                 f"{', '.join(strategy_names())}."
             )
         strategy = _strategies[strategy]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TypeVar
@@ -17,6 +16,7 @@ from spaces.model.domain_order import Factor, Loop, Partition, PrefetchBound, Ta
 from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.schedule import LoopAlign, Memory, StageOf
+from spaces.model.suggestions import suggestion
 from spaces.model.syntax import Applied, Braces, Chain, Code, Declaration, Item, Whole, Word
 from spaces.model.syntax_error import Mistake
 from spaces.model.vocabulary import (
@@ -141,7 +141,7 @@ class Reader:
         else:
             message = (
                 f"Pipeline {self.pipeline.name} has no Func {name!r}"
-                f"{_suggestion(name, names)}; it has {', '.join(names)}."
+                f"{suggestion(name, names)}; it has {', '.join(names)}."
             )
         raise Mistake(message, head.start, head.end)
 
@@ -163,7 +163,7 @@ class Reader:
         else:
             known = [*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING, "update"]
             raise Mistake(
-                f"There is no directive {name!r}{_suggestion(name, known)}.",
+                f"There is no directive {name!r}{suggestion(name, known)}.",
                 call.name.start,
                 call.name.end,
             )
@@ -351,11 +351,6 @@ class Reader:
                 item.end,
             )
         return Loop(self.loop(item.args[0]), kinds[item.name.text])
-
-
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f" (is {close[0]} meant?)" if close else ""
 
 
 def _flat(items: Sequence[Item]) -> list[Item]:

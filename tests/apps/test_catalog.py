@@ -59,7 +59,8 @@ def test_what_is_wrong_with_a_function_is_said_in_a_sentence(own, function, mess
 
 
 def test_a_name_that_nothing_has_is_answered_with_the_names_there_are():
-    with pytest.raises(WrongUsage, match=r"no app 'blurr'; there are blur, unsharp.*file\.py"):
+    said = r"no app 'blurr' \(is blur, .*meant\?\); there are blur, unsharp.*file\.py"
+    with pytest.raises(WrongUsage, match=said):
         find("blurr")
 
 

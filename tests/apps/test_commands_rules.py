@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.apps.command_line import spaces
 
 
@@ -36,7 +38,24 @@ def test_rules_as_json():
     assert json.loads(out) == every["order.factor"]
 
 
-def test_an_unknown_rule_is_a_wrong_usage():
-    out, err = spaces("rules", "order.none", status=2)
+def test_rules_of_a_subject():
+    out, _ = spaces("rules", "storage")
+    head, *rows = out.splitlines()
+    assert head.split() == ["rule", "statement", "source"]
+    assert len(rows) > 5
+    assert all(row.startswith("storage.") for row in rows)
+    as_json, _ = spaces("rules", "storage", "--json")
+    assert [each["id"] for each in json.loads(as_json)] == [row.split()[0] for row in rows]
+    out, _ = spaces("rules", "advice")
+    assert out.split()[0] == "advice"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("order.facto", "order.factor"), ("storag", "storage")]
+)
+def test_an_unknown_rule_is_answered_with_near_ones(typed, meant):
+    out, err = spaces("rules", typed, status=2)
     assert out == ""
-    assert "No rule is called 'order.none'" in err
+    assert f"No rule and no subject is called '{typed}' (is {meant}" in err
+    assert "; the subjects are " in err
+    assert ", gpu, " in err

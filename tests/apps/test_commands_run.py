@@ -82,7 +82,7 @@ BAD_RUNS = {
     "smaller than the tile": ({"--input": "small.npy", "--schedule": "cpu"}, 1, "at least 32"),
     "beyond the image": ({"--size": "500x500"}, 1, "input"),
     "size 0": ({"--size": "0x4"}, 2, "has no elements"),
-    "size of other dimensions": ({"--size": "4"}, 1, "has 2 dimensions, but its size names 1"),
+    "size of other dimensions": ({"--size": "4"}, 1, "its size names 1; write that"),
     "bad size": ({"--size": "big"}, 2, "'big' is not a size"),
     "bad parameter": ({"--set": "k"}, 2, "gives no number"),
     "unknown parameter": ({"--set": "k=1"}, 1, "has no parameter 'k'"),
@@ -115,6 +115,14 @@ def test_a_bad_run_says_why_and_writes_nothing(case, tmp_path, monkeypatch, pict
     assert sentence in err
     assert err.endswith((".\n", "none.\n")), err
     assert files(tmp_path) == before
+
+
+def test_a_size_that_does_not_fit_is_refused_before_anything_is_compiled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delattr("apps.commands_run.compile_cpu")
+    _, err = spaces("run", "lens_blur", "--size", "4x4x3", status=1)
+    assert "at least 16 wide along x" in err
+    assert "--schedule default asks for less" in err
 
 
 def test_run_writes_each_array_of_a_tuple(tmp_path, picture):

@@ -33,7 +33,7 @@ def test_what_is_proven_is_a_table_with_a_summary() -> None:
     result = prove("blur", "--schedule", "cpu")
     assert result.exit_code == 0, result.output
     *rows, summary = result.output.splitlines()
-    assert rows[0].split() == ["kind", "Func", "what", "must", "hold", "ms"]
+    assert rows[0].split() == ["kind", "what", "must", "hold", "proven", "ms"]
     count = len(rows) - 1
     assert summary.startswith(f"{count} obligations: {count} proven (")
     assert "0 refuted, 0 unknown, in " in summary

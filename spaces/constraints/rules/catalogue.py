@@ -31,6 +31,7 @@ from spaces.constraints.rules.rule import (
     OwnRule,
     Rule,
 )
+from spaces.model.suggestions import suggestion
 
 RULES: tuple[Rule, ...] = (
     *derivations.RULES,
@@ -71,5 +72,7 @@ def rule(id: str) -> Rule | AdviceRule:
     for known in (*RULES, *ADVICE):
         if known.id == id:
             return known
-    ids = ", ".join(r.id for r in (*RULES, *ADVICE))
-    raise KeyError(f"No rule is called {id!r}; the rules are {ids}.")
+    ids = [r.id for r in (*RULES, *ADVICE)]
+    raise KeyError(
+        f"No rule is called {id!r}{suggestion(id, ids, most=3)}; the rules are {', '.join(ids)}."
+    )
