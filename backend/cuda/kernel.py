@@ -14,22 +14,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.cuda.c_text import CTYPE_OF
+
 Dim3: TypeAlias = tuple[int, int, int]
 """Sizes along x, y and z."""
 
-CTYPES: Mapping[str, np.dtype[Any]] = {
-    "bool": np.dtype(np.bool_),
-    "signed char": np.dtype(np.int8),
-    "unsigned char": np.dtype(np.uint8),
-    "short": np.dtype(np.int16),
-    "unsigned short": np.dtype(np.uint16),
-    "int": np.dtype(np.int32),
-    "unsigned int": np.dtype(np.uint32),
-    "long long": np.dtype(np.int64),
-    "unsigned long long": np.dtype(np.uint64),
-    "float": np.dtype(np.float32),
-    "double": np.dtype(np.float64),
-}
+CTYPES: Mapping[str, np.dtype[Any]] = {ctype: np.dtype(name) for name, ctype in CTYPE_OF.items()}
 """The scalar types a text may use, each with the NumPy type of the same size and meaning."""
 
 DYNAMIC_SHARED_PRELUDE = """\
