@@ -41,7 +41,7 @@ Sanitizers = Literal["address,undefined", "thread"]
 
 _FLAGS: Mapping[Sanitizers, tuple[str, ...]] = {
     "address,undefined": (
-        "-O1",
+        "-O0",  # an access must be looked at before an optimizer moves it to where it is harmless
         "-g",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
