@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.llvm.c_header import pipeline_header
-from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module
+from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
@@ -33,6 +34,7 @@ from spaces.constraints.preconditions import Precondition
 from spaces.constraints.verdict import Illegal
 from spaces.model.cases import cases, is_specialized
 from spaces.model.loopnest import LoopNest, loop_nest
+from spaces.model.message import shown
 from spaces.model.pipeline import Pipeline
 from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
@@ -122,20 +124,30 @@ class CompiledPipeline:
             check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
-        return PreparedRun(self, arguments, images, outputs, words)
+        told = (ctypes.c_int64 * told_words(self._program))()
+        if told and words is not _no_words:
+            words = (ctypes.c_int64 * (len(words) + 1))(*words, ctypes.addressof(told))
+        return PreparedRun(self, arguments, images, outputs, words, told)
 
     def call(self, words: ctypes.Array[ctypes.c_int64]) -> int:
         """Run on words as ``backend.llvm.codegen`` says, and return the status."""
         status: int = self._call(self.pool.address, ctypes.addressof(words))
         return status
 
-    def refusal(self, status: int, arguments: Arguments) -> ArgumentError:
-        """What to raise for a positive status."""
-        program = list(self._stages.values())[-1]
-        count = len(program.requirements)
+    @property
+    def _program(self) -> LoopProgram:
+        return list(self._stages.values())[-1]
+
+    def refusal(self, status: int, told: bytes, arguments: Arguments) -> ArgumentError:
+        """What to raise for a positive status, and the values of its message."""
+        count = len(self._program.requirements)
         if status <= count:
-            return size_error(program.requirements[status - 1], arguments)
-        return RequirementError(messages(program.body)[status - 1 - count])
+            return size_error(self._program.requirements[status - 1], arguments)
+        message = messages(self._program.body)[status - 1 - count]
+        kinds = ("d" if type.is_float else "Q" if type.is_uint else "q" for type in message.types)
+        values = struct.unpack_from(f"=8x{''.join(kinds)}", told) if message.types else ()
+        texts = [shown(type, v) for type, v in zip(message.types, values, strict=True)]
+        return RequirementError(message.said(texts))
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
@@ -154,7 +166,7 @@ class CompiledPipeline:
 
     def c_header(self) -> str:
         """The C header of the object file."""
-        return pipeline_header(list(self._stages.values())[-1])
+        return pipeline_header(self._program)
 
     def program_text(self, after: str = "start") -> str:
         """The loop program as it is after the lowering pass of that name.
@@ -180,6 +192,7 @@ class PreparedRun:
     _images: Mapping[str, Array]
     _outputs: Outputs
     _words: ctypes.Array[ctypes.c_int64]
+    _told: ctypes.Array[ctypes.c_int64]
 
     def __call__(self) -> dict[str, Array]:
         """Run, and return the outputs, the same arrays each time.
@@ -190,7 +203,10 @@ class PreparedRun:
                 the outputs hold then is not said.
             MemoryError: there is not enough memory for what the schedule stores.
         """
+        self._told[:] = [0] * len(self._told)
         status = self._compiled.call(self._words) if len(self._words) else 0
+        if status > 0 and len(self._told):
+            status = self._told[0] or status
         name = self._compiled.pipeline.name
         if status == OUT_OF_MEMORY:
             raise MemoryError(
@@ -198,7 +214,7 @@ class PreparedRun:
                 "compute them in smaller tiles, or ask for a smaller output."
             )
         if status != 0:
-            raise self._compiled.refusal(status, self._arguments)
+            raise self._compiled.refusal(status, bytes(self._told), self._arguments)
         return self._outputs.results()
 
 

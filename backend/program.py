@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from spaces.model.domain_order import LoopKind, Partition
 from spaces.model.expr import Call, Expr, Op, Variable
+from spaces.model.message import Message
 from spaces.model.schedule import Memory
 from spaces.model.types import Type
 
@@ -282,9 +283,10 @@ class If:
 
 @frozen
 class Stop:
-    """The program ends here and says why."""
+    """The program ends here and says why: a message, and the values in it."""
 
-    message: str
+    message: Message
+    values: tuple[Expr, ...] = ()
 
 
 @frozen

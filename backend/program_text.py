@@ -71,8 +71,8 @@ def _lines(statement: Statement, depth: int) -> Iterator[str]:
             yield f"{indent}{place} {_becomes(statement)} {statement.value}"
         case Prefetch():
             yield f"{indent}prefetch {statement.buffer}[{', '.join(map(str, statement.at))}]"
-        case Stop(message=message):
-            yield f"{indent}stop: {message}"
+        case Stop():
+            yield f"{indent}stop: {statement.message.said([str(v) for v in statement.values])}"
         case Barrier():
             yield f"{indent}barrier"
 

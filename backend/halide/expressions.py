@@ -43,8 +43,10 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "bit_not": lambda a: ~a,
     "shift_left": lambda a, b: a << b,
     "shift_right": lambda a, b: a >> b,
-    # Halide's Python package takes no words here; it shows the condition itself.
-    "require": lambda condition, value, message: hl.require(condition, value),
+    # Halide's Python package takes no words here; it shows the condition itself, and values.
+    "require": lambda condition, value, *message: hl.require(
+        condition, value, *(part for part in message if not isinstance(part, str))
+    ),
     "mux": lambda index, *values: hl.mux(index, list(values)),
     **{
         name: getattr(hl, name)

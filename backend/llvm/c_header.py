@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier
+from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier, told_words
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
 from backend.lowering.statements import messages
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
@@ -29,6 +29,7 @@ def pipeline_header(program: LoopProgram) -> str:
     guard = f"{name.upper()}_H"
     members = [m for b in program.buffers for m in _buffer(b)]
     members += [_scalar(s) for s in program.scalars]
+    members += ["int64_t *told;"] if told_words(program) else []
     body = "\n".join(f"    {line}" for line in members) or "    int64_t none;"
     return f"""\
 /* Pipeline {_comment(program.name)}. Link with {RUNTIME}.o, the threads library and the mathematics
@@ -94,9 +95,19 @@ def _stops(program: LoopProgram) -> str:
     if not stops:
         return ""
     lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.requirements) + 1))
-    return "\n * Or the number of what it stops at; the outputs then hold anything:\n" + _indented(
-        lines
-    )
+    text = "\n * Or the number of what it stops at; the outputs then hold anything:\n"
+    return text + _indented(lines) + _told(program)
+
+
+def _told(program: LoopProgram) -> str:
+    """Where a caller finds the values that messages have gaps for."""
+    count = told_words(program)
+    if not count:
+        return ""
+    return f"""
+ * Where told is not null, it points to {count} words, the first of them 0: that becomes the number
+ * of what the program has stopped at, if its message has gaps, and word n the value of gap {{n}}:
+ * an integer as an int64_t, a float as a double."""
 
 
 def _indented(lines: Iterable[str]) -> str:

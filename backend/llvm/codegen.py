@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from llvmlite import ir
 
 from backend.llvm.alias import AliasScopes, LoopHint
@@ -37,11 +37,14 @@ from backend.program import (
     Store,
     Together,
 )
-from spaces.model.expr import Const, Variable
+from spaces.model.expr import Const, Expr, Variable
+from spaces.model.message import Message
 from spaces.model.schedule import Memory as MemoryKind
-from spaces.model.types import Int32, Type
+from spaces.model.types import Float64, Int32, Type
 
 OUT_OF_MEMORY = -1
+
+_NULL = ir.Constant(POINTER, None)
 
 _SHORT = 16
 """Iterations of a loop that is written out where its body is small, though no schedule says so."""
@@ -62,6 +65,12 @@ _STACK_BYTES = 256 << 10
 inside several functions."""
 
 
+def told_words(program: LoopProgram) -> int:
+    """How many words the values of its messages take with the status before them; 0 for none."""
+    most = max((len(m.types) for m in messages(program.body)), default=0)
+    return most + 1 if most else 0
+
+
 def llvm_module(program: LoopProgram, float_mode: FloatMode = FloatMode.STRICT) -> str:
     """The IR of a program that has passed all lowering passes."""
     module = _Module(program, float_mode)
@@ -79,7 +88,7 @@ class _Module:
     scopes: AliasScopes = field(init=False)
     types: dict[str, Type] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
-    statuses: dict[str, int] = field(init=False)
+    statuses: dict[Message, int] = field(init=False)
     """What is returned where the program stops, by message."""
     _tasks: int = 0
 
@@ -130,6 +139,8 @@ class _Module:
                     variables[f"{buffer.name}.{part}.{d}"] = words.scalar(Int32)
         for parameter in self.program.scalars:
             variables[parameter.name] = words.scalar(parameter.type)
+        if told_words(self.program):
+            frame = evolve(frame, told=words.pointer())
         statements = frame.open(variables, buffers)
         statements.requirements(self.program)
         statements.statement(self.program.body)
@@ -145,6 +156,8 @@ class _Frame:
     pool: Value
     entry: Place
     here: Place
+    told: Value = _NULL
+    """Where the values of messages are wanted, or null."""
 
     @staticmethod
     def begin(module: _Module, function: Value, pool: Value) -> _Frame:
@@ -209,6 +222,8 @@ class _Statements:
                     store()
             case Stop(message=message):
                 status = self.frame.module.statuses[message]
+                if message.types:
+                    self._tell(status, statement.values)
                 self._leave_if(ir.Constant(ir.IntType(1), 1), i32(status))
             case Prefetch():
                 self.values.prefetch(statement.buffer, statement.at[0])
@@ -222,6 +237,36 @@ class _Statements:
                 self._parallel(statement)
             case _:
                 raise TypeError(f"a {type(statement).__name__} is no statement of CPU code")
+
+    def _tell(self, status: int, values: tuple[Expr, ...]) -> None:
+        """Leave the status and the values of a message where they are wanted, unless another thread
+        has left its own.
+        """
+        build, told, function = self._build, self.frame.told, self.frame.function
+        words = [self._word(value) for value in values]
+        ask, tell, after = (function.append_basic_block(n) for n in ("ask", "tell", "told"))
+        build.cbranch(build.icmp_unsigned("!=", told, _NULL), ask, after)
+        build.position_at_end(ask)
+        pair = build.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
+        build.cbranch(build.extract_value(pair, 1), tell, after)
+        build.position_at_end(tell)
+        for number, word in enumerate(words, start=1):
+            build.store(word, build.gep(told, [i64(number)], source_etype=I64), align=8)
+        build.branch(after)
+        build.position_at_end(after)
+
+    def _word(self, expr: Expr) -> Value:
+        """A scalar value in 64 bits: a sign or zero in front, of floats the bits of a double."""
+        if expr.type == Int32:
+            return self.values.index(expr)
+        value, build = self.values.value(expr), self._build
+        if expr.type.is_float:
+            double = llvm_type(Float64)
+            wide = build.fpext(value, double) if expr.type.bits == 32 else value
+            return build.bitcast(wide, I64)
+        if expr.type.bits == 64:
+            return value
+        return build.sext(value, I64) if expr.type.is_int else build.zext(value, I64)
 
     @contextmanager
     def _block(self, name: str, after: Value) -> Iterator[None]:
@@ -377,13 +422,14 @@ class _Closure:
     @property
     def _types(self) -> list[Any]:
         wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
-        return [POINTER] * (1 + len(self.loop.buffers)) + wide
+        return [POINTER] * (2 + len(self.loop.buffers)) + wide
 
     def pack(self, frame: _Frame, values: Expressions) -> Value:
         """Store it on the stack of the caller."""
         closure = local_bytes(frame.entry.builder, 8 * len(self._types))
         held = [
             frame.pool,
+            frame.told,
             *(values.buffers[b] for b in self.loop.buffers),
             *(values.variables[v.name] for v in self.loop.variables),
         ]
@@ -408,11 +454,11 @@ class _Closure:
             for n, kind in enumerate(self._types)
         ]
         count = len(self.loop.buffers)
-        buffers = dict(zip(self.loop.buffers, held[1:], strict=False))
+        buffers = dict(zip(self.loop.buffers, held[2:], strict=False))
         names = [v.name for v in self.loop.variables]
-        variables = dict(zip(names, held[1 + count :], strict=True))
+        variables = dict(zip(names, held[2 + count :], strict=True))
         variables[self.loop.var.name] = entry.builder.sext(task.args[1], I64)
-        frame = _Frame(module, task, held[0], entry, here)
+        frame = _Frame(module, task, held[0], entry, here, held[1])
         body(frame.open(variables, buffers))
         frame.close()
         return task

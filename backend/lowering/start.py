@@ -132,7 +132,9 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
 def _stops(node: Compute) -> Iterator[Statement]:
     """Where what a computation requires does not hold, the program stops."""
     for one in required(*node.args, *node.values):
-        yield If(_by_array(expanded(logical("not", one.condition))), Stop(one.message))
+        values = tuple(_by_array(expanded(value)) for value in one.values)
+        stop = Stop(one.message, values)
+        yield If(_by_array(expanded(logical("not", one.condition))), stop)
 
 
 def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:

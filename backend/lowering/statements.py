@@ -23,6 +23,7 @@ from backend.program import (
     Together,
 )
 from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.message import Message
 from spaces.model.rewrite import Substitution
 
 EMPTY = Block(())
@@ -83,7 +84,9 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return evolve(statement, condition=change(statement.condition))
         case Prefetch():
             return Prefetch(statement.buffer, tuple(change(e) for e in statement.at))
-        case Block() | Together() | Barrier() | Stop():
+        case Stop():
+            return Stop(statement.message, tuple(change(e) for e in statement.values))
+        case Block() | Together() | Barrier():
             return statement
 
 
@@ -129,11 +132,13 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
             return (statement.condition,)
         case Prefetch():
             return statement.at
-        case Block() | Together() | Barrier() | Stop():
+        case Stop():
+            return statement.values
+        case Block() | Together() | Barrier():
             return ()
 
 
-def messages(statement: Statement) -> tuple[str, ...]:
+def messages(statement: Statement) -> tuple[Message, ...]:
     """What it may stop with, in order."""
     found = (s.message for s in walk_statements(statement) if isinstance(s, Stop))
     return tuple(dict.fromkeys(found))

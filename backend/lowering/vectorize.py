@@ -68,8 +68,9 @@ def _vectorized(statement: Statement, widenings: dict[_Lane, Widening]) -> State
 class _Lanes:
     """The lanes of one vectorized loop, or those of them where ``mask`` holds.
 
-    ``is_vector`` tells whether all statements so far could be vectors. The copies of a loop that
-    unrolling leaves share what their expressions have in common, in ``widenings``.
+    ``passes`` is the condition of one lane that ``mask`` is of all. ``is_vector`` tells whether all
+    statements so far could be vectors. The copies of a loop that unrolling leaves share what their
+    expressions have in common, in ``widenings``.
     """
 
     def __init__(
@@ -78,10 +79,12 @@ class _Lanes:
         lanes: int,
         widenings: dict[_Lane, Widening],
         mask: Expr | None = None,
+        passes: Expr | None = None,
     ) -> None:
         self.loop = loop
         self.lanes = lanes
         self.mask = mask
+        self.passes = passes
         self.widenings = widenings
         key = (loop.var, loop.min, lanes, mask)
         if key not in widenings:
@@ -112,7 +115,7 @@ class _Lanes:
             case Allocate():
                 return self._allocate(statement)
             case Stop():
-                return statement if self.mask is None else If(AnyLane(Bool, self.mask), statement)
+                return self._stop(statement)
             case _:
                 return self.lane_by_lane(statement)
 
@@ -120,6 +123,15 @@ class _Lanes:
         """The statement as it was, once for each lane."""
         self.is_vector = False
         return evolve(self.loop, body=statement)
+
+    def _stop(self, stop: Stop) -> Statement:
+        """The first lane that comes here says why."""
+        if self.mask is None or self.passes is None:
+            first = {self.loop.var.name: self.loop.min}
+            return Stop(stop.message, tuple(substitute(v, first) for v in stop.values))
+        if stop.values:
+            return If(AnyLane(Bool, self.mask), evolve(self.loop, body=If(self.passes, stop)))
+        return If(AnyLane(Bool, self.mask), stop)
 
     def _update(self, store: Store, update: Update) -> Statement:
         """One update of one element by what the lanes combine to; lane after lane where they may
@@ -152,18 +164,21 @@ class _Lanes:
             return If(condition, self.statement(guard.body), otherwise)
         if guard.otherwise is not None:
             return self.lane_by_lane(guard)
-        some = self._masked(condition, guard.body) or self.lane_by_lane(guard)
+        some = self._masked(condition, guard) or self.lane_by_lane(guard)
         every = self._in_every_lane(guard.condition)
         return some if every is None else If(every, self.statement(guard.body), some)
 
-    def _masked(self, condition: Expr, body: Statement) -> Statement | None:
-        """``body`` in the lanes that pass a condition; None where a part of it has no lanes.
+    def _masked(self, condition: Expr, guard: If) -> Statement | None:
+        """What is guarded in the lanes that pass the condition; None where a part has no lanes.
 
         The condition is asked once, before any of it: no lane can do so again after another.
         """
         mask = condition if self.mask is None else Op(condition.type, "and", (self.mask, condition))
-        lanes = _Lanes(self.loop, self.lanes, self.widenings, mask)
-        result = lanes.statement(body)
+        passes = guard.condition
+        if self.passes is not None:
+            passes = Op(Bool, "and", (self.passes, passes))
+        lanes = _Lanes(self.loop, self.lanes, self.widenings, mask, passes)
+        result = lanes.statement(guard.body)
         if not lanes.is_vector:
             return None
         return If(AnyLane(Bool, mask), result) if _touches_one_place(result) else result

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from attrs import frozen
 
 from backend.arguments import Array, RequirementError
 from backend.reference.formula import Environment, Formula, Read
 from spaces.model.expr import Call, Expr, Variable, walk
+from spaces.model.message import shown
 from spaces.model.required import Requirement, required
 
 
@@ -31,16 +34,16 @@ class Requirements:
         """
         for one in self.conditions:
             named = [n for n in walk(one.condition) if isinstance(n, Variable | Call)]
-            holds, *values = Formula((one.condition, *named)).values(env, read)
+            told = one.values
+            holds, *values = Formula((one.condition, *told, *named)).values(env, read)
             if not np.all(holds):
                 first = np.unravel_index(int(np.argmin(holds)), np.shape(holds))
-                shown = (
-                    f"{n} is {_at(v, np.shape(holds), first)}"
-                    for n, v in zip(named, values, strict=True)
-                )
-                said = one.message.rstrip(".")
-                raise RequirementError(f"{said}. Here {', '.join(shown)}.")
+                numbers = [_at(v, np.shape(holds), first) for v in values]
+                texts = [shown(e.type, n) for e, n in zip(told, numbers, strict=False)]
+                said = one.message.said(texts).rstrip(".")
+                here = zip(named, numbers[len(told) :], strict=True)
+                raise RequirementError(f"{said}. Here {', '.join(f'{n} is {v}' for n, v in here)}.")
 
 
-def _at(value: Array, shape: tuple[int, ...], point: tuple[np.intp, ...]) -> object:
+def _at(value: Array, shape: tuple[int, ...], point: tuple[np.intp, ...]) -> Any:
     return np.broadcast_to(value, shape)[point]

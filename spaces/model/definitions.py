@@ -27,8 +27,8 @@ from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
-"""The operator of (condition, value, message) that is its value; what computes it asks the
-condition too (module ``required``).
+"""The operator of (condition, value, parts of a message) that is its value; what computes it asks
+the condition too (module ``required``).
 """
 
 UNDEFINED = "undef"
@@ -139,7 +139,7 @@ def _is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def _is_required(result: Type, operands: tuple[Type, ...]) -> bool:
-    return len(operands) == 3 and operands[0].element == Bool and operands[1] == result
+    return len(operands) >= 3 and operands[0].element == Bool and operands[1] == result
 
 
 def _is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
@@ -393,7 +393,7 @@ DERIVED: Mapping[str, Derived] = {
     "likely": Derived(_is_unary, lambda t, a: a),
     "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
     UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
-    REQUIRE: Derived(_is_required, lambda t, condition, value, message: value),
+    REQUIRE: Derived(_is_required, lambda t, condition, value, *message: value),
     "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
     "is_inf": Derived(_is_float_test, _is_infinite),
     "is_finite": Derived(

@@ -9,7 +9,7 @@ from attrs import frozen
 from spaces.model.definition_error import DefinitionError
 from spaces.model.definitions import RANDOM, arithmetic
 from spaces.model.dimensions import BufferDimensions
-from spaces.model.expr import Call, Expr, Op, Variable, constant, walk
+from spaces.model.expr import Call, Expr, Op, Text, Variable, constant, walk
 from spaces.model.func import Definition, Func
 from spaces.model.image_param import ImageParam, SizeVariable
 from spaces.model.param import Param, ScalarVariable
@@ -246,7 +246,8 @@ class _Freezing:
         if isinstance(node, Required):
             if node.varies:
                 return requiring(node.condition, node.value, node.message)
-            self.required[node.condition, node.message] = None
+            said = " ".join(p.words if isinstance(p, Text) else str(p) for p in node.message)
+            self.required[node.condition, said] = None
             return node.value
         if isinstance(node, Reference):
             name = self.names.get(id(node.source), node.target)

@@ -6,7 +6,8 @@ from attrs import field, frozen
 
 from spaces.model.definition_error import DefinitionError
 from spaces.model.definitions import RANDOM
-from spaces.model.expr import Expr, ExprLike, Op, as_expr, walk
+from spaces.model.expr import Arithmetic, Expr, ExprLike, Op, as_expr, walk
+from spaces.model.message import text
 from spaces.model.rdom import RVar
 from spaces.model.reference import Reference
 from spaces.model.var import is_free_var
@@ -18,23 +19,23 @@ class Required(Expr):
 
     condition: Expr = field()
     value: Expr = field()
-    message: str = field()
+    message: tuple[Expr, ...] = field()
     varies: bool = field()
     """Whether the condition depends on coordinates or pixels."""
 
     @property
     def children(self) -> tuple[Expr, ...]:
-        return self.condition, self.value
+        return self.condition, self.value, *self.message
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        condition, value = children
-        return Required(self.type, condition, value, self.message, self.varies)
+        condition, value, *message = children
+        return Required(self.type, condition, value, tuple(message), self.varies)
 
 
 def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
     """``value``, where ``condition`` holds; a run that computes it where it does not, stops with
-    ``message``, the parts of which are joined by spaces. A call whose sizes and Params do not meet
-    a condition on these alone is refused before it begins.
+    ``message``, words and expressions of which the values are told, with spaces between. A call
+    whose sizes and Params do not meet a condition on these alone is refused before it begins.
 
     Values are computed on boxes, which may hold more points than are read.
 
@@ -44,8 +45,24 @@ def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
     test, given = as_expr(condition), as_expr(value)
     if not test.type.is_bool:
         raise DefinitionError(f"require needs a condition first, and `{test}` is {test.type}.")
-    words = " ".join(map(str, message)) or f"`{test}` does not hold."
-    return Required(given.type, test, given, words, varying(test) is not None)
+    parts = _parts(message) or (text(f"`{test}` does not hold."),)
+    return Required(given.type, test, given, parts, varying(test) is not None)
+
+
+def _parts(message: tuple[object, ...]) -> tuple[Expr, ...]:
+    """Expressions, and the words between them."""
+    found: list[Expr] = []
+    words: list[str] = []
+    for part in (*message, None):
+        if part is not None and not isinstance(part, Arithmetic):
+            words.append(str(part))
+            continue
+        if words:
+            found.append(text(" ".join(words)))
+            words = []
+        if part is not None:
+            found.append(part.as_expr())
+    return tuple(found)
 
 
 def varying(condition: Expr) -> Expr | None:

@@ -1,8 +1,9 @@
 """Conditions on coordinates and values that ``require`` writes into expressions.
 
-Each is an operator of (condition, value, message) and has the value; :func:`required` finds them
-for those who compute it, who ask the condition wherever they do and stop with the message. A
-condition on sizes and parameters alone is none of these: it is a promise of the pipeline.
+Each is an operator of (condition, value, parts of a message) and has the value; :func:`required`
+finds them for those who compute it, who ask the condition wherever they do and stop with the
+message. A condition on sizes and parameters alone is none of these: it is a promise of the
+pipeline.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from attrs import frozen
 
 from spaces.model.definitions import REQUIRE, arithmetic
 from spaces.model.expr import Call, Expr, Op, Text, walk
-from spaces.model.types import UInt8
+from spaces.model.message import Message
 
 
 @frozen
@@ -22,22 +23,31 @@ class Requirement:
     """What must hold wherever an expression is computed, and what to say where it does not."""
 
     condition: Expr
-    message: str
+    parts: tuple[Expr, ...]
+
+    @property
+    def message(self) -> Message:
+        """What is said."""
+        return Message.of(self.parts)
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        """The expressions of which the message tells the values."""
+        return tuple(part for part in self.parts if not isinstance(part, Text))
 
 
-def requiring(condition: Expr, value: Expr, message: str) -> Expr:
+def requiring(condition: Expr, value: Expr, parts: tuple[Expr, ...]) -> Expr:
     """``value``, computed only where ``condition`` holds."""
-    return Op(value.type, REQUIRE, (condition, value, Text(UInt8, message)))
+    return Op(value.type, REQUIRE, (condition, value, *parts))
 
 
 def required(*roots: Expr) -> Iterator[Requirement]:
     """What some expressions require, each once, inner ones first."""
     found = dict.fromkeys(
-        Requirement(condition, text.words)
+        Requirement(condition, tuple(parts))
         for node in walk(*roots)
         if isinstance(node, Op) and node.name == REQUIRE
-        for condition, _, text in [node.args]
-        if isinstance(text, Text)
+        for condition, _, *parts in [node.args]
     )
     yield from found
 
@@ -46,4 +56,4 @@ def reading(call: Call) -> Expr:
     """A call with arithmetic alone in its coordinates; what they require, the value requires."""
     conditions = tuple(required(*call.args))
     plain: Expr = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
-    return reduce(lambda e, r: requiring(r.condition, e, r.message), conditions, plain)
+    return reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, plain)

@@ -24,7 +24,7 @@ from spaces.model.rdom import RDom
 from spaces.model.require import require
 from spaces.model.serialize import from_json, to_json
 from spaces.model.text import parse_schedule
-from spaces.model.types import Int32, UInt8
+from spaces.model.types import Float32, Float64, Int16, Int32, UInt8, UInt64
 from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
@@ -168,3 +168,71 @@ def test_what_says_where_requires_nothing() -> None:
 def test_c_programs_are_told_what_stops_them() -> None:
     header = compiled("").c_header()
     assert "Pixels are below 200" in header.split("the number of what it stops at")[1]
+
+
+def told() -> Pipeline:
+    """Messages with values of every kind of type."""
+    image, wide = ImageParam(UInt8, 2, "input"), ImageParam(UInt64, 2, "wide")
+    real = ImageParam(Float32, 2, "real")
+    g, f = Func("g"), Func("f")
+    pixel = image[X, Y]
+    message = ("At", X, Y, "is", pixel, "of", wide[X, Y], real[X, Y], cast(Float64, real[X, Y]))
+    g[X, Y] = require(pixel < 200, cast(Int32, pixel) - 9, *message, pixel > 250, "!")
+    f[X, Y] = require(g[X, Y] > -9, g[X, Y], "Black:", g[X, Y], cast(Int16, g[X, Y]) * 1000)
+    return pipeline(f)
+
+
+TOLD = told()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "f.vectorize(x, 8, GuardWithIf).parallel(y)",
+        "g.compute_root().vectorize(x, 8, Predicate)\nf.vectorize(x, 8, GuardWithIf)",
+        "g.compute_at(f, y).vectorize(x, 8)\nf.vectorize(x, 4).parallel(y)",
+        "f.tile(x, y, xi, yi, 4, 4, GuardWithIf).vectorize(xi).vectorize(yi)",
+    ],
+)
+def test_messages_tell_values(text: str) -> None:
+    run = compiled(text, TOLD).run
+    wide = np.full((HEIGHT, WIDTH), 2**64 - 7, np.uint64)
+    real = np.full((HEIGHT, WIDTH), -0.125, np.float32)
+    for (x, y), pixel, said in (
+        ((41, 7), 251, f"At 41 7 is 251 of {2**64 - 7} -0.125000 -1.250000e-01 true !"),
+        ((3, 20), 200, f"At 3 20 is 200 of {2**64 - 7} -0.125000 -1.250000e-01 false !"),
+        ((42, 0), 0, "Black: -9 -9000"),
+    ):
+        image = np.maximum(IMAGE, 1)
+        image[y, x] = pixel
+        inputs = {"input": image, "wide": wide, "real": real}
+        with pytest.raises(RequirementError) as stopped:
+            run(inputs, sizes={"f": [WIDTH, HEIGHT]})
+        assert str(stopped.value) == said
+        with pytest.raises(RequirementError) as stopped:
+            evaluate(TOLD, inputs, sizes={"f": [WIDTH, HEIGHT]})
+        assert str(stopped.value).startswith(f"{said}. Here ")
+    assert run({**inputs, "input": np.maximum(IMAGE, 1)}, sizes={"f": [WIDTH, HEIGHT]})
+    assert from_json(to_json(TOLD), Pipeline) == TOLD
+
+
+def test_many_threads_tell_values_of_one_of_them() -> None:
+    image = np.full((HEIGHT, WIDTH), 255, np.uint8)
+    image[:] -= np.arange(WIDTH, dtype=np.uint8)
+    wide = (np.arange(WIDTH) + 1000 * np.arange(HEIGHT)[:, None]).astype(np.uint64)
+    inputs = {"input": image, "wide": wide, "real": wide.astype(np.float32)}
+    run = compiled("f.parallel(y)", TOLD).prepare(inputs, sizes={"f": [WIDTH, HEIGHT]})
+    for _ in range(50):
+        with pytest.raises(RequirementError) as stopped:
+            run()
+        _, x, y, _, pixel, _, number, real, *_ = str(stopped.value).split()
+        assert (int(pixel), int(number)) == (255 - int(x), int(x) + 1000 * int(y))
+        assert float(real) == int(number)
+
+
+def test_c_programs_are_told_values() -> None:
+    header = compiled("", TOLD).c_header()
+    assert "    int64_t *told;" in header
+    assert "At {1} {2} is {3} of {4} {5} {6} {7} !" in header
+    assert "points to 8 words" in header

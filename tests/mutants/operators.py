@@ -140,6 +140,22 @@ MUTANTS = (
         _REQUIRED,
     ),
     Mutant(
+        "values-of-the-first-lane-told",
+        "backend/lowering/vectorize.py",
+        "return If(AnyLane(Bool, self.mask), evolve(self.loop, body=If(self.passes, stop)))",
+        "return If(AnyLane(Bool, self.mask), evolve(self.loop, body=stop))",
+        "A message tells the values of the first lane, not of the first that stops.",
+        _REQUIRED,
+    ),
+    Mutant(
+        "signs-not-told",
+        "backend/llvm/codegen.py",
+        "return build.sext(value, I64) if expr.type.is_int else build.zext(value, I64)",
+        "return build.zext(value, I64)",
+        "A message tells negative values of narrow types as large ones.",
+        _REQUIRED,
+    ),
+    Mutant(
         "stops-with-another-message",
         "backend/llvm/codegen.py",
         "first = len(self.program.requirements) + 1",

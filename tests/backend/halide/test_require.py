@@ -10,7 +10,7 @@ from backend.halide.source import halide_source
 from backend.reference import evaluate
 from spaces.model.text import parse_schedule
 from tests.backend.halide.peer import bridge
-from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES
+from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES, TOLD
 
 
 @pytest.mark.parametrize("text", ON_CPU[:5])
@@ -27,3 +27,15 @@ def test_halide_stops_where_we_do(text: str) -> None:
 def test_the_message_stands_in_the_source() -> None:
     assert "require(input(x, y) < 200, " in halide_source(DARK)
     assert '"Pixels are below 200")' in halide_source(DARK)
+
+
+def test_halide_tells_the_same_values() -> None:
+    wide = np.full(IMAGE.shape, 2**64 - 7, np.uint64)
+    image = np.maximum(IMAGE, 1)
+    inputs = {"input": image, "wide": wide, "real": np.full(IMAGE.shape, -0.125, np.float32)}
+    image[7, 41] = 251
+    with pytest.raises(RealizationError) as stopped:
+        bridge.build(TOLD).realize(inputs, sizes={"f": [IMAGE.shape[1], IMAGE.shape[0]]})
+    # Its package takes no words; the value itself stands first.
+    values = f"242 41 7 251 {2**64 - 7} -0.125000 -1.250000e-01 true"
+    assert f"Requirement Failed: (false) {values}" in str(stopped.value)
