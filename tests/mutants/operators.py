@@ -126,8 +126,8 @@ MUTANTS = (
     Mutant(
         "stops-in-lanes-left-out",
         "backend/lowering/vectorize.py",
-        "return statement if self.mask is None else If(AnyLane(Bool, self.mask), statement)",
-        "return statement",
+        "return If(AnyLane(Bool, self.mask), stop)",
+        "return stop",
         "A vector stops the program although the condition holds in all of its lanes.",
         _REQUIRED,
     ),
