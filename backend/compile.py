@@ -19,6 +19,7 @@ from backend.arguments import (
     bind,
 )
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
+from backend.collector import collector_waits
 from backend.llvm.c_header import pipeline_header
 from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
@@ -237,14 +238,15 @@ def compile_cpu(
         ValueError: ``verify`` has found the schedule illegal.
     """
     plain = plain_schedule(schedule)
-    if is_specialized(plain):
-        stages = lower_cases(pipeline, tuple(cases(plain)))
-    elif isinstance(schedule, Schedule):
-        stages = lower(loop_nest(pipeline, schedule))
-    else:
-        stages = lower(schedule.nest)
-    program = list(stages.values())[-1]
-    module = compile_module(llvm_module(program, float_mode), runtime_symbols())
+    with collector_waits():
+        if is_specialized(plain):
+            stages = lower_cases(pipeline, tuple(cases(plain)))
+        elif isinstance(schedule, Schedule):
+            stages = lower(loop_nest(pipeline, schedule))
+        else:
+            stages = lower(schedule.nest)
+        program = list(stages.values())[-1]
+        module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
     return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
 

@@ -15,7 +15,7 @@ from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
 from spaces.model.algebra import FormulaError, evaluate
 from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
+from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant
 from spaces.model.regions import Interval, Ranges
 from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
@@ -102,7 +102,6 @@ class Decisions:
     lows: dict[Expr, None] = field(factory=dict)
     highs: dict[Expr, None] = field(factory=dict)
     _chosen: dict[Expr, Expr] = field(factory=dict)
-    _names: dict[Expr, frozenset[str] | None] = field(factory=dict)
 
     def body(self, statement: Statement) -> Statement:
         """The loop's body in its steady state."""
@@ -157,34 +156,13 @@ class Decisions:
         return folded(given)
 
     def _is_candidate(self, node: Expr, inside: Inside, wish: Expr | None) -> bool:
-        if not _claims(node):
-            return False
-        names = self._variables(node)
-        if names is None or self.var.name not in names or names & inside.splittable:
+        names = node.names
+        if node.loads or self.var.name not in names or names & inside.splittable:
             return False
         if wish is None and not (inside.vectorized or self.everywhere):
             return False
-        counts = self.everywhere or wish is not None
-        return counts or inside.is_innermost or bool(names & inside.vectorized)
-
-    def _variables(self, expr: Expr) -> frozenset[str] | None:
-        """The variables of an expression over coordinates, None for one that reads data."""
-        for node in walk(expr, known=self._names):
-            self._names[node] = self._own_variables(node)
-        return self._names[expr]
-
-    def _own_variables(self, node: Expr) -> frozenset[str] | None:
-        if isinstance(node, Variable):
-            return frozenset((node.name,))
-        if not isinstance(node, Const | Op | Cast):
-            return None
-        names: frozenset[str] = frozenset()
-        for child in node.children:
-            below = self._names[child]
-            if below is None:
-                return None
-            names |= below
-        return names
+        counts = self.everywhere or wish is not None or inside.is_innermost
+        return (counts or bool(names & inside.vectorized)) and bool(_claims(node))
 
     def _choose(self, node: Expr, inside: Inside, sight: Sight, wish: Expr | None) -> Expr | None:
         """What a test comes to where its claims hold, which is what is wished or else what is seen
@@ -220,8 +198,7 @@ class Decisions:
         if parts is None or not slope:
             return None
         rest = parts[1].expr()
-        names = self._variables(rest)
-        if names is None or self.var.name in names:
+        if rest.loads or self.var.name in rest.names:
             return None
         if slope > 0:
             return True, self.known(constant(0, Int32) - rest / constant(slope, Int32))
