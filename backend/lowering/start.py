@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from backend.lowering.compute_with import Child, fused
 from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.prefetch import prefetches
 from backend.lowering.sizes import product
@@ -38,10 +37,8 @@ from spaces.model.placement import Bounds
 from spaces.model.regions import Interval, Ranges
 from spaces.model.required import required
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import StageOf
 from spaces.model.simplify import Simplifier
 from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.together import companions, groups, turns
 from spaces.model.traversal import loop_ranges
 from spaces.model.types import Int32
 from spaces.model.undefined import is_nothing
@@ -73,35 +70,7 @@ def start(nest: LoopNest) -> LoopProgram:
 
 
 def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
-    parts: list[Statement] = []
-    produced = {node.func: node for node in nodes if isinstance(node, Produce)}
-    fusing = {g[-1]: g for g in groups(bounds.schedule) if set(g) <= produced.keys()}
-    children = {name for group in fusing.values() for name in group[:-1]}
-    for node in nodes:
-        if not isinstance(node, Produce) or node.func not in children | fusing.keys():
-            parts.append(_statement(node, bounds))
-        elif node.func in fusing:
-            parts.append(_fused([produced[name] for name in fusing[node.func]], bounds))
-    return block(*parts)
-
-
-def _fused(group: list[Produce], bounds: Bounds) -> Statement:
-    """The stages of Funcs one after the other, those that are computed with each other at once."""
-    bodies = {
-        StageOf(node.func, i): _statement(body, bounds)
-        for node in group
-        for i, body in enumerate(node.body)
-    }
-    counts = {node.func: len(node.body) for node in group}
-    pairs, parts = companions(bounds.schedule), []
-    for turn in turns(bounds.schedule, tuple(counts), counts) or ():
-        children = []
-        for stage in turn.children:
-            names = bounds.schedule.of(stage.func).stages[stage.stage].names
-            down = names[: names.index(pairs[stage].loop) + 1]
-            children.append(Child(stage, pairs[stage], bodies[stage], down))
-        parts.append(fused(children, bodies[turn.root], bounds.simplify))
-    return block(*parts)
+    return block(*(_statement(node, bounds) for node in nodes))
 
 
 _HOISTED = "{}.hoisted"

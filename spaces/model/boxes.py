@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
+from spaces.model import functions as fn
 from spaces.model.regions import Box, Interval, union
 from spaces.model.simplify import Simplifier
 
@@ -21,3 +22,14 @@ def united(intervals: Iterable[Interval], simplify: Simplifier) -> Interval:
 def united_boxes(a: Box, b: Box, simplify: Simplifier) -> Box:
     """The least box that holds both."""
     return tuple(united(pair, simplify) for pair in zip(a, b, strict=True))
+
+
+def clipped(interval: Interval, whole: Interval, simplify: Simplifier) -> Interval:
+    """What of an interval lies in another one; where it lies beyond, the end that is nearest."""
+    low, high = interval.min, interval.max
+    if low is None or high is None or whole.min is None or whole.max is None:
+        return interval
+    return Interval(
+        simplify(fn.max(fn.min(low, whole.max), whole.min)),
+        simplify(fn.min(fn.max(high, whole.min), whole.max)),
+    )

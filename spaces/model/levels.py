@@ -6,6 +6,7 @@ a loop nest exists.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -14,7 +15,8 @@ from spaces.model.derive import derived
 from spaces.model.domain_order import LoopKind
 from spaces.model.inlining import inlined_functions
 from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import LoopLevel, Schedule
+from spaces.model.schedule import LoopLevel, Schedule, StageOf
+from spaces.model.together import companions, groups, in_turn, root_of
 
 
 @frozen
@@ -35,6 +37,33 @@ Path: TypeAlias = tuple[Place, ...]
 """The loops around a point of the nest, outermost first."""
 
 
+def _in_turn(
+    pipeline: Pipeline, schedule: Schedule, functions: tuple[Function, ...]
+) -> tuple[Function, ...]:
+    """Producers first, Funcs that are computed with each other one right after the other."""
+    known = {f.name: f for f in functions}
+    names = tuple(known)
+    for group in groups(schedule):
+        if set(group) <= known.keys():
+            names = in_turn(pipeline, names, group) or names
+    return tuple(known[name] for name in names)
+
+
+def _fused_places(schedule: Schedule) -> Iterator[tuple[StageOf, Path]]:
+    """The loops that stages have in common with those that they are computed with; where the rules
+    about them are broken, they have none.
+    """
+    pairs = companions(schedule)
+    names = {StageOf(f.name, i): o.names for f in schedule.funcs for i, o in enumerate(f.stages)}
+    for stage, one in pairs.items():
+        root = root_of(pairs, stage)
+        if root in pairs or not {stage, root} <= names.keys() or one.loop not in names[stage]:
+            continue
+        shared = names[stage][: names[stage].index(one.loop) + 1]
+        if names[root][: len(shared)] == shared:
+            yield stage, tuple(Place(root.func, root.stage, name) for name in shared)
+
+
 class LevelError(ValueError):
     """A loop level names no loop around the uses of a Func."""
 
@@ -49,10 +78,13 @@ class Levels:
     _sites: dict[str, Path] = field(init=False, factory=dict)
     _enclosing: dict[str, Path] = field(init=False, factory=dict)
     _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
+    _fused: dict[StageOf, Path] | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
-        self.functions = inlined_functions(self.pipeline, self.schedule)
+        self.functions = _in_turn(
+            self.pipeline, self.schedule, inlined_functions(self.pipeline, self.schedule)
+        )
         for function in self.functions:
             for index, stage in enumerate(function.stages):
                 for callee in stage.callees:
@@ -92,7 +124,7 @@ class Levels:
             return ()
         legal = self.enclosing(func)
         for i, place in enumerate(legal):
-            if place.level == level:
+            if self.is_at(func, level, place):
                 return legal[: i + 1]
         choices = ", ".join(["root", *(str(p.level) for p in legal)])
         raise LevelError(
@@ -100,14 +132,44 @@ class Levels:
             f"levels that do: {choices}."
         )
 
+    def is_at(self, func: str, level: LoopLevel, place: Place) -> bool:
+        """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
+        Func whose loops are those of all; of another one where that alone needs ``func``.
+        """
+        if place.level == level:
+            return True
+        stages = [stage for stage in self.fused if stage.func == level.func]
+        return (
+            place.loop == level.loop
+            and any(place in self.fused[stage] for stage in stages)
+            and all(
+                level.func in (user, self.schedule.of(user).compute.func)
+                for user, _ in self.uses(func)
+            )
+        )
+
+    @property
+    def fused(self) -> dict[StageOf, Path]:
+        """For each stage that is computed with another one the loops that it has in common."""
+        if self._fused is None:
+            self._fused = dict(_fused_places(self.schedule))
+        return self._fused
+
+    def sharing(self, place: Place) -> tuple[StageOf, ...]:
+        """The stages whose loop a loop is: one, or those that are fused there."""
+        children = (stage for stage, path in self.fused.items() if place in path)
+        return (StageOf(place.func, place.stage), *children)
+
     def uses(self, name: str) -> tuple[tuple[str, int], ...]:
         """The (Func, stage) pairs that read a Func or an image, other than its own updates."""
         return tuple(self._readers.get(name, ()))
 
     def stage_path(self, func: str, stage: int) -> Path:
         """All loops around one stage of ``func``, its own included."""
-        order = self.schedule.of(func).stages[stage]
-        return (*self.site(func), *(Place(func, stage, name) for name in order.names))
+        names = self.schedule.of(func).stages[stage].names
+        fused = self.fused.get(StageOf(func, stage), ())
+        own = tuple(Place(func, stage, name) for name in names[len(fused) :])
+        return (*self.site(func), *fused, *own)
 
     def enclosing(self, func: str) -> Path:
         """The loops that enclose every use of ``func``: where it may be computed or stored.

@@ -14,14 +14,14 @@ from attrs import asdict, field, frozen
 
 from spaces.model.allocation import Allocation
 from spaces.model.expr import Call, Expr
-from spaces.model.levels import Path, Place
+from spaces.model.levels import Path
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds, Placement
 from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
-from spaces.model.schedule import Memory, Schedule
+from spaces.model.schedule import Memory, Schedule, StageOf
 from spaces.model.simplify import Simplifier
-from spaces.model.together import groups, in_turn
+from spaces.model.together import Fused, groups
 from spaces.model.traversal import Guard, LoopVar
 from spaces.model.types import Type
 
@@ -179,7 +179,7 @@ class _Assembly:
         """
         levels = self.bounds.levels
         body: list[Node] = []
-        body += [self._produce(name) for name in self._in_turn(path)]
+        body += self._productions(path)
         result = (*body, *inner)
         for function in reversed(levels.functions):
             name = function.name
@@ -189,34 +189,51 @@ class _Assembly:
                 result = (self._hoisted(name, result),)
         return result
 
-    def _in_turn(self, path: Path) -> Sequence[str]:
-        """The Funcs computed just inside ``path``, producers first; those that are computed with
-        each other one right after the other.
+    def _productions(self, path: Path) -> Iterator[Produce]:
+        """The Funcs computed just inside ``path``, producers first; where some are computed with
+        each other, all of these are produced at once.
         """
         levels = self.bounds.levels
-        names = tuple(f.name for f in levels.functions if levels.site(f.name) == path)
-        for group in groups(self.bounds.schedule):
-            if set(group) <= set(names):
-                names = in_turn(self.bounds.pipeline, names, group) or names
-        return names
+        together = {name: group for group in groups(self.bounds.schedule) for name in group}
+        for name in (f.name for f in levels.functions if levels.site(f.name) == path):
+            group = together.get(name, (name,))
+            if name == group[0]:
+                yield self._produce(group)
 
-    def _produce(self, name: str) -> Produce:
-        placement = self.bounds.placements[name]
-        body = tuple(
-            node for stage in range(len(placement.stages)) for node in self._stage(name, stage)
-        )
-        return Produce(name, placement.storage.computed, body)
+    def _produce(self, group: Sequence[str]) -> Produce:
+        turns = self.bounds.turns(tuple(group))
+        body = tuple(node for turn in turns for node in self._turn(turn))
+        for name in reversed(group):
+            produced = Produce(name, self.bounds.placements[name].storage.computed, body)
+            body = (produced,)
+        return produced
 
-    def _stage(self, name: str, index: int) -> tuple[Node, ...]:
-        placement = self.bounds.placements[name]
-        traversal = placement.stages[index]
-        nodes: tuple[Node, ...] = (self._compute(placement, index),)
-        site = self.bounds.levels.site(name)
-        places = tuple(Place(name, index, loop.loop) for loop in traversal.loops)
-        for depth in range(len(places), 0, -1):
-            inside = self.level((*site, *places[:depth]), nodes)
-            nodes = (Loop(traversal.loops[depth - 1], inside),)
+    def _turn(self, turn: Fused) -> tuple[Node, ...]:
+        """Stages in fused loops, or one stage."""
+        fused = {s: len(self.bounds.levels.fused[s]) for s in turn.children}
+        deepest = max(fused.values(), default=0)
+        fused[turn.root] = deepest
+        nodes: tuple[Node, ...] = ()
+        for depth in range(deepest, -1, -1):
+            ending = [self._stage(s, depth) for s in fused if fused[s] == depth]
+            nodes = (*(node for stage in ending for node in stage), *nodes)
+            if depth:
+                nodes = (self._loop(turn.root, depth, nodes),)
         return nodes
+
+    def _stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
+        """A stage, without those of its loops that are ``outside``."""
+        placement = self.bounds.placements[stage.func]
+        nodes: tuple[Node, ...] = (self._compute(placement, stage.stage),)
+        for depth in range(len(placement.stages[stage.stage].loops), outside, -1):
+            nodes = (self._loop(stage, depth, nodes),)
+        return nodes
+
+    def _loop(self, stage: StageOf, depth: int, body: tuple[Node, ...]) -> Loop:
+        """The loop of a stage that has ``depth - 1`` of its others around it."""
+        levels, placement = self.bounds.levels, self.bounds.placements[stage.func]
+        path = levels.stage_path(stage.func, stage.stage)[: len(placement.path) + depth]
+        return Loop(placement.stages[stage.stage].loops[depth - 1], self.level(path, body))
 
     def _compute(self, placement: Placement, index: int) -> Compute:
         stage = placement.function.stages[index]

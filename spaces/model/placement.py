@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from spaces.model import functions as fn
 from spaces.model.allocation import Allocation, allocated
-from spaces.model.boxes import united, united_boxes
+from spaces.model.boxes import clipped, united, united_boxes
 from spaces.model.conditions import believe
 from spaces.model.derive import derived
 from spaces.model.domain_order import Split
 from spaces.model.explicit_bounds import declared
 from spaces.model.expr import Expr, constant
+from spaces.model.fused_loops import joined
 from spaces.model.inward_shifts import inward_shifts
-from spaces.model.levels import Levels, Path, Place
+from spaces.model.levels import LevelError, Levels, Path, Place
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.predicates import narrowed
 from spaces.model.reads import Window, reads
@@ -30,6 +31,7 @@ from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
 from spaces.model.splits import loop_dimensions
 from spaces.model.stage_visits import StageVisits
+from spaces.model.together import Fused, companions, groups, turns
 from spaces.model.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.types import Int32
 from spaces.model.values import ValueBounds
@@ -95,8 +97,11 @@ class Bounds:
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
             believe(self.simplify, condition)
+        whole = {group[0]: group for group in groups(self.schedule)}
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)
+            if function.name in whole:
+                self._fuse(whole[function.name])
 
     @cached_property
     def inputs(self) -> dict[str, Box]:
@@ -174,6 +179,31 @@ class Bounds:
         )
         stages = self.visits.traversals(function, storage.target)
         return Placement(function, path, store_depth, demanded, required, storage, stages)
+
+    def _fuse(self, group: tuple[str, ...]) -> None:
+        """The loops of Funcs that are computed with each other, one for those that are fused."""
+        pairs = companions(self.schedule)
+        depths = {stage: len(path) for stage, path in self.levels.fused.items()}
+        for turn in self.turns(group):
+            if turn.children:
+                members = (turn.root, *turn.children)
+                own = {s: self.placements[s.func].stages[s.stage] for s in members}
+                for stage, loops in joined(turn, depths, pairs, own, self.simplify).items():
+                    placement = self.placements[stage.func]
+                    stages = (
+                        *placement.stages[: stage.stage],
+                        loops,
+                        *placement.stages[stage.stage + 1 :],
+                    )
+                    self.placements[stage.func] = evolve(placement, stages=stages)
+
+    def turns(self, group: tuple[str, ...]) -> tuple[Fused, ...]:
+        """The stages of Funcs that are computed with each other, in the order in which they run."""
+        counts = {name: len(self.placements[name].stages) for name in group}
+        found = turns(self.schedule, group, counts)
+        if found is None:
+            raise LevelError(f"The stages of {', '.join(group)} have no order in fused loops.")
+        return found
 
     def _loops(self, path: Path) -> tuple[LoopVar, ...]:
         return tuple(self._loop(place) for place in path)
@@ -267,7 +297,20 @@ class Bounds:
                     self._check(name, reader, d, window.written, interval)
                     found[d][interval] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
-        return tuple(united(intervals, self.simplify) for intervals in found)
+        box = tuple(united(intervals, self.simplify) for intervals in found)
+        outside = [len(self.placements[r].path) for r, i in readers if self._may_rest(r, i, depth)]
+        if not outside:
+            return box
+        # What is beyond the last or before the first iteration of a stage is not read.
+        whole = self._read_box(name, dimensions, readers, min(outside))
+        return tuple(clipped(i, w, self.simplify) for i, w in zip(box, whole, strict=True))
+
+    def _may_rest(self, reader: str, index: int, depth: int) -> bool:
+        """Whether some of the ``depth`` outermost loops around a stage have iterations that are
+        those of other stages only.
+        """
+        placement = self.placements[reader]
+        return depth > len(placement.path) and bool(placement.stages[index].running)
 
     def _reached(self, window: Window, analysis: Ranges) -> Interval:
         """From the least of the first to the largest of the last coordinate of a window."""

@@ -13,6 +13,7 @@ from spaces.model.levels import Place
 from spaces.model.placement import Bounds
 from spaces.model.regions import Box, Interval
 from spaces.model.rewrite import substitute
+from spaces.model.schedule import StageOf
 from spaces.model.traversal import LoopVar
 
 
@@ -29,11 +30,17 @@ class Ahead:
 
 def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
     """What is prefetched at the beginning of each iteration of a loop."""
-    order = bounds.schedule.of(loop.func).stages[loop.stage]
-    for record in order.prefetches:
-        if record.at != loop.loop:
+    place = Place(loop.func, loop.stage, loop.loop)
+    for stage in bounds.levels.sharing(place):
+        yield from _of_stage(bounds, place, stage)
+
+
+def _of_stage(bounds: Bounds, place: Place, stage: StageOf) -> Iterator[Ahead]:
+    """What one of the stages whose loop it is says of it."""
+    for record in bounds.schedule.of(stage.func).stages[stage.stage].prefetches:
+        if record.at != place.loop:
             continue
-        own = bounds.placements[loop.func].stages[loop.stage].loops
+        own = bounds.placements[stage.func].stages[stage.stage].loops
         origin = next(one for one in own if one.loop == record.origin)
         later: Expr = origin.var + record.offset
         condition: Expr | None = None
@@ -46,6 +53,6 @@ def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
                 None if i.min is None else substitute(i.min, {origin.var.name: later}),
                 None if i.max is None else substitute(i.max, {origin.var.name: later}),
             )
-            for i in bounds.read_inside(record.target, Place(loop.func, loop.stage, loop.loop))
+            for i in bounds.read_inside(record.target, place)
         )
         yield Ahead(record.target, box, condition)

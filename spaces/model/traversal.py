@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from attrs import field, frozen
@@ -39,22 +40,61 @@ class Guard:
 
 
 @frozen
+class Joined:
+    """A loop that is fused with others: its iterations, from ``min`` to ``max``, run ``shift``
+    later in the fused one, which may have more.
+    """
+
+    loop: str
+    shift: Expr
+    min: Expr
+    max: Expr
+
+
+@frozen
 class Traversal:
     """The loops of one stage, outermost first, and what they visit.
 
-    ``steps`` are the splits and fuses that made the loops.
+    ``steps`` are the splits and fuses that made the loops; those that are ``joined`` are fused with
+    loops of other stages.
     """
 
     loops: tuple[LoopVar, ...]
     steps: tuple[Step, ...]
     simplify: Simplifier = field(eq=False, repr=False)
+    joined: tuple[Joined, ...] = ()
 
     @cached_property
     def _undone(self) -> tuple[dict[str, Expr], tuple[Guard, ...]]:
-        values: dict[str, Expr] = {loop.loop: loop.var for loop in self.loops}
+        values = self._own
         found = [_undo(step, values, self.simplify) for step in reversed(self.steps)]
         coordinates = {name: self.simplify(value) for name, value in values.items()}
-        return coordinates, tuple(guard for guard in found if guard is not None)
+        return coordinates, (*self.running, *(guard for guard in found if guard is not None))
+
+    @property
+    def _own(self) -> dict[str, Expr]:
+        """The number of the iteration of each loop of the stage's own."""
+        shifts = {one.loop: one.shift for one in self.joined}
+        return {
+            loop.loop: self.simplify(loop.var - shifts[loop.loop])
+            if loop.loop in shifts
+            else loop.var
+            for loop in self.loops
+        }
+
+    @cached_property
+    def running(self) -> tuple[Guard, ...]:
+        """That an iteration of fused loops is one of the stage's."""
+        return tuple(self._running())
+
+    def _running(self) -> Iterator[Guard]:
+        own, fused = self._own, {loop.loop: loop for loop in self.loops}
+        for one in self.joined:
+            loop = fused[one.loop]
+            if not self.simplify.at_most(one.min + one.shift, loop.min):
+                yield Guard("", one.min <= own[one.loop])
+            if not self.simplify.at_most(loop.max, one.max + one.shift):
+                yield Guard("", own[one.loop] <= one.max)
 
     @property
     def coordinates(self) -> dict[str, Expr]:
@@ -75,7 +115,7 @@ class Traversal:
     @cached_property
     def guarded(self) -> dict[str, Expr]:
         """The coordinates that are read at, written so that the limits by guards can be seen."""
-        values: dict[str, Expr] = {loop.loop: loop.var for loop in self.loops}
+        values = self._own
         for step in reversed(self.steps):
             guard = _undo(step, values, self.simplify)
             ends = tail_of_reads(step.tail) is Tail.GUARD_WITH_IF

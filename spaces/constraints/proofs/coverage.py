@@ -49,14 +49,15 @@ def coverage(subject: Subject) -> Iterator[Obligation]:
 def _stages(subject: Subject, func: str) -> Iterator[Obligation]:
     """Every stage is computed once in the production of its Func, after those before it."""
     path = subject.productions.get(func, ())
-    turn = -1
+    turn: tuple[int, ...] = ()
     for index in range(len(subject.nest.placements[func].stages)):
         sites = [s for s in subject.of(func) if s.compute.stage == index]
         place = sites[0].path if len(sites) == 1 else ()  # a second time would update again
-        if not path or place[: len(path)] != path or place[len(path)].index <= turn:
+        inside = tuple(step.index for step in place[len(path) :])
+        if not path or place[: len(path)] != path or inside <= turn:
             yield _out_of_turn(subject, func, index)
         else:
-            turn = place[len(path)].index
+            turn = inside
             yield _visits(subject, sites[0])
 
 
@@ -138,10 +139,17 @@ def _visits(subject: Subject, site: Site) -> Obligation:
         hypotheses += within(value, low, low + extent - 1)
     order = subject.nest.schedule.of(func).stages[index]
     found = witness(definition, order, index > 0, spans, point)
-    values = {loop.var.name: found[loop.loop] for loop in own if loop.loop in found}
+    formula = subject.opaque.formula
+    later = {one.loop: one.shift for one in placement.stages[index].joined}
+    values = {
+        loop.var.name: found[loop.loop] + formula(later[loop.loop])
+        if loop.loop in later
+        else found[loop.loop]
+        for loop in own
+        if loop.loop in found
+    }
     runs = [substitute(c, values) for loop in own for c in subject.range(loop)]
     runs += [substitute(g, values) for g in site.guards]
-    formula = subject.opaque.formula
     visited = coordinates(subject, site)
     same = [equal(substitute(formula(visited[n]), values), point[n]) for n in definition.dimensions]
     where = " and ".join(definition.dimensions)

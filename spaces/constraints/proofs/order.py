@@ -4,6 +4,9 @@ An update that reads what it writes must be applied once at each point of its do
 that touch the same element, of an update whose operator is not associative and commutative, must
 run in the order in which the definition goes through the reduction domain. Iterations that run at
 once are the matter of races.
+
+Where stages of one Func run in the same fused loops, whatever the later one touches the earlier one
+has done with, in the same iteration or before.
 """
 
 from __future__ import annotations
@@ -21,12 +24,13 @@ from spaces.constraints.proofs.formulas import (
 )
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject, coordinates, loops_of
+from spaces.constraints.proofs.sites import Site, Subject, common_depth, coordinates, loops_of
 from spaces.model.expr import Expr
+from spaces.model.traversal import LoopVar
 
 
 def order(subject: Subject) -> Iterator[Obligation]:
-    """For each update at most two obligations."""
+    """For each update at most two obligations, and one for each stage before it in its loops."""
     for site in subject.sites:
         func, index = site.compute.func, site.compute.stage
         if index == 0:
@@ -38,6 +42,43 @@ def order(subject: Subject) -> Iterator[Obligation]:
             yield _once(subject, site)
         if stage.rvars and not is_commutative(function, stage):
             yield _in_order(subject, site)
+        for earlier in subject.of(func):
+            shared = common_depth(earlier.path, site.path)
+            fused = loops_of(site.path[:shared])[len(loops_of(subject.productions[func])) :]
+            if earlier.compute.stage < index and fused:
+                yield _in_turn(subject, earlier, site, fused)
+
+
+def _in_turn(
+    subject: Subject, earlier: Site, later: Site, fused: tuple[LoopVar, ...]
+) -> Obligation:
+    """What an iteration of the later of two stages in the same loops touches no later iteration
+    of the earlier one does.
+    """
+    func = later.compute.func
+    depth = len(later.loops) - len(later.loops[later.loops.index(fused[0]) :])
+    second = Second(loop.var.name for loop in earlier.loops[depth:])
+    own = tuple(loop.var for loop in fused)
+    write, written = later.write.args, tuple(map(second, earlier.write.args))
+    clashes = [_meet(write, written)]
+    clashes += [_meet(r.args, written) for r in later.reads if r.buffer == func]
+    clashes += [_meet(write, tuple(map(second, r.args))) for r in earlier.reads if r.buffer == func]
+    return obligation(
+        subject,
+        "order",
+        later,
+        f"{later.name} touches of {func} what {earlier.name} has done with, in the same iteration "
+        f"of {', '.join(loop.loop for loop in fused)} or before.",
+        (
+            *subject.runs(later),
+            *map(second, subject.ranges(earlier.loops[depth:])),
+            *map(second, earlier.conditions),
+            precedes(own, tuple(map(second, own))),
+        ),
+        negation(any_of(dict.fromkeys(clashes))),
+        func,
+        write,
+    )
 
 
 def _two(subject: Subject, site: Site) -> tuple[Second, tuple[Expr, ...], tuple[Expr, ...]]:

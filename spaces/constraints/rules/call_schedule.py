@@ -158,7 +158,7 @@ def _why_not(records: Records, func: str, level: LoopLevel) -> str:
     outside = [
         stage_name(*use)
         for use in records.levels.uses(func)
-        if all(place.level != level for place in records.path(*use) or ())
+        if not any(records.levels.is_at(func, level, p) for p in records.path(*use) or ())
     ]
     if outside:
         return f"{listed(outside)} lies outside {level}"

@@ -144,30 +144,16 @@ def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
 
 @call_rule(
     "with.level",
-    "Funcs that are computed with each other have the same compute level, and no Func is computed "
-    "at one of their fused loops but the last.",
-    "Halide's compute_with refuses different levels. What is computed at a loop in between would "
-    "stand between loops that are fused.",
+    "Funcs that are computed with each other have the same compute level.",
+    "Halide's compute_with refuses different levels.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage."""
     for one in _pairs(records, func):
-        names = (func, one.other.func)
-        levels = [records.entry(name).compute for name in names]
+        levels = [records.entry(name).compute for name in (func, one.other.func)]
         if levels[0] != levels[1]:
-            reason = f"{func} is computed at {levels[0]} and {names[1]} at {levels[1]}"
+            reason = f"{func} is computed at {levels[0]} and {one.other.func} at {levels[1]}"
             yield _check(func, one, reason, "Compute both at the same level.")
-            continue
-        outer = _loops(records, StageOf(func, one.stage), one)[:-1]
-        inside = [
-            entry.name
-            for entry in records.schedule.funcs
-            for level in (entry.compute, entry.store, entry.hoist)
-            if level.func in names and level.loop in outer
-        ]
-        if inside:
-            reason = f"{inside[0]} is computed or stored at a loop around {one.loop}"
-            yield _check(func, one, reason, "Move it inside, or fuse fewer loops.")
 
 
 def _group(records: Records, func: str) -> tuple[str, ...]:

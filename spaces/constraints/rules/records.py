@@ -92,7 +92,9 @@ class Records:
             return None
         if level.is_root or level.is_inline:
             return 0
-        return next((i + 1 for i, place in enumerate(site) if place.level == level), None)
+        return next(
+            (i + 1 for i, place in enumerate(site) if self.levels.is_at(func, level, place)), None
+        )
 
     def path(self, func: str, stage: int) -> Path | None:
         """All loops around a stage, its own included; None where its site is unknown."""

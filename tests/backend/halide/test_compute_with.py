@@ -126,7 +126,7 @@ def test_one_loop_computes_three() -> None:
     loops = [s for s in walk_statements(program.body) if isinstance(s, For)]
     stored = [{p.func for p in walk_statements(s) if isinstance(p, Provide)} for s in loops]
     assert {"f", "g", "h"} in [s for s, loop in zip(stored, loops, strict=True)
-                               if loop.var.name == "g.s0.x"]  # fmt: skip
+                               if loop.var.name == "g.s0.x.fused"]  # fmt: skip
 
 
 def test_a_chain_has_no_more_loops_further_in() -> None:

@@ -13,7 +13,7 @@ from backend.program import For, Provide
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Proven
+from spaces.constraints.proofs.records import Proven, Refuted
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.directives import schedule
@@ -109,7 +109,7 @@ def order_of(text: str) -> list[list[str]]:
     """The stores in each outermost loop of a program, of those that write f, g or h."""
     program = lower(loop_nest(TWICE, parse_schedule(text, TWICE)))["start"]
     body = program.body
-    outermost = [s for s in walk_statements(body) if isinstance(s, For) and s.var.name[-2:] == ".y"]
+    outermost = [s for s in walk_statements(body) if isinstance(s, For) and ".y" in s.var.name]
     found = [[p.func for p in walk_statements(s) if isinstance(p, Provide)] for s in outermost]
     return [names for names in found if "out" not in names]
 
@@ -183,3 +183,12 @@ def test_an_update_may_not_read_what_a_later_iteration_computes() -> None:
     violations = verify(rows, both, device("cpu")).violations
     assert [v.rule for v in violations] == ["with.stages"]
     assert "goes over r.x, which is no Var" in str(violations[0])
+
+
+def test_what_the_rule_forbids_is_refuted() -> None:
+    rows = along_rows()
+    text = "f.compute_root()\ng.compute_root()\nf.update(1).compute_with(g.update(0), r)\n"
+    both = parse_schedule(text + "f.update(0).compute_with(g.update(0), r)", rows)
+    wrong = [p for p in prove(loop_nest(rows, both)).proofs if isinstance(p.outcome, Refuted)]
+    assert {p.obligation.kind for p in wrong} == {"order"}
+    assert any("what f.update(0) has done with" in p.obligation.statement for p in wrong)
