@@ -143,7 +143,7 @@ LOOPS = (
     ),
     Mutant(
         "output-may-be-one-smaller",
-        "backend/lowering/start.py",
+        "backend/lowering/requirements.py",
         'last = first + size_variable(name, "extent", d) - 1',
         'last = first + size_variable(name, "extent", d)',
         "A buffer is accepted that is one element too small.",
@@ -151,7 +151,7 @@ LOOPS = (
     ),
     Mutant(
         "smaller-than-a-tile",
-        "backend/lowering/start.py",
+        "backend/lowering/requirements.py",
         ">= factor_expr(record.factor),",
         ">= factor_expr(record.factor) - 1,",
         "An output is accepted that is one element smaller than its tile.",

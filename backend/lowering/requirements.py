@@ -1,0 +1,140 @@
+"""What a program requires of the sizes of its images and outputs, and what a pipeline promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.program import Requirement
+from spaces.model.definitions import expanded
+from spaces.model.domain_order import Split, Tail
+from spaces.model.explicit_bounds import declared
+from spaces.model.expr import Const, constant, walk
+from spaces.model.loopnest import LoopNest
+from spaces.model.pipeline import Pipeline, size_variable
+from spaces.model.regions import Interval, Ranges
+from spaces.model.simplify import Simplifier
+from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
+from spaces.model.traversal import loop_ranges
+from spaces.model.types import Int32
+
+
+def requirements(nest: LoopNest) -> tuple[Requirement, ...]:
+    """What must hold in a call, each once; of what is known to hold nothing is said."""
+    found = (
+        *_promises(nest.pipeline),
+        *_least_extents(nest),
+        *_declared(nest),
+        *_bounded_storage(nest),
+        *_inside("output", nest.outputs, nest.simplify),
+        *_inside("image", nest.inputs, nest.simplify),
+        *_alike(nest.pipeline),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _promises(pipeline: Pipeline) -> Iterator[Requirement]:
+    """What is promised of integers; promises of floats are kept by who takes the arguments."""
+    for promise in pipeline.promises:
+        if not any(n.type.is_float for n in walk(promise.condition)):
+            yield Requirement(expanded(promise.condition), promise.message)
+
+
+def _least_extents(nest: LoopNest) -> Iterator[Requirement]:
+    """What shifts its last tile inwards must be at least as large as one tile."""
+    for name in nest.pipeline.outputs:
+        function = nest.pipeline.function(name)
+        for index, order in enumerate(nest.schedule.of(name).stages):
+            stage = function.stages[index]
+            tails = resolved_tails(stage, order, is_update=index > 0)
+            for record, tail in zip(order.splits, tails, strict=True):
+                if not isinstance(record, Split) or record.old not in function.args:
+                    continue
+                if tail_of_writes(tail) is not Tail.SHIFT_INWARDS:
+                    continue
+                d = function.args.index(record.old)
+                yield Requirement(
+                    size_variable(name, "extent", d) >= factor_expr(record.factor),
+                    f"{name}.{record.old} is split by {record.factor} with the tail "
+                    f"{tail}, so dimension {d} of output {name} must have at least "
+                    f"{record.factor} elements; give a larger output, a smaller factor, or the "
+                    f"tail guard_with_if.",
+                )
+
+
+def _declared(nest: LoopNest) -> Iterator[Requirement]:
+    """What is required of a Func lies within its bounds."""
+    for name, placement in nest.placements.items():
+        args, simplify = placement.function.args, nest.simplify
+        _, said = declared(args, nest.schedule.of(name), placement.demanded, simplify)
+        whole = Ranges(simplify, loop_ranges(placement.path, simplify))
+        for claim in said:
+            low, high = claim.required.min, claim.required.max
+            if low is None or high is None:
+                continue
+            text = (
+                f"{name} is required outside of what its bounds along {args[claim.d]} say; give it "
+                "bounds that hold all that is required, or pass an output of another size."
+            )
+            for excess in (claim.low - low, high - claim.high):
+                most = whole.of(simplify(excess)).max
+                if most is not None and not simplify.at_most(most, constant(0, Int32)):
+                    yield Requirement(most <= constant(0, Int32), text)
+
+
+def _bounded_storage(nest: LoopNest) -> Iterator[Requirement]:
+    """What is stored of a Func fits the storage bounds given for it."""
+    for name, placement in nest.placements.items():
+        args, simplify = placement.function.args, nest.simplify
+        loops = placement.path[: placement.store_depth]
+        whole = Ranges(simplify, loop_ranges(loops, simplify))
+        for bound in nest.schedule.of(name).storage_bounds:
+            d = args.index(bound.dimension)
+            most = whole.of(simplify(placement.storage.needed(d))).max
+            if most is not None and not simplify.at_most(most, constant(bound.extent, Int32)):
+                yield Requirement(
+                    most <= constant(bound.extent, Int32),
+                    f"The storage of {name} is bounded by {bound.extent} along {bound.dimension}, "
+                    "but more is needed; give it a larger bound, or ask for a smaller output.",
+                )
+
+
+def _inside(
+    kind: str, boxes: dict[str, tuple[Interval, ...]], simplify: Simplifier
+) -> Iterator[Requirement]:
+    """What is touched of a buffer must lie in it."""
+    verb = "computes" if kind == "output" else "reads"
+    for name, box in boxes.items():
+        for d, interval in enumerate(box):
+            low, high = interval.min, interval.max
+            if low is None or high is None:
+                continue
+            first = size_variable(name, "min", d)
+            last = first + size_variable(name, "extent", d) - 1
+            where = f"dimension {d} of {kind} {name}"
+            advice = (
+                f"tails of the schedule reach there, or updates of the algorithm; give {name} "
+                f"a size that the split factors divide and that holds all that is written, or "
+                f"choose the tail guard_with_if or shift_inwards."
+                if kind == "output"
+                else f"pass an array that covers them (sizes= says where it begins), ask for a "
+                f"smaller output, or give {name} a boundary condition."
+            )
+            for condition, end in ((first <= low, "before"), (high <= last, "beyond")):
+                simple = simplify(condition)
+                if not (isinstance(simple, Const) and simple.value):
+                    text = f"The pipeline {verb} elements of {where} {end} its range: {advice}"
+                    yield Requirement(condition, text)
+
+
+def _alike(pipeline: Pipeline) -> Iterator[Requirement]:
+    """The arrays of one Tuple lie at the same coordinates."""
+    for f in map(pipeline.function, pipeline.outputs):
+        for buffer in f.buffers[1:]:
+            for d in range(len(f.args)):
+                for part in ("min", "extent"):
+                    first, other = (size_variable(b, part, d) for b in (f.buffers[0], buffer))
+                    yield Requirement(
+                        first == other,
+                        f"{f.buffers[0]} and {buffer} hold the values of one Tuple, so dimension "
+                        f"{d} of both must begin at the same coordinate and have as many elements.",
+                    )
