@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -11,6 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 NUMBER_KINDS = (int, float)
+
+NAME = 26
+"""Names in the first column of a table that are no longer stay whole on a terminal."""
 
 
 def heading(text: str) -> None:
@@ -48,8 +52,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     if console.is_terminal:
         several = any("\n" in cell for row in shown for cell in row)
         made = Table(title=title or None, title_justify="left", show_lines=several)
-        for name, is_number in zip(columns, right, strict=True):
-            made.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        short = all(len(row[0]) <= NAME for row in shown)
+        whole = [short, *[False] * (len(columns) - 1)]
+        for name, is_number, is_whole in zip(columns, right, whole, strict=True):
+            side: Literal["left", "right"] = "right" if is_number else "left"
+            made.add_column(name, justify=side, overflow="fold", no_wrap=is_whole)
         for row in shown:
             made.add_row(*(Text(cell) for cell in row))
         console.print(made)

@@ -88,8 +88,8 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
 
 
 def _picture(output: Array) -> Photograph:
-    """All channels of the last picture."""
-    return montage(np.moveaxis(output[-1], 2, 0), 4)
+    """All channels of the second picture, the upper right quarter; of the only one, if it is."""
+    return montage(np.moveaxis(output[:2][-1], 2, 0), 4)
 
 
 APP = App(

@@ -5,13 +5,20 @@ from __future__ import annotations
 import functools
 import operator
 
+import numpy as np
+from PIL import Image
+
 import spaces
 from apps.app import App
+from apps.pictures import Array, Photograph, photographed
 from spaces import Func, ImageParam, Pipeline, UInt16, Var, boundary, cast
 
 WIDTH, HEIGHT = 1536, 2560
 
 STENCILS = 32
+
+SHOWN, ENLARGED = 208, 3
+"""How many values along each side a picture shows, and how many pixels each is wide."""
 
 REACH = 2
 """Pixels on each side that a stencil reads."""
@@ -40,11 +47,38 @@ def pipeline(stencils: int = STENCILS) -> Pipeline:
     return spaces.pipeline(output, name="stencil_chain", estimates={image: size, output: size})
 
 
+def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
+    """The photograph in gray, whose lowest bit is another picture: in the middle the photograph
+    again, in black and white dots and so small that its copies 64 pixels apart do not meet.
+    """
+    (gray,) = photographed(pipeline, photograph).values()
+    small = Image.fromarray(photograph).convert("L")
+    small.thumbnail((2 * STENCILS, 2 * STENCILS))
+    dots = np.asarray(small.convert("1"))
+    bit = np.zeros(gray.shape, np.uint16)
+    top, left = ((whole - part) // 2 for whole, part in zip(bit.shape, dots.shape, strict=True))
+    bit[top : top + dots.shape[0], left : left + dots.shape[1]] = dots
+    return {"input": (gray.astype(np.uint16) & ~np.uint16(1)) | bit}
+
+
+def _picture(output: Array) -> Photograph:
+    """The middle of the lowest bit, enlarged. Modulo 2 a stencil adds nine pixels 2 apart, so that
+    a chain of 32, a power of 2, adds those 64 apart: nine copies of the bit that went in.
+    """
+    (top, height), (left, width) = (
+        (max(0, extent // 2 - SHOWN // 2), min(extent, SHOWN)) for extent in output.shape
+    )
+    bit = output[top : top + height, left : left + width].astype(np.uint16) & 1
+    return np.kron(bit.astype(np.uint8) * 255, np.ones((ENLARGED, ENLARGED), np.uint8))
+
+
 APP = App(
     "stencil_chain",
     "[A21]",
-    "a chain of 32 stencils of 5x5 in uint16; sums wrap, so that noise is left",
+    "a chain of 32 stencils of 5x5 in uint16, where sums wrap",
     pipeline,
+    picture=_picture,
+    inputs=_inputs,
     paper_size=(WIDTH, HEIGHT),
     sized_by="[S20]",
 )

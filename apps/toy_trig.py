@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import spaces
 from apps.app import App
+from apps.pictures import Array, Photograph, stretched
 from spaces import Func, Pipeline, Var, cos, sin, sqrt
 
 SIZE = 2048
+
+SHOWN, ENLARGED = 128, 6
+"""How many values along each side a picture shows, and how many pixels each is wide."""
 
 
 def pipeline() -> Pipeline:
@@ -25,10 +31,16 @@ def pipeline() -> Pipeline:
     return spaces.pipeline(f, name="toy_trig", estimates={f: [SIZE, SIZE]})
 
 
+def _picture(output: Array) -> Photograph:
+    """A corner of it, enlarged: two waves of a length near 6 pixels; black is no number."""
+    return np.kron(stretched(output[:SHOWN, :SHOWN]), np.ones((ENLARGED, ENLARGED), np.uint8))
+
+
 APP = App(
     "toy_trig",
     "[TOY]",
     "benchmark 1: 2x2 sums of square roots",
     pipeline,
+    picture=_picture,
     sized_by="[TOY]",
 )

@@ -39,3 +39,11 @@ def test_on_a_terminal_nothing_is_cut_off(monkeypatch, width):
 def test_complaints_go_to_the_error_stream(capsys):
     console.complain("No.")
     assert capsys.readouterr() == ("", "No.\n")
+
+
+def test_on_a_terminal_names_stay_whole(monkeypatch):
+    shown = io.StringIO()
+    terminal = Console(file=shown, force_terminal=True, width=50)
+    monkeypatch.setattr(console, "Console", lambda **_: terminal)
+    console.table(("name", "one", "two"), [("local_laplacian", "a word " * 40, "more " * 40)])
+    assert "local_laplacian" in shown.getvalue()

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from apps import camera_pipe, local_laplacian
+from apps import camera_pipe, local_laplacian, stencil_chain
 from apps.arguments import shapes
 from apps.catalog import APPS
+from apps.photographs import photograph
 from backend.reference import evaluate
 from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
@@ -70,6 +71,25 @@ def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors(monkeypatch):
     )["output"]
     # 255 * (400 - 25) / (1023 - 25) = 95.8, and the gamma and contrast chosen bend nothing.
     assert np.unique(picture).tolist() == [96]
+
+
+def test_modulo_2_a_chain_of_stencils_adds_nine_pixels_far_apart():
+    image = random((30, 40), 65536)
+    actual = evaluate(stencil_chain.pipeline(4), {"input": image}, sizes={"output": [40, 30]})
+    padded = np.pad(image & 1, 8, mode="edge")
+    bits = [padded[dy : dy + 30, dx : dx + 40] for dy in (0, 8, 16) for dx in (0, 8, 16)]
+    np.testing.assert_array_equal(actual["output"] & 1, np.bitwise_xor.reduce(bits))
+
+
+def test_the_picture_of_the_chain_of_stencils_is_nine_of_the_photograph():
+    app = APPS["stencil_chain"]
+    inputs = app.inputs(app.pipeline(), photograph(407, 407))
+    output = evaluate(app.pipeline(), inputs, sizes={"output": [407, 407]})["output"]
+    picture = app.picture(output)[::3, ::3]
+    copies = [picture[dy : dy + 64, dx : dx + 64] for dy in (8, 72, 136) for dx in (8, 72, 136)]
+    assert 0.2 < (copies[0] > 0).mean() < 0.8
+    for copy in copies[1:]:
+        np.testing.assert_array_equal(copy, copies[0])
 
 
 def test_without_effect_the_local_laplacian_gives_a_gray_image_back():
