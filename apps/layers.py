@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 import spaces
-from spaces import Func, ImageParam, Pipeline, RDom, Var
+from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 
 
 def convolution(
@@ -28,6 +31,59 @@ def rectified(of: Func, name: str) -> Func:
     result = Func(name)
     result[c, x, y] = spaces.max(of[c, x, y], 0.0)
     return result
+
+
+def network(
+    of: Func, name: str, inputs: int, outputs: int, layers: int, channels: int
+) -> tuple[Func, dict[ImageParam, list[int]]]:
+    """``layers`` convolutions in a row, from ``inputs`` channels to ``outputs``, and the extents of
+    their weights and biases. Between them are ``channels`` channels, rectified; the last is
+    called ``name``.
+
+    ``weights`` and ``biases`` hold the inner layers: (output channel, input channel, x, y, layer)
+    and (channel, layer).
+    """
+    first = ImageParam(Float32, 4, "first_weights"), ImageParam(Float32, 1, "first_bias")
+    inner = ImageParam(Float32, 5, "weights"), ImageParam(Float32, 2, "biases")
+    last = ImageParam(Float32, 4, "last_weights"), ImageParam(Float32, 1, "last_bias")
+    active = rectified(convolution(of, "conv_1", *first, inputs), "relu_1")
+    for n in range(2, layers):
+        layer = convolution(active, f"conv_{n}", *inner, channels, n - 2)
+        active = rectified(layer, f"relu_{n}")
+    extents = {
+        first[0]: [channels, inputs, 3, 3],
+        first[1]: [channels],
+        inner[0]: [channels, channels, 3, 3, layers - 2],
+        inner[1]: [channels, layers - 2],
+        last[0]: [outputs, channels, 3, 3],
+        last[1]: [outputs],
+    }
+    return convolution(active, name, *last, channels), extents
+
+
+def small_weights(
+    rng: np.random.Generator, inputs: int, outputs: int, layers: int, channels: int
+) -> dict[str, NDArray[np.float32]]:
+    """Random numbers for the weights and biases of a network, those of its last layer so small that
+    they have hardly any effect.
+    """
+
+    def random(*shape: int, scale: float) -> NDArray[np.float32]:
+        return rng.normal(0.0, scale, shape).astype(np.float32)
+
+    spread = (2 / (9 * channels)) ** 0.5
+    return {
+        "first_weights": random(3, 3, inputs, channels, scale=0.2),
+        "first_bias": np.zeros(channels, np.float32),
+        "weights": random(layers - 2, 3, 3, channels, channels, scale=spread),
+        "last_weights": random(3, 3, channels, outputs, scale=0.002 * spread),
+        "last_bias": np.zeros(outputs, np.float32),
+        "biases": random(layers - 2, channels, scale=0.01),
+    }
+
+
+CENTER = np.array(((0, 0, 0), (0, 1, 0), (0, 0, 0)))
+"""The weights that hand a channel on as it is."""
 
 
 def shape(pipeline: Pipeline) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import spaces
 from apps.app import App
-from apps.layers import convolution, rectified, shape
+from apps.layers import CENTER, convolution, network, rectified, shape, small_weights
 from apps.pictures import Array, Photograph, clipped
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, clamp, select
 
@@ -31,25 +31,17 @@ def pipeline(layers: int = LAYERS, channels: int = CHANNELS) -> Pipeline:
     """A mosaic in [0, 1] to RGB. Outside, the mosaic is mirrored about its edge pixels, which keeps
     its colors in place.
 
-    ``weights`` and ``biases`` hold the inner layers: (output channel, input channel, x, y, layer)
-    and (channel, layer); ``mix`` is (color, channel).
+    ``mix`` is (color, channel).
     """
     c, x, y = Var("c"), Var("x"), Var("y")
     raw = ImageParam(Float32, 2, "input")
-    first = ImageParam(Float32, 4, "first_weights"), ImageParam(Float32, 1, "first_bias")
-    inner = ImageParam(Float32, 5, "weights"), ImageParam(Float32, 2, "biases")
-    last = ImageParam(Float32, 4, "last_weights"), ImageParam(Float32, 1, "last_bias")
     full = ImageParam(Float32, 4, "full_weights"), ImageParam(Float32, 1, "full_bias")
     mix = ImageParam(Float32, 2, "mix")
     mosaic = boundary.mirror_interior(raw)
 
     packed = Func("packed")
     packed[c, x, y] = mosaic[2 * x + c % 2, 2 * y + c / 2]
-    active = rectified(convolution(packed, "conv_1", *first, 4), "relu_1")
-    for n in range(2, layers):
-        layer = convolution(active, f"conv_{n}", *inner, channels, n - 2)
-        active = rectified(layer, f"relu_{n}")
-    cells = convolution(active, "cells", *last, channels)
+    cells, extents = network(packed, "cells", 4, 12, layers, channels)
 
     joined = Func("joined")
     color_here = 1 - x % 2 + y % 2
@@ -70,12 +62,7 @@ def pipeline(layers: int = LAYERS, channels: int = CHANNELS) -> Pipeline:
         name="learned_demosaic",
         estimates={
             raw: [WIDTH, HEIGHT],
-            first[0]: [channels, 4, 3, 3],
-            first[1]: [channels],
-            inner[0]: [channels, channels, 3, 3, layers - 2],
-            inner[1]: [channels, layers - 2],
-            last[0]: [12, channels, 3, 3],
-            last[1]: [12],
+            **extents,
             full[0]: [channels, 6, 3, 3],
             full[1]: [channels],
             mix: [3, channels],
@@ -105,33 +92,19 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
     numbers, whose effect on the result is faint.
     """
     rng = np.random.default_rng(15)
-    center = np.zeros((3, 3))
-    center[1, 1] = 1
-
-    def random(*shape: int, scale: float) -> NDArray[np.float32]:
-        return rng.normal(0.0, scale, shape).astype(np.float32)
-
-    spread = (2 / (9 * channels)) ** 0.5
-    first = random(3, 3, 4, channels, scale=0.2)
-    first[..., :12] = _linear_filters()
-    inner = random(layers - 2, 3, 3, channels, channels, scale=spread)
-    last = random(3, 3, channels, 12, scale=0.002 * spread)
-    inner[..., :12] = last[:, :, :12] = 0
+    made = small_weights(rng, 4, 12, layers, channels)
+    inner, last = made["weights"], made["last_weights"]
+    made["first_weights"][..., :12] = _linear_filters()
+    inner[..., :12] = last[:, :, :12] = made["biases"][:, :12] = 0
     for n in range(12):
-        inner[:, :, :, n, n] = last[:, :, n, n] = center
-    biases = random(layers - 2, channels, scale=0.01)
-    biases[:, :12] = 0
-    full, mix = random(3, 3, 6, channels, scale=0.2), random(channels, 3, scale=0.0005)
+        inner[:, :, :, n, n] = last[:, :, n, n] = CENTER
+    full = rng.normal(0.0, 0.2, (3, 3, 6, channels)).astype(np.float32)
+    mix = rng.normal(0.0, 0.0005, (channels, 3)).astype(np.float32)
     full[..., :3] = mix[:3] = 0
     for n in range(3):
-        full[:, :, n, n], mix[n, n] = center, 1
+        full[:, :, n, n], mix[n, n] = CENTER, 1
     return {
-        "first_weights": first,
-        "first_bias": np.zeros(channels, np.float32),
-        "weights": inner,
-        "biases": biases,
-        "last_weights": last,
-        "last_bias": np.zeros(12, np.float32),
+        **made,
         "full_weights": full,
         "full_bias": np.zeros(channels, np.float32),
         "mix": mix,

@@ -13,7 +13,7 @@ from PIL import Image
 
 import spaces
 from apps.app import App
-from apps.layers import convolution, rectified, shape
+from apps.layers import CENTER, network, shape, small_weights
 from apps.pictures import Array, Photograph, clipped, to_array
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary
 
@@ -33,39 +33,22 @@ def pipeline(layers: int = LAYERS, channels: int = CHANNELS) -> Pipeline:
     """A gray picture plus the residual that the network computes of it.
 
     The picture repeats its edge pixels outside; each layer is computed as far beyond the output as
-    the next one reads. ``weights`` and ``biases`` hold the inner layers: (output channel, input
-    channel, x, y, layer) and (channel, layer).
+    the next one reads.
     """
     c, x, y = Var("c"), Var("x"), Var("y")
     image = ImageParam(Float32, 2, "input")
-    first = ImageParam(Float32, 4, "first_weights"), ImageParam(Float32, 1, "first_bias")
-    inner = ImageParam(Float32, 5, "weights"), ImageParam(Float32, 2, "biases")
-    last = ImageParam(Float32, 4, "last_weights"), ImageParam(Float32, 1, "last_bias")
     bounded = boundary.repeat_edge(image)
 
     gray = Func("gray")
     gray[c, x, y] = bounded[x, y]
-    active = rectified(convolution(gray, "conv_1", *first, 1), "relu_1")
-    for n in range(2, layers):
-        layer = convolution(active, f"conv_{n}", *inner, channels, n - 2)
-        active = rectified(layer, f"relu_{n}")
-    residual = convolution(active, "residual", *last, channels)
+    residual, extents = network(gray, "residual", 1, 1, layers, channels)
 
     output = Func("output")
     output[x, y] = bounded[x, y] + residual[0, x, y]
     return spaces.pipeline(
         output,
         name="vdsr",
-        estimates={
-            image: [WIDTH, HEIGHT],
-            first[0]: [channels, 1, 3, 3],
-            first[1]: [channels],
-            inner[0]: [channels, channels, 3, 3, layers - 2],
-            inner[1]: [channels, layers - 2],
-            last[0]: [1, channels, 3, 3],
-            last[1]: [1],
-            output: [WIDTH, HEIGHT],
-        },
+        estimates={image: [WIDTH, HEIGHT], **extents, output: [WIDTH, HEIGHT]},
     )
 
 
@@ -76,34 +59,18 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
     residual is their difference. All other weights are small random numbers, whose effect on the
     residual is faint.
     """
-    rng = np.random.default_rng(20)
-
-    def random(*shape: int, scale: float) -> NDArray[np.float32]:
-        return rng.normal(0.0, scale, shape).astype(np.float32)
-
+    made = small_weights(np.random.default_rng(20), 1, 1, layers, channels)
+    inner, last = made["weights"], made["last_weights"]
+    made["biases"][:, :2] = 0
     binomial = np.outer([1, 2, 1], [1, 2, 1]) / 16
-    center = np.zeros((3, 3))
-    center[1, 1] = 1
-    spread = (2 / (9 * channels)) ** 0.5
-    first = random(3, 3, 1, channels, scale=0.2)
-    inner = random(layers - 2, 3, 3, channels, channels, scale=spread)
-    last = random(3, 3, channels, 1, scale=0.002 * spread)
-    biases = random(layers - 2, channels, scale=0.01)
-    biases[:, :2] = 0
-    for weights_of, smooths in ((first, True), *((inner[n], n < 3) for n in range(layers - 2))):
+    every = ((made["first_weights"], True), *((inner[n], n < 3) for n in range(layers - 2)))
+    for weights_of, smooths in every:
         weights_of[..., :2] = 0
         source = 0 if weights_of.shape[2] == 1 else 1
-        weights_of[:, :, 0, 0] = center
-        weights_of[:, :, source, 1] = binomial if smooths else center
-    last[:, :, 0, 0], last[:, :, 1, 0] = SHARPENING * center, -SHARPENING * center
-    return {
-        "first_weights": first,
-        "first_bias": np.zeros(channels, np.float32),
-        "weights": inner,
-        "biases": biases,
-        "last_weights": last,
-        "last_bias": np.zeros(1, np.float32),
-    }
+        weights_of[:, :, 0, 0] = CENTER
+        weights_of[:, :, source, 1] = binomial if smooths else CENTER
+    last[:, :, 0, 0], last[:, :, 1, 0] = SHARPENING * CENTER, -SHARPENING * CENTER
+    return made
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
