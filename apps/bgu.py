@@ -17,6 +17,7 @@ from PIL import Image
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, to_array
 from spaces import (
     Expr,
@@ -27,7 +28,6 @@ from spaces import (
     Pipeline,
     RDom,
     Var,
-    boundary,
     cast,
     clamp,
     lerp,
@@ -101,8 +101,7 @@ def pipeline() -> Pipeline:
 
 def _sums(small: ImageParam, values: ImageParam, x: Var, y: Var, z: Var, c: Var) -> Func:
     """For each cell the products of the colors of its pixels that a fit of least squares needs."""
-    edges = [[(image.min(d), image.extent(d)) for d in (0, 1)] for image in (small, values)]
-    source, target = boundary.repeat_edge(small, edges[0]), boundary.repeat_edge(values, edges[1])
+    source, target = edges_repeated(small), edges_repeated(values)
     gray = Func("gray")
     gray[x, y] = _gray(source, x, y)
 

@@ -13,10 +13,11 @@ import numpy as np
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.fitting import output_ranges
 from apps.pictures import Array, Photograph, clipped
 from apps.sizes import Ranges
-from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary, clamp, select
+from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
@@ -36,8 +37,7 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
     """RGB and opacity in [0, 1] to RGB. Outside, the picture repeats its edge pixels."""
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(Float32, 3, "input")
-    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
-    bounded = boundary.repeat_edge(image, [*edges, None])
+    bounded = edges_repeated(image)
 
     shrunk = [Func("shrunk_0")]
     opacity = bounded[x, y, 3]

@@ -13,6 +13,7 @@ import numpy as np
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped
 from apps.resampling import doubled, halved
 from spaces import (
@@ -27,7 +28,6 @@ from spaces import (
     abs,
     absd,
     argmin,
-    boundary,
     cast,
     clamp,
     lerp,
@@ -62,7 +62,7 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
     """
     x, y, z, c = Var("x"), Var("y"), Var("z"), Var("c")
     left, right = ImageParam(UInt8, 3, "left"), ImageParam(UInt8, 3, "right")
-    cost = _cost(_bounded(left), _bounded(right), x, y, z)
+    cost = _cost(edges_repeated(left), edges_repeated(right), x, y, z)
     smooth = _smoothed(cost, left, slices, levels, x, y, z, c)
 
     depth, radius = Func("depth"), Func("radius")
@@ -71,7 +71,7 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
     radius[x, y] = cast(Float32, abs(depth[x, y] - FOCUS)) * SPREAD
 
     colored = Func("colored")
-    view = _bounded(left)
+    view = edges_repeated(left)
     colors = [cast(Float32, view[x, y, i]) for i in range(CHANNELS)]
     colored[x, y, c] = mux(c, [*colors, 255.0])
     largest = int(max(slices - FOCUS, FOCUS) * SPREAD)
@@ -83,10 +83,6 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
     return spaces.pipeline(
         output, name="lens_blur", estimates={left: size, right: size, output: size}
     )
-
-
-def _bounded(view: ImageParam) -> Func:
-    return boundary.repeat_edge(view, [(view.min(d), view.extent(d)) for d in (0, 1)])
 
 
 def _cost(left: Func, right: Func, x: Var, y: Var, z: Var) -> Func:

@@ -11,6 +11,7 @@ import numpy as np
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, deep, photographed
 from apps.resampling import doubled
 from spaces import (
@@ -22,7 +23,6 @@ from spaces import (
     Pipeline,
     UInt16,
     Var,
-    boundary,
     cast,
     clamp,
     exp,
@@ -54,8 +54,7 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
     image = ImageParam(UInt16, 3, "input")
     alpha = Param(Float32, "alpha", 1.0 / (intensities - 1))
     beta = Param(Float32, "beta", 1.0)
-    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
-    bounded = boundary.repeat_edge(image, [*edges, None])
+    bounded = edges_repeated(image)
 
     detail = Func("detail")
     t = cast(Float32, x) / float(_STEPS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import clipped
 from spaces import (
     Float32,
@@ -16,7 +17,6 @@ from spaces import (
     Pipeline,
     RDom,
     Var,
-    boundary,
     cast,
     clamp,
     max,
@@ -35,8 +35,7 @@ def pipeline(radius: int = RADIUS) -> Pipeline:
     """RGB in, RGB out. Outside, the picture repeats its edge pixels."""
     x, y, c, t = Var("x"), Var("y"), Var("c"), Var("t")
     image = ImageParam(Float32, 3, "input")
-    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
-    bounded = boundary.repeat_edge(image, [*edges, None])
+    bounded = edges_repeated(image)
     slices = (2 * radius + 1).bit_length()
 
     doubled = Func("doubled")

@@ -12,6 +12,7 @@ import numpy as np
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, photographed
 from spaces import (
     Float32,
@@ -21,7 +22,6 @@ from spaces import (
     Pipeline,
     RDom,
     Var,
-    boundary,
     clamp,
     fast_exp,
     mux,
@@ -46,8 +46,7 @@ def pipeline(patch: int = PATCH, search: int = SEARCH) -> Pipeline:
     x, y, c, dx, dy = Var("x"), Var("y"), Var("c"), Var("dx"), Var("dy")
     image = ImageParam(Float32, 3, "input")
     sigma = Param(Float32, "sigma", 0.12)
-    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
-    bounded = boundary.repeat_edge(image, edges)
+    bounded = edges_repeated(image)
 
     different = Func("different")
     shifts = [bounded[x, y, i] - bounded[x + dx, y + dy, i] for i in range(CHANNELS)]

@@ -10,9 +10,10 @@ import numpy as np
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, to_array
 from apps.resampling import doubled, halved
-from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary
+from spaces import Float32, Func, ImageParam, Pipeline, Var
 
 WIDTH, HEIGHT, CHANNELS = 1920, 1024, 3
 
@@ -29,7 +30,11 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
     second = ImageParam(Float32, 3, "second")
     mask = ImageParam(Float32, 2, "mask")
 
-    firsts, seconds, masks = [_bounded(first)], [_bounded(second)], [_bounded(mask)]
+    firsts, seconds, masks = (
+        [edges_repeated(first)],
+        [edges_repeated(second)],
+        [edges_repeated(mask)],
+    )
     for j in range(1, levels):
         firsts.append(halved(firsts[-1], f"first_{j}", x, y, c))
         seconds.append(halved(seconds[-1], f"second_{j}", x, y, c))
@@ -55,10 +60,6 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
         name="pyramid_blend",
         estimates={first: size, second: size, mask: size[:2], joined: size},
     )
-
-
-def _bounded(image: ImageParam) -> Func:
-    return boundary.repeat_edge(image, [(image.min(d), image.extent(d)) for d in (0, 1)])
 
 
 def _band(levels: list[Func], j: int, name: str, x: Var, y: Var, c: Var) -> Func:

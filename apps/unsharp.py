@@ -9,8 +9,9 @@ import math
 
 import spaces
 from apps.app import App
+from apps.edges import edges_repeated
 from apps.pictures import clipped
-from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary, exp
+from spaces import Float32, Func, ImageParam, Pipeline, Var, exp
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
@@ -29,8 +30,7 @@ def pipeline() -> Pipeline:
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(Float32, 3, "input")
-    edges = [(image.min(d), image.extent(d)) for d in (0, 1)]
-    bounded = boundary.repeat_edge(image, [*edges, None])
+    bounded = edges_repeated(image)
 
     kernel = Func("kernel")
     kernel[x] = exp(-x * x / (2 * SIGMA * SIGMA)) / (math.sqrt(2 * math.pi) * SIGMA)
