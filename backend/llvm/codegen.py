@@ -19,6 +19,7 @@ from llvmlite import ir
 from backend.llvm.alias import AliasScopes, LoopHint
 from backend.llvm.blocks import I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.expressions import Expressions, Place
+from backend.llvm.lifetimes import parts_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators, llvm_type
 from backend.llvm.words import Words, local_bytes
@@ -191,9 +192,10 @@ class _Statements:
 
     frame: _Frame
     values: Expressions
-    _exits: list[Value] = field(factory=list)
-    """Blocks to jump to in order to leave the function: each frees one heap block and jumps to the
-    one before; the first returns the status."""
+    _owned: list[Value] = field(factory=list)
+    """The heap blocks that are in use."""
+    _exits: dict[tuple[Value, ...], Value] = field(factory=dict)
+    """Blocks to jump to in order to leave the function, by what they free."""
     _status: Value = None
     _stack_bytes: int = 0
 
@@ -329,24 +331,31 @@ class _Statements:
             self.values.variables[name] = shadowed
 
     def _allocate(self, node: Allocate) -> None:
+        for part in parts_of(node):
+            for storage in part.begins:
+                self.values.buffers[storage.buffer] = self._storage(storage)
+            self.statement(part.statement)
+            for storage in part.ends:
+                block = self.values.buffers.pop(storage.buffer)
+                if block in self._owned and not storage.within:
+                    self._owned.remove(block)
+                    self._build.call(self.frame.module.runtime["free"], [block])
+
+    def _storage(self, node: Allocate) -> Value:
+        """Where the values of a Func lie from now on."""
         if node.within:
-            self._with_buffer(node, self.values.buffers[node.within])
-            return
+            return self.values.buffers[node.within]
         elements = node.elements
         size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
         if size is not None and self._fits_stack(node, size):
             self._stack_bytes += size
-            place = local_bytes(self.frame.entry.builder, max(size, 1))
-            self._with_buffer(node, place)
-            return
+            return local_bytes(self.frame.entry.builder, max(size, 1))
         build = self._build
         block = build.call(self.frame.module.runtime["malloc"], [self._bytes(node)])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
-        self._exits.append(self._exit(block, self._exits[-1]))
-        self._with_buffer(node, block)
-        self._exits.pop()
-        self._build.call(self.frame.module.runtime["free"], [block])
+        self._owned.append(block)
+        return block
 
     def _fits_stack(self, node: Allocate, size: int) -> bool:
         """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
@@ -365,35 +374,30 @@ class _Statements:
             beyond = build.or_(beyond, build.extract_value(pair, 1))
         return build.select(beyond, i64(2**63 - 1), total)
 
-    def _with_buffer(self, node: Allocate, block: Value) -> None:
-        self.values.buffers[node.buffer] = block
-        self.statement(node.body)
-        del self.values.buffers[node.buffer]
-
     def _leave_if(self, condition: Value, status: Value) -> None:
         """Free what is owned and return ``status`` where the condition holds."""
         function, build = self.frame.function, self._build
         if not self._exits:
             self._status = local_bytes(self.frame.entry.builder, 4)
-            self._exits.append(self._exit(None, None))
         leave = function.append_basic_block("leave")
         stay = function.append_basic_block("stay")
         build.cbranch(condition, leave, stay)
         build.position_at_end(leave)
         build.store(status, self._status, align=4)
-        build.branch(self._exits[-1])
+        build.branch(self._exit(tuple(self._owned)))
         build.position_at_end(stay)
 
-    def _exit(self, owned: Value, before: Value) -> Value:
-        """A block that frees ``owned`` and goes on to ``before``, or returns the status."""
-        block = self.frame.function.append_basic_block("exit")
-        build = ir.IRBuilder(block)
-        if before is None:
-            build.ret(build.load(self._status, typ=I32, align=4))
-        else:
-            build.call(self.frame.module.runtime["free"], [owned])
-            build.branch(before)
-        return block
+    def _exit(self, owned: tuple[Value, ...]) -> Value:
+        """A block that frees all that is ``owned`` and returns the status."""
+        if owned not in self._exits:
+            block = self._exits[owned] = self.frame.function.append_basic_block("exit")
+            build = ir.IRBuilder(block)
+            if owned:
+                build.call(self.frame.module.runtime["free"], [owned[-1]])
+                build.branch(self._exit(owned[:-1]))
+            else:
+                build.ret(build.load(self._status, typ=I32, align=4))
+        return self._exits[owned]
 
     def _parallel(self, loop: ParallelFor) -> None:
         closure = _Closure(loop)

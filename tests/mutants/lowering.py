@@ -317,4 +317,31 @@ KERNELS = (
     ),
 )
 
-MUTANTS = (*STEADY, *LOOPS, *VECTORS, *KERNELS)
+LIFETIMES = (
+    Mutant(
+        "given-back-after-the-first-use",
+        "backend/llvm/lifetimes.py",
+        "last[buffer] = number",
+        "last.setdefault(buffer, number)",
+        "Storage is given back after the statement that computes it.",
+        ("tests/backend/test_lifetimes.py",),
+    ),
+    Mutant(
+        "given-back-never",
+        "backend/llvm/lifetimes.py",
+        "if last.get(a.buffer) == number",
+        "if number == len(statements) - 1",
+        "All storage is kept until the last statement.",
+        ("tests/backend/test_lifetimes.py",),
+    ),
+    Mutant(
+        "memory-given-back-with-what-lies-in-it",
+        "backend/llvm/codegen.py",
+        "if block in self._owned and not storage.within:",
+        "if block in self._owned:",
+        "Hoisted memory is given back where storage in it ends.",
+        ("tests/backend/test_lifetimes.py",),
+    ),
+)
+
+MUTANTS = (*STEADY, *LOOPS, *VECTORS, *KERNELS, *LIFETIMES)

@@ -1,0 +1,55 @@
+"""From where to where storage is used: what is given back early is what comes next to lie in.
+
+Storage of many Funcs is nested around all that happens between, but each is in use from the
+statement that computes it to the last that reads it. A chain of images needs room for two of them.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from backend.lowering.statements import free_buffers, walk_statements
+from backend.program import Allocate, Block, Statement
+
+
+@frozen
+class Part:
+    """A statement with the storage that is used from here on, and that used no more after it."""
+
+    begins: tuple[Allocate, ...]
+    statement: Statement
+    ends: tuple[Allocate, ...]
+
+
+def parts_of(node: Allocate) -> list[Part]:
+    """The statements inside storage and the storage directly in it, in order. Storage that nothing
+    uses is left out.
+    """
+    storage: list[Allocate] = []
+    body: Statement = node
+    while isinstance(body, Allocate):
+        storage.append(body)
+        body = body.body
+    statements = body.body if isinstance(body, Block) else (body,)
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    memory = {a.buffer: a.within for a in storage if a.within}
+    for number, statement in enumerate(statements):
+        for name in _used(statement):
+            for buffer in (name, memory.get(name, name)):
+                first.setdefault(buffer, number)
+                last[buffer] = number
+    return [
+        Part(
+            tuple(a for a in storage if first.get(a.buffer) == number),
+            statement,
+            tuple(a for a in reversed(storage) if last.get(a.buffer) == number),
+        )
+        for number, statement in enumerate(statements)
+    ]
+
+
+def _used(statement: Statement) -> tuple[str, ...]:
+    """The buffers that a statement reads or writes, and the memory that storage in it lies in."""
+    inner = (s.within for s in walk_statements(statement) if isinstance(s, Allocate) and s.within)
+    return (*free_buffers(statement), *inner)

@@ -1,0 +1,73 @@
+"""Scratch memory is taken when a Func is computed and given back after it was read last."""
+
+import numpy as np
+import pytest
+
+from backend.compile import compile_cpu
+from backend.llvm.runtime import release_scratch, scratch_bytes
+from spaces.model.directives import schedule
+from spaces.model.freeze import pipeline
+from spaces.model.func import Func
+from spaces.model.image_param import ImageParam
+from spaces.model.types import Int32
+from spaces.model.var import Var
+
+X, Y = Var("x"), Var("y")
+EDGE = 512
+MIB = EDGE * EDGE * 4
+
+
+def chain(stages, also_reads):
+    """Each Func adds its number to the one before; the last one adds ``also_reads``, too."""
+    image = ImageParam(Int32, 2, "image")
+    made = [image]
+    for number in range(stages):
+        func = Func(f"f{number}")
+        value = made[-1][X, Y] + number
+        if number == stages - 1:
+            for other in also_reads:
+                value = value + made[1 + other][X, Y]
+        func[X, Y] = value
+        made.append(func)
+    return pipeline(made[-1]), [f.name for f in made[1:-1]]
+
+
+def run(algorithm, roots, image):
+    directives = schedule(algorithm)
+    for name in roots:
+        directives = directives.func(name).compute_root()
+    release_scratch()
+    compiled = compile_cpu(algorithm, directives.schedule, threads=1)
+    (result,) = compiled.run({"image": image}, sizes={algorithm.outputs[0]: (EDGE, EDGE)}).values()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("also_reads", "blocks"), [((), 2), ((0,), 3), ((0, 4), 4), (range(9), 9)], ids=str
+)
+def test_a_chain_has_room_for_what_is_still_read(also_reads, blocks):
+    image = np.arange(EDGE * EDGE, dtype=np.int32).reshape(EDGE, EDGE) % 1000
+    algorithm, roots = chain(10, also_reads)
+    result = run(algorithm, roots, image)
+    # Func n is the image and the sum of 0 .. n.
+    others = sum(image + n * (n + 1) // 2 for n in also_reads)
+    np.testing.assert_array_equal(result, image + 45 + others)
+    assert blocks * MIB <= scratch_bytes() <= blocks * MIB * 5 / 4
+
+
+def test_what_is_read_in_a_loop_stays_until_its_end():
+    """Both of two Funcs are needed by every line of the loop around the second one's storage."""
+    image = np.arange(EDGE * EDGE, dtype=np.int32).reshape(EDGE, EDGE)
+    source, first, line, out = ImageParam(Int32, 2, "image"), Func("a"), Func("b"), Func("c")
+    first[X, Y] = source[X, Y] * 3
+    line[X, Y] = first[X, Y] + 1
+    out[X, Y] = line[X, Y] - first[EDGE - 1 - X, Y]
+    algorithm = pipeline(out)
+    directives = schedule(algorithm).func("a").compute_root().func("b")
+    directives = directives.compute_at("c", "y").store_in("heap").hoist_storage_root()
+    compiled = compile_cpu(algorithm, directives.schedule, threads=1)
+    release_scratch()
+    (result,) = compiled.run({"image": image}, sizes={"c": (EDGE, EDGE)}).values()
+    np.testing.assert_array_equal(result, image * 3 + 1 - image[:, ::-1] * 3)
+    # The memory of a line is given back once, not for each line.
+    assert scratch_bytes() <= MIB * 5 / 4 + 8 * EDGE
