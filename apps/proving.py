@@ -11,7 +11,7 @@ from attrs import frozen
 from backend.gpu_program import GpuProgram
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_passes import lower_gpu
-from backend.proofs import barrier_obligations, prove_barriers
+from backend.proofs import barrier_obligations, prove_barriers, shapes
 from backend.replay import Replay, replay, replay_kernels
 from spaces.constraints.devices import Device
 from spaces.constraints.proofs.prove import obligations, prove
@@ -99,7 +99,10 @@ def all_obligations(
         return ()
     of_nest = obligations(verdict if isinstance(verdict, CheckedSchedule) else nest)
     program, _ = _kernels(nest)
-    return (*of_nest, *(barrier_obligations(program) if program is not None else ()))
+    return (
+        *of_nest,
+        *(barrier_obligations(program, shapes(nest)) if program is not None else ()),
+    )
 
 
 def _kernels(nest: LoopNest) -> tuple[GpuProgram | None, str]:

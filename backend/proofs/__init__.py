@@ -9,5 +9,6 @@
 """
 
 from backend.proofs.barriers import barrier_obligations, prove_barriers
+from backend.proofs.places import shapes
 
-__all__ = ["barrier_obligations", "prove_barriers"]
+__all__ = ["barrier_obligations", "prove_barriers", "shapes"]

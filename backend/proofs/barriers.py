@@ -8,7 +8,7 @@ may meet where they write the same value, as the shifted tiles of a split do.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field
 
@@ -16,7 +16,7 @@ from backend.gpu_program import THREAD, GpuProgram
 from backend.program import Allocate, Barrier, For, Load, Store
 from backend.proofs.launches import LaunchSite, launches
 from backend.proofs.meetings import Meeting, is_exact, meetings
-from backend.proofs.places import Places
+from backend.proofs.places import Places, shapes
 from backend.proofs.sites import Site, sites
 from backend.replay import replay_kernels
 from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
@@ -44,16 +44,23 @@ from spaces.model.types import Int32
 _ZERO, _ONE = constant(0, Int32), constant(1, Int32)
 
 
-def barrier_obligations(program: GpuProgram) -> tuple[Obligation, ...]:
+def barrier_obligations(
+    program: GpuProgram, extents: Mapping[str, tuple[Expr, ...]] | None = None
+) -> tuple[Obligation, ...]:
     """What must hold of the barriers of a program for every size: of each barrier of a kernel,
     that no thread misses it; of each two statements that access memory which a block shares, that
     there is one where it is needed.
+
+    Args:
+        program: the program with its barriers.
+        extents: those of the memory that it allocates, as :func:`~backend.proofs.places.shapes`
+            gives them; of a buffer that is not among them only the flat indices are compared.
     """
     dimensions = {b.name: b.dimensions for b in program.buffers}
     return tuple(
         obligation
         for launch in launches(program)
-        for obligation in _Kernel(launch, Places(dimensions)).obligations()
+        for obligation in _Kernel(launch, Places(dimensions, extents or {})).obligations()
     )
 
 
@@ -75,7 +82,7 @@ def prove_barriers(
     decider = Decider(timeout_ms)
     deadline = time.perf_counter() + seconds
     proofs = []
-    for obligation in barrier_obligations(program):
+    for obligation in barrier_obligations(program, shapes(nest)):
         start, before = time.perf_counter(), decider.solver_seconds
         if start > deadline:
             proofs.append(Proof(obligation, Unknown("The time for all proofs was up."), 0.0))
@@ -197,14 +204,13 @@ class _Kernel:
         """That different threads access different places between two barriers, or with
         ``leaves``, that these are the same for both.
         """
-        places = [(self._place(buffer, a), self._place(buffer, b)) for a, b in pairs]
+        formula = self._opaque.formula
         one, two = self._running(first), self._running(second)
         other = Second(self._varying)
         ways = [_relation(meeting, other) for meeting in meetings(first, second)]
         same = FALSE if leaves is None else all_of(equal(leaf, other(leaf)) for leaf in leaves)
         goal = all_of(
-            any_of((*(different(a, other(b)) for a, b in zip(p, q, strict=True)), same))
-            for p, q in places
+            self.places.apart(buffer, formula(a), other(formula(b)), same) for a, b in pairs
         )
         apart = any_of(
             different(v, other(v))
@@ -216,12 +222,11 @@ class _Kernel:
             statement,
             (*one, *map(other, two), apart, any_of(ways)) if ways else (),
             goal if ways else TRUE,
-            places[0][0],
-            exact=leaves is None and is_exact(self.launch.kernel.body),
+            self.places.of(buffer, formula(pairs[0][0])),
+            exact=leaves is None
+            and is_exact(self.launch.kernel.body)
+            and not self.places.is_symbolic(buffer),
         )
-
-    def _place(self, buffer: str, index: Expr) -> tuple[Expr, ...]:
-        return self.places.of(buffer, self._opaque.formula(index))
 
     def _running(self, site: Site) -> tuple[Expr, ...]:
         """What is known of one thread that runs a statement."""
@@ -244,9 +249,12 @@ class _Kernel:
         where they read memory of their own.
         """
         leaves: dict[Expr, None] = {}
-        stack = [value]
+        stack, seen = [value], set[Expr]()
         while stack:
             node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
             if isinstance(node, Load):
                 if node.buffer in self._private:
                     return None

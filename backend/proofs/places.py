@@ -1,24 +1,64 @@
-"""When two flat indices are the same place.
+"""When two flat indices are different places.
 
-In the caller's buffers an index is a sum of coordinates times strides, which are unknown numbers.
+An index is a sum of coordinates times strides. In the caller's buffers strides are unknown numbers.
 Coordinates inside a buffer have one index each (bounds are proven apart), so there the same index
 means the same factor of every stride.
+
+The strides of other memory are products of its extents, formulas of sizes. There the difference
+``p + e * (q + f * (r ..))`` of two indices, with extents ``e``, ``f`` .., is 0 only if all of
+``p``, ``q``, ``r`` .. are, as long as ``|p| < e``, ``|q| < f`` and so on, which is to be shown too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import field, frozen
 
-from spaces.model.expr import Expr, Variable
+from backend.lowering.gpu_passes import gpu_passes
+from backend.lowering.hints import unhinted
+from backend.lowering.kernel_sizes import KernelSizes
+from backend.lowering.start import start
+from backend.lowering.statements import walk_statements
+from backend.program import Allocate
+from spaces.constraints.proofs.formulas import FALSE, all_of, any_of, different, less
+from spaces.model.expr import Const, Expr, Variable, constant
+from spaces.model.loopnest import LoopNest
+from spaces.model.polynomial import Polynomial, multiples
 from spaces.model.simplify import Simplifier
 from spaces.model.types import Int32
+
+_ZERO = constant(0, Int32)
+
+
+def shapes(nest: LoopNest) -> dict[str, tuple[Expr, ...]]:
+    """The extents of all memory that the GPU program of a nest allocates, by buffer, the densest
+    dimension first; in the form that its indices are made of.
+    """
+    sizes = KernelSizes.of(nest)
+    program = unhinted(start(nest))
+    for name, lowering in gpu_passes(sizes).items():
+        if name == "flatten":
+            break
+        program = lowering(program)
+    return {
+        node.buffer: tuple(node.extents[d] for d in node.order)
+        for node in walk_statements(program.body)
+        if isinstance(node, Allocate)
+    }
 
 
 @frozen
 class Places:
-    """Makes places of indices; ``dimensions`` of each buffer of the caller, by name."""
+    """Compares indices.
+
+    Attributes:
+        dimensions: how many each buffer of the caller has, by name.
+        extents: of other buffers, as :func:`shapes` gives them.
+    """
 
     dimensions: dict[str, int]
+    extents: Mapping[str, tuple[Expr, ...]] = field(factory=dict)
     _simplify: Simplifier = field(factory=Simplifier, eq=False)
 
     def of(self, buffer: str, index: Expr) -> tuple[Expr, ...]:
@@ -34,3 +74,40 @@ class Places:
             factor, rest = parts
             factors.append(self._simplify.normal(factor))
         return (self._simplify.normal(rest), *factors)
+
+    def is_symbolic(self, buffer: str) -> bool:
+        """Whether strides of memory that the program allocates are formulas of sizes."""
+        return not all(isinstance(e, Const) for e in self.extents.get(buffer, ())[:-1])
+
+    def apart(self, buffer: str, a: Expr, b: Expr, same: Expr = FALSE) -> Expr:
+        """That two indices of a buffer are different places, or ``same`` holds. Where strides are
+        formulas of sizes it may be false of different places.
+        """
+        if not self.is_symbolic(buffer):
+            pairs = zip(self.of(buffer, a), self.of(buffer, b), strict=True)
+            return any_of((*(different(x, y) for x, y in pairs), same))
+        factors, extents = self._factors(buffer, a, b), self.extents[buffer]
+        inside = [
+            less(factor, extent)
+            for part, extent in zip(factors[:-1], extents, strict=False)
+            for factor in (part.expr(), part.scaled(-1).expr())
+        ]
+        return all_of((*inside, any_of((*(different(f.expr(), _ZERO) for f in factors), same))))
+
+    def _factors(self, buffer: str, a: Expr, b: Expr) -> list[Polynomial]:
+        """The difference of two indices taken apart by the extents of a buffer, densest first."""
+        rest = self._simplify.polynomial(a) - self._simplify.polynomial(b)
+        factors: list[Polynomial] = []
+        for extent in self.extents[buffer][:-1]:
+            rest, factor = _divided(rest, self._simplify.polynomial(extent))
+            factors.append(factor)
+        return [*factors, rest]
+
+
+def _divided(p: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """``(q, r)`` with p = q * by + r; a number divides only its multiples."""
+    number = by.constant
+    if number is None:
+        return multiples(p, by)
+    whole = {m: c // number for m, c in p.terms.items() if number and c % number == 0}
+    return Polynomial(whole), Polynomial({m: c for m, c in p.terms.items() if m not in whole})

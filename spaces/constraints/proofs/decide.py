@@ -9,6 +9,7 @@ import z3
 from attrs import define, evolve, field
 
 from spaces.constraints.proofs.formulas import all_of, conjuncts
+from spaces.constraints.proofs.generalize import Generalizer
 from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import (
     Counterexample,
@@ -51,17 +52,29 @@ class Decider:
     solver_seconds: float = 0.0
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _terms: Terms = field(factory=lambda: Terms())
+    _generalized: Generalizer = field(factory=Generalizer)
 
     def decide(self, obligation: Obligation) -> Outcome:
         """Whether the goal follows from the hypotheses."""
-        known = self._known(obligation.hypotheses)
-        left = [c for c in conjuncts(obligation.goal) if not known.prove(c)]
+        general = self._generalized(obligation)
+        left = self._left(obligation, general)
+        if left and general is not obligation:
+            # Of long formulas the solver makes less than intervals do, if it answers at all.
+            answer = self._solve(evolve(obligation, goal=all_of(left)), self.timeout_ms // 4)
+            if answer is not None:
+                return answer
+            left = self._left(obligation, obligation)
         if not left:
             return Proven("intervals")
-        start = time.perf_counter()
-        outcome = self._solve(evolve(obligation, goal=all_of(left)))
-        self.solver_seconds += time.perf_counter() - start
-        return outcome
+        reason = f"The solver gave up within {self.timeout_ms} ms."
+        answer = self._solve(evolve(obligation, goal=all_of(left)), self.timeout_ms)
+        return Unknown(reason, _hardest(obligation)) if answer is None else answer
+
+    def _left(self, obligation: Obligation, form: Obligation) -> list[Expr]:
+        """The conditions of a goal that intervals do not show in one of its forms."""
+        known = self._known(form.hypotheses)
+        pairs = zip(conjuncts(obligation.goal), conjuncts(form.goal), strict=True)
+        return [condition for condition, shown in pairs if not known.prove(shown)]
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict one another."""
@@ -80,15 +93,21 @@ class Decider:
             self._intervals[hypotheses] = Intervals(hypotheses)
         return self._intervals[hypotheses]
 
-    def _solve(self, obligation: Obligation) -> Outcome:
+    def _solve(self, obligation: Obligation, timeout_ms: int) -> Outcome | None:
+        """What the solver finds out in limited time, if anything."""
+        start = time.perf_counter()
+        outcome = self._answer(obligation, timeout_ms)
+        self.solver_seconds += time.perf_counter() - start
+        return outcome
+
+    def _answer(self, obligation: Obligation, timeout_ms: int) -> Outcome | None:
         solver, values = question(obligation, self._terms)
-        solver.set("timeout", self.timeout_ms)
+        solver.set("timeout", max(1, timeout_ms))
         answer = solver.check()
         if answer == z3.unsat:
             return Proven("solver")
         if answer == z3.unknown:
-            reason = f"The solver gave up within {self.timeout_ms} ms."
-            return Unknown(reason, _hardest(obligation))
+            return None
         if obligation.opaque:
             texts = ", ".join(dict.fromkeys(str(e) for _, e in obligation.opaque))
             return Unknown("It depends on a value that is known when the pipeline runs.", texts)

@@ -224,7 +224,7 @@ class Intervals:
 
 def _is_earlier(other: Expr, variable: Variable, ranges: _Limits) -> bool:
     """Whether a limit mentions only what is known before the variable: no circles."""
-    mentioned = {n.name for n in _variables(other)}
+    mentioned = other.names
     if variable.name in mentioned:
         return False
     if variable.name not in ranges:
@@ -232,15 +232,6 @@ def _is_earlier(other: Expr, variable: Variable, ranges: _Limits) -> bool:
     names = list(ranges)
     position = names.index(variable.name)
     return all(n not in ranges or names.index(n) < position for n in mentioned)
-
-
-def _variables(expr: Expr) -> Iterator[Variable]:
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Variable):
-            yield node
-        stack.extend(node.children)
 
 
 def _is_modulo(expr: Expr) -> bool:

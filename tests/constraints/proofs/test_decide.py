@@ -112,11 +112,20 @@ def test_intervals_compare_quotients_by_what_is_divided() -> None:
 
 def test_congruent_numbers_that_are_near_are_equal() -> None:
     near = (*RANGES, equal(A % 7, B % 7))
-    assert decide(obligation(near, equal(A, B))) == Proven("intervals")
+    assert Intervals(near).prove(equal(A, B))
     far = (*RANGES, equal(A % 6, B % 6))
     outcome = decide(obligation(far, equal(A, B)))
     assert isinstance(outcome, Refuted)
     assert sorted([*outcome.counterexample.coordinate]) == [-3, 3]
+
+
+def test_what_is_known_is_read_once_however_often_it_is_shared() -> None:
+    shared: Expr = C
+    for step in range(60):
+        shared = fn.max(shared / 2, shared % 5 + step)
+    known = Intervals((at_most(A, shared), at_most(shared, B)))
+    assert known.prove(at_most(A, shared))
+    assert not known.prove(at_most(B, shared))
 
 
 def test_counterexamples_are_small_and_sorted_by_what_they_are() -> None:

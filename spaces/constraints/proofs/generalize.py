@@ -1,0 +1,90 @@
+"""A stronger statement in smaller formulas.
+
+Where regions begin and how large they are is a long formula of sizes, the same in every condition
+about them; what is to be shown seldom depends on it. So each quotient, remainder, minimum, maximum
+and selection of sizes alone becomes a variable that lies between the same numbers. What holds for
+any value of it holds for its own; where that cannot be shown nothing is said of the original.
+"""
+
+from __future__ import annotations
+
+from attrs import define, evolve, field
+
+from spaces.constraints.proofs.formulas import at_most
+from spaces.constraints.proofs.records import Obligation
+from spaces.model.expr import Expr, Op, Variable, constant
+from spaces.model.polynomial import Polynomial
+from spaces.model.simplify import Simplifier
+from spaces.model.types import Int32
+
+PREFIX = "%"
+"""How the names of variables begin that stand for formulas of sizes."""
+
+
+@define
+class Generalizer:
+    """Generalizes obligations, and names the same formula alike in all."""
+
+    _simplify: Simplifier = field(factory=Simplifier)
+    _variables: dict[Expr, Variable] = field(factory=dict)
+    _limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
+    _done: dict[frozenset[str], dict[Expr, Expr]] = field(factory=dict)
+
+    def __call__(self, obligation: Obligation) -> Obligation:
+        """A statement that implies an obligation; the obligation itself where no formula of sizes
+        is to be replaced.
+        """
+        sizes = frozenset(obligation.sizes)
+        done = self._done.setdefault(sizes, {})
+        goal = self._generalized(obligation.goal, sizes, done)
+        given = [self._generalized(h, sizes, done) for h in obligation.hypotheses]
+        names = frozenset[str]().union(goal.names, *(h.names for h in given))
+        limits = [c for name in sorted(names & self._limits.keys()) for c in self._limits[name]]
+        if not names & self._limits.keys():
+            return obligation
+        return evolve(obligation, hypotheses=(*limits, *given), goal=goal)
+
+    def _generalized(self, root: Expr, sizes: frozenset[str], done: dict[Expr, Expr]) -> Expr:
+        """An expression with variables in place of the largest formulas of sizes."""
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+            elif node.type == Int32 and node.names <= sizes:
+                done[stack.pop()] = self._of_sizes(node)
+            else:
+                missing = [c for c in node.children if c not in done]
+                if missing:
+                    stack += missing
+                    continue
+                stack.pop()
+                children = tuple(done[c] for c in node.children)
+                done[node] = node.with_children(children) if children else node
+        return done[root]
+
+    def _of_sizes(self, node: Expr) -> Expr:
+        """A sum of sizes, numbers and variables that stand for formulas of sizes."""
+        if not isinstance(node, Op):
+            return node
+        total = Polynomial.of(0)
+        for monomial, coefficient in self._simplify.polynomial(node).terms.items():
+            product = Polynomial.of(coefficient)
+            for atom in monomial:
+                product *= Polynomial.of(self._named(atom))
+            total += product
+        return total.expr()
+
+    def _named(self, atom: Expr) -> Expr:
+        """The variable that stands for an atom, which has the numbers between which it lies."""
+        if not isinstance(atom, Op):
+            return atom
+        if atom not in self._variables:
+            variable = Variable(Int32, f"{PREFIX}{len(self._variables)}")
+            form = Polynomial.of(atom)
+            low, high = self._simplify.lower(form), self._simplify.lower(form.scaled(-1))
+            below = () if low is None else (at_most(constant(low, Int32), variable),)
+            above = () if high is None else (at_most(variable, constant(-high, Int32)),)
+            self._variables[atom] = variable
+            self._limits[variable.name] = (*below, *above)
+        return self._variables[atom]

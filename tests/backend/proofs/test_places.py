@@ -1,0 +1,81 @@
+"""When two flat indices of memory whose extents are formulas of sizes are different places."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.proofs.places import Places, shapes
+from spaces import Func, Var, pipeline
+from spaces.constraints.proofs.decide import decide
+from spaces.constraints.proofs.formulas import SECOND, Second, at_most, within
+from spaces.constraints.proofs.records import Obligation, Proven
+from spaces.model.algebra import evaluate
+from spaces.model.expr import Expr, Variable, constant
+from spaces.model.loopnest import loop_nest
+from spaces.model.text import parse_schedule
+from spaces.model.types import Int32
+
+X, Y, Z, N, M = (Variable(Int32, n) for n in ("x", "y", "z", "n", "m"))
+OTHER = Second(("x", "y", "z"))
+WIDTH, HEIGHT = (N + 7) / 8 * 8, M * 2 - 1
+PLACES = Places({}, {"f": (WIDTH, HEIGHT, constant(3, Int32)), "g": (constant(4, Int32), N)})
+
+
+def number(value: int) -> Expr:
+    return constant(value, Int32)
+
+
+@settings(max_examples=60)
+@given(*[st.sampled_from([X, Y, Z, X - Y, X * 2, Y + Z * 3, N - X, number(1)])] * 3)
+def test_places_that_are_apart_have_other_indices(x: Expr, y: Expr, z: Expr) -> None:
+    index = x + WIDTH * (y + HEIGHT * z)
+    apart = PLACES.apart("f", index, OTHER(index))
+    names = ("x", "y", "x" + SECOND, "y" + SECOND)
+    for n, m, depth, *rest in product((1, 9), (1, 2), (0, 1), *[range(3)] * 4):
+        at = dict(zip(names, rest, strict=True))
+        at |= {"n": n, "m": m, "z": depth, "z" + SECOND: 1 - depth}
+        if evaluate(apart, at):
+            assert evaluate(index, at) != evaluate(OTHER(index), at)
+
+
+def test_threads_of_a_tile_no_wider_than_a_row_are_apart() -> None:
+    index = X + WIDTH * (Y + HEIGHT * Z)
+    goal = PLACES.apart("f", index, OTHER(index))
+    assert decide(asked(goal, width=8)) == Proven("solver")
+    assert not isinstance(decide(asked(goal, width=9)), Proven)
+
+
+def asked(goal: Expr, width: int) -> Obligation:
+    """That two threads of ``width`` x 1 in the same plane access different places."""
+    known = [
+        *within(X, number(0), number(width - 1)),
+        *within(OTHER(X), number(0), number(width - 1)),
+        *(c for v in (Y, Z) for c in within(OTHER(v), v, v)),
+        *(at_most(number(1), v) for v in (N, M)),
+        at_most(X + 1, OTHER(X)),
+    ]
+    return Obligation("barrier", "f", 0, "A test.", tuple(known), goal, "f", sizes=("n", "m"))
+
+
+def test_rows_of_as_many_places_as_a_number_says_are_compared_as_they_are() -> None:
+    index = X + Y * 4
+    assert not PLACES.is_symbolic("g")
+    assert PLACES.is_symbolic("f")
+    at = {"x": 4, "y": 0, "n": 3, "x" + SECOND: 0, "y" + SECOND: 1}
+    assert not evaluate(PLACES.apart("g", index, OTHER(index)), at)
+
+
+def test_shapes_are_told_in_the_order_of_memory() -> None:
+    x, y = Var("x"), Var("y")
+    f, g = Func("f"), Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x + 1, y] + f[x, y + 2]
+    text = "f.compute_root().reorder_storage(y, x)"
+    found = pipeline(g)
+    nest = loop_nest(found, parse_schedule(text, found))
+    high, wide = shapes(nest)["f"]
+    at = {"g.extent.0": 10, "g.extent.1": 20, "g.min.0": 0, "g.min.1": 0}
+    assert (evaluate(high, at), evaluate(wide, at)) == (22, 11)

@@ -1,0 +1,66 @@
+"""Statements about any number in place of a formula of sizes hold of the formula, too."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.proofs.decide import decide
+from spaces.constraints.proofs.formulas import all_of, at_most, equal, less
+from spaces.constraints.proofs.generalize import PREFIX, Generalizer
+from spaces.constraints.proofs.intervals import Intervals
+from spaces.constraints.proofs.records import Obligation, Proven, Refuted
+from spaces.model import functions as fn
+from spaces.model.expr import Expr, Variable
+from spaces.model.types import Int32
+from tests.constraints.proofs.test_decide import RANGES, A, B, C, conditions, holds, number
+
+
+def about(hypotheses: tuple[Expr, ...], goal: Expr, *sizes: str) -> Obligation:
+    """An obligation in which ``sizes`` are fixed by a call, and all else varies."""
+    return Obligation("bounds", "f", 0, "A test.", hypotheses, goal, "f", sizes=sizes)
+
+
+@settings(max_examples=80)
+@given(st.lists(conditions, max_size=2), conditions, st.sampled_from(["a", "ab", "abc"]))
+def test_what_is_shown_of_any_number_holds_of_the_formula(
+    extra: list[Expr], goal: Expr, sizes: str
+) -> None:
+    asked = about((*RANGES, *extra), goal, *sizes)
+    general = Generalizer()(asked)
+    if Intervals(general.hypotheses).prove(general.goal):
+        assert holds(asked.hypotheses, goal)
+
+
+def test_the_same_formula_of_sizes_is_one_variable_in_all_obligations() -> None:
+    generalized = Generalizer()
+    rounded = (A + 7) / 8
+    first = generalized(about((), at_most(C, rounded * 8), "a"))
+    second = generalized(about((at_most(C, rounded),), less(C, B), "a"))
+    (named,) = {n for n in first.goal.names if n.startswith(PREFIX)}
+    assert named in {n for h in second.hypotheses for n in h.names}
+    (other,) = generalized(about((), at_most(C, A / 8), "a")).goal.names - {"c"}
+    assert other != named
+
+
+def test_a_formula_of_sizes_keeps_the_numbers_between_which_it_lies() -> None:
+    rest = A % 4
+    shown = about((at_most(number(3), C),), all_of((at_most(rest, C), at_most(-C, rest))), "a")
+    general = Generalizer()(shown)
+    assert Intervals(general.hypotheses).prove(general.goal)
+    close = about((at_most(number(2), C),), at_most(rest, C), "a")
+    assert not Intervals(Generalizer()(close).hypotheses).prove(Generalizer()(close).goal)
+
+
+def test_what_is_false_of_some_number_is_asked_of_the_formula_itself() -> None:
+    size, loop = Variable(Int32, "out.extent.0"), Variable(Int32, "x")
+    last = fn.max(size - 8, 0)
+    known = (at_most(number(8), size), less(loop, number(8)))
+    inside = about(known, less(loop + last, size), "out.extent.0")
+    assert isinstance(decide(inside), Proven)
+    assert isinstance(decide(about(known[1:], inside.goal, "out.extent.0")), Refuted)
+
+
+def test_an_obligation_without_formulas_of_sizes_is_left_as_it_is() -> None:
+    asked = about(RANGES, equal(A + B * 2, C), "a", "b")
+    assert Generalizer()(asked) is asked
