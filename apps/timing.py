@@ -29,13 +29,18 @@ class Timing:
 
 
 def interleaved(
-    programs: Mapping[str, Callable[[], object]], rounds: int = 15, budget_s: float = 30.0
+    programs: Mapping[str, Callable[[], object]],
+    rounds: int = 15,
+    budget_s: float = 30.0,
+    pause_s: float = 0.0,
 ) -> dict[str, Timing]:
     """Time every program once in each round, in an order drawn for the round.
 
     A turn begins with a run that does not count, which wakes threads and fills caches with what
     this program uses instead of what the one before left there. No round begins after
-    ``budget_s`` seconds, except that there are always three.
+    ``budget_s`` seconds, except that there are always three. Each turn waits ``pause_s`` seconds
+    first: as long as threads of the program before may go on looking for work, on a core that this
+    one needs.
     """
     order = random.Random(0)
     times: dict[str, list[float]] = {name: [] for name in programs}
@@ -44,6 +49,7 @@ def interleaved(
         if number >= 3 and time.perf_counter() > end:
             break
         for name in order.sample(list(programs), len(programs)):
+            time.sleep(pause_s)
             programs[name]()
             start = time.perf_counter()
             programs[name]()

@@ -53,3 +53,12 @@ def test_medians_and_ratios_are_over_rounds():
     mine, other = Timing((1.0, 8.0, 3.0)), Timing((2.0, 4.0, 12.0))
     assert mine.median_ms == 3.0
     assert mine.ratio_to(other) == 0.5  # of 1/2, 2 and 1/4
+
+
+def test_each_turn_waits_before_it_begins(clock, monkeypatch):
+    log = []
+    monkeypatch.setattr(timing.time, "sleep", log.append)
+    interleaved({n: clock(0.5, log, n) for n in "ab"}, rounds=3, pause_s=0.25)
+    turns = [log[i : i + 3] for i in range(0, len(log), 3)]
+    assert len(turns) == 6
+    assert all(turn in ([0.25, "a", "a"], [0.25, "b", "b"]) for turn in turns)
