@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
+from spaces.model.definitions import LIKELY_AT
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 from spaces.model.tokens import quote
 from spaces.model.types import Float32, Int32, Type
@@ -119,6 +120,8 @@ class Printer:
                 return f"{name}<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
             case Op(name="undef"):
                 return f"undef<{CPP_TYPES[str(node.type)]}>()"
+            case Op(name=name, args=(Call() as read, *places)) if name == LIKELY_AT:
+                return self.text(Call(read.type, read.target, tuple(places), read.component))
             case Op(name="mux", args=(index, *values)):
                 return f"mux({self.text(index)}, {{{', '.join(map(self.text, values))}}})"
             case Op(name=name, args=args):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.halide.peer import hl, peer_type
-from spaces.model.definitions import RANDOM, expanded
+from spaces.model.definitions import LIKELY_AT, RANDOM, expanded
 from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
@@ -102,6 +102,8 @@ def peer_expressions(
                 done[node] = words
             case Cast():
                 done[node] = hl.cast(peer_type(node.type), operands[0])
+            case Op(name=name, args=(Call() as read, *_)) if name == LIKELY_AT:
+                done[node] = call(read, operands[1:])
             case Op(name=name) if name in _CONVERSIONS:
                 done[node] = _CONVERSIONS[name](peer_type(node.type), *operands)
             case Op():

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from attrs import define, evolve, field, frozen
 
 from backend.lowering.hints import wishes, without_hints
-from backend.lowering.simplify import folded
+from backend.lowering.simplify import folded, is_coordinate
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
 from spaces.model.algebra import FormulaError, evaluate
@@ -138,7 +138,9 @@ class Decisions:
         )
 
     def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
-        wished = wishes(value, inside.is_innermost) if self.hinted else {}
+        wished = dict(wishes(value, inside.is_innermost)) if self.hinted else {}
+        # Coordinates are in normal form, and what is said beside a call about them is not.
+        wished |= {self.known(k): self.known(v) for k, v in wished.items() if is_coordinate(k)}
         if not (inside.vectorized or self.everywhere or wished):
             return value
         return rewrite(value, lambda node: self._node(node, inside, sight, wished))

@@ -6,26 +6,29 @@ in the steady state (Halide's meaning); then they are gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
 from backend.lowering.simplify import conjuncts
 from backend.lowering.statements import map_all, own_expressions, walk_statements
 from backend.program import LoopProgram, Statement
-from spaces.model.definitions import DERIVED, HINTS, expanded
+from spaces.model.definitions import DERIVED, HINTS, LIKELY_AT, expanded
 from spaces.model.expr import Expr, Op, constant, walk
+from spaces.model.rewrite import rewrite
 from spaces.model.types import Bool
 
 TRUE, FALSE = constant(True, Bool), constant(False, Bool)
 
-ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(HINTS)
+_SAYING = (*HINTS, LIKELY_AT)
+
+ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(_SAYING)
 """The operators that have a definition and are no hints."""
 
 
 def without_hints(expr: Expr) -> Expr:
     """The expression, whatever is likely."""
-    return expanded(expr, HINTS)
+    return expanded(expr, _SAYING)
 
 
 def unhinted(program: LoopProgram) -> LoopProgram:
@@ -55,14 +58,36 @@ def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:
             _wish(found, node.args[0], TRUE)
         elif node.name == "select":
             condition, *arms = node.args
-            for arm, comes_to in zip(arms, (TRUE, FALSE), strict=True):
-                if _counts(arm, is_innermost):
-                    _wish(found, condition, comes_to)
+            arm = _likely_arm(arms, is_innermost)
+            if arm is not None:
+                _wish(found, condition, TRUE if arm is arms[0] else FALSE)
         elif node.name in ("min", "max"):
-            for arm in node.args:
-                if _counts(arm, is_innermost):
-                    found[without_hints(node)] = without_hints(arm)
+            arm = _likely_arm(node.args, is_innermost)
+            if arm is not None:
+                limit, side = without_hints(node), without_hints(arm)
+                # Where the sides have come to what is likely of them, it is another limit.
+                found[rewrite(limit, lambda n: found.get(n, n))] = found.get(side, side)
+                found[limit] = side
     return found
+
+
+def _likely_arm(arms: Sequence[Expr], is_innermost: bool) -> Expr | None:
+    """The one of two sides that is likely: that of which a hint speaks, or else, where it speaks of
+    neither, the one that has any inside (as in Halide).
+    """
+    for inside in (_own_parts, walk):
+        likely = [arm for arm in arms if any(_counts(n, is_innermost) for n in inside(arm))]
+        if likely:
+            return likely[0] if len(likely) == 1 else None
+    return None
+
+
+def _own_parts(root: Expr) -> Iterator[Expr]:
+    """The parts of an expression but for those of selections inside, which have their own hints."""
+    if not (isinstance(root, Op) and root.name in ("select", "min", "max")):
+        yield root
+        for child in root.children:
+            yield from _own_parts(child)
 
 
 def _wish(found: dict[Expr, Expr], condition: Expr, comes_to: Expr) -> None:

@@ -34,6 +34,11 @@ the condition too (module ``required``).
 UNDEFINED = "undef"
 """The operator of nothing that is any value: who stores one that is this alone, need not."""
 
+LIKELY_AT = "likely_at"
+"""The operator of a call and its coordinates, that is the call: in the coordinates once more stands
+which side of their tests is likely, which the call itself no longer says.
+"""
+
 Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
 """Whether a result type and operand types fit together."""
 
@@ -64,11 +69,12 @@ def expanded(expr: Expr, names: Container[str] | None = None) -> Expr:
     return rewrite(expr, lambda n: _expanded(n) if isinstance(n, Op) and n.name in without else n)
 
 
-def arithmetic(expr: Expr) -> Expr:
+def arithmetic(expr: Expr, but: Container[str] = ()) -> Expr:
     """An equal expression for a coordinate: shifts by numbers and masks are products, quotients and
-    remainders, which interval analysis, normal forms and solvers know.
+    remainders, which interval analysis, normal forms and solvers know. Operators of the names
+    ``but`` stay.
     """
-    return rewrite(expr, _arithmetic)
+    return rewrite(expr, lambda n: n if isinstance(n, Op) and n.name in but else _arithmetic(n))
 
 
 def _expanded(node: Expr) -> Expr:
@@ -392,6 +398,9 @@ DERIVED: Mapping[str, Derived] = {
     "mux": Derived(_is_mux, _mux),
     "likely": Derived(_is_unary, lambda t, a: a),
     "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
+    LIKELY_AT: Derived(
+        lambda result, operands: operands[:1] == (result,), lambda t, call, *places: call
+    ),
     UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
     REQUIRE: Derived(_is_required, lambda t, condition, value, *message: value),
     "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),

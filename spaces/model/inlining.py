@@ -8,7 +8,7 @@ from attrs import evolve
 
 from spaces.model.expr import Call, Expr
 from spaces.model.pipeline import Function, Pipeline
-from spaces.model.required import reading, required
+from spaces.model.required import is_more_than_arithmetic, reading
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Schedule
 
@@ -52,7 +52,7 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
             callee = bodies[node.target]
             arguments = dict(zip(callee.args, node.args, strict=True))
             return substitute(callee.stages[0].values[node.component or 0], arguments)
-        if isinstance(node, Call) and any(required(*node.args)):
+        if isinstance(node, Call) and is_more_than_arithmetic(node.args):
             return reading(node)
         return node
 

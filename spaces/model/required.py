@@ -8,12 +8,12 @@ pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from attrs import frozen
 
-from spaces.model.definitions import REQUIRE, arithmetic
+from spaces.model.definitions import HINTS, LIKELY_AT, REQUIRE, arithmetic
 from spaces.model.expr import Call, Expr, Op, Text, walk
 from spaces.model.message import Message
 
@@ -53,7 +53,22 @@ def required(*roots: Expr) -> Iterator[Requirement]:
 
 
 def reading(call: Call) -> Expr:
-    """A call with arithmetic alone in its coordinates; what they require, the value requires."""
+    """A call with arithmetic alone in its coordinates; what they require, the value requires, and
+    what is likely in them is said beside.
+    """
     conditions = tuple(required(*call.args))
-    plain: Expr = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
-    return reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, plain)
+    plain = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
+    hinted = _with_hints(plain, call.args)
+    return reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, hinted)
+
+
+def is_more_than_arithmetic(args: Sequence[Expr]) -> bool:
+    """Whether coordinates say what a call at them cannot: what they require, or what is likely."""
+    return any(isinstance(n, Op) and n.name in (REQUIRE, *HINTS) for n in walk(*args))
+
+
+def _with_hints(plain: Call, args: Sequence[Expr]) -> Expr:
+    """A call, and what is likely in its coordinates; nothing is said of those that read."""
+    if any(a.loads for a in args) or not is_more_than_arithmetic(args):
+        return plain
+    return Op(plain.type, LIKELY_AT, (plain, *(arithmetic(a, HINTS) for a in args)))

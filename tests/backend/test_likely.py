@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -40,21 +41,50 @@ TESTS: dict[str, tuple[Callable[[Expr, Expr], Expr], int]] = {
     "of columns, if innermost": (lambda a, b: fn.select(likely_if_innermost(X > 4), a, b), 2),
     "of rows, if innermost": (lambda a, b: fn.select(likely_if_innermost(Y > 4), a, b), 1),
     "of data": (lambda a, b: fn.select(likely(a > 4), a, b), 1),
+    "in a sum": (lambda a, b: fn.select(X < 9, a, likely(b) * 3), 2),
+    "in an arm": (lambda a, b: fn.select(X < 9, a, fn.min(likely(b), a)), 2),
+    "over one inside": (lambda a, b: fn.select(X < 9, fn.min(likely(b), a), likely(b)), 2),
+    "in both": (lambda a, b: fn.select(X < 9, likely(a), likely(b)), 1),
     "unsaid": (lambda a, b: fn.select(X < 3, a, b), 1),
 }
 """Values, and into how many loops over x those of a row fall."""
 
 
+PLACES: dict[str, tuple[Callable[[], Expr], int]] = {
+    "arm": (lambda: fn.select(X > 3, likely(X), 0), 2),
+    "limit": (lambda: fn.min(likely(X), 30), 2),
+    "both": (lambda: fn.clamp(likely(X), 2, 30), 3),
+    "inside": (lambda: fn.max(likely_if_innermost(X), 3) - 1, 2),
+    "of rows": (lambda: fn.select(likely(Y > 4), X, 0), 1),
+    "unsaid": (lambda: fn.min(X, 30), 1),
+}
+"""Coordinates, and loops as above, which are as many as Halide 21 makes."""
+
+
 def hinted(test: str) -> Pipeline:
     image, f = ImageParam(Int32, 2, "input"), Func("f")
-    f[X, Y] = TESTS[test][0](image[X, Y], 5 - image[X, Y])
+    if test.startswith("at "):
+        f[X, Y] = image[PLACES[test.removeprefix("at ")][0](), Y]
+    elif test.startswith("through "):
+        place = Func("place")
+        place[X, Y] = PLACES[test.removeprefix("through ")][0]()
+        f[X, Y] = image[place[X, Y], Y]
+    else:
+        f[X, Y] = TESTS[test][0](image[X, Y], 5 - image[X, Y])
     return pipeline(f)
+
+
+COUNTS = {
+    **{test: count for test, (_, count) in TESTS.items()},
+    **{f"at {test}": count for test, (_, count) in PLACES.items()},
+    **{f"through {test}": count for test, (_, count) in PLACES.items()},
+}
 
 
 @pytest.mark.parametrize(
     "text", ["", "f.vectorize(x, 8)", "f.parallel(y)", "f.never_partition_all()"]
 )
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", COUNTS)
 def test_values_stay_those_of_the_reference(test: str, text: str) -> None:
     algorithm = hinted(test)
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
@@ -79,12 +109,14 @@ def questions(loop: For) -> int:
     return sum(isinstance(n, Op) and n.name in ("lt", "le", "gt", "ge", "min") for n in nodes)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", COUNTS)
 def test_the_likely_side_is_asked_no_more(test: str) -> None:
-    _, count = TESTS[test]
+    count = COUNTS[test]
     split = loops(test, "f.never_partition(y)")
     assert len(split) == count
-    assert [questions(loop) for loop in split].count(0) == (count > 1)
+    asked = [questions(loop) for loop in split]
+    assert (min(asked) == 0) == (count > 1 and test != "in an arm")
+    assert test not in TESTS or asked.count(min(asked)) == 1  # elsewhere all limits are numbers
     assert len(loops(test, "f.never_partition_all()")) == 1
 
 
@@ -96,8 +128,22 @@ def test_outer_loops_ask_once_a_row() -> None:
 
 def test_halide_computes_the_same() -> None:
     bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
-    for test in TESTS:
+    for test in COUNTS:
         algorithm = hinted(test)
         found = bridge.build(algorithm).realize({"input": IMAGE}, sizes={"f": [40, 20]})
         wanted = evaluate(algorithm, {"input": IMAGE}, sizes={"f": [40, 20]})
         np.testing.assert_array_equal(found["f"], wanted["f"])
+
+
+@pytest.mark.parametrize("test", PLACES)
+def test_halide_makes_as_many_loops(test: str) -> None:
+    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    if test == "of rows":
+        pytest.skip("a hint on a condition is none for Halide")
+    algorithm = hinted(f"at {test}")
+    text = "f.never_partition(y)"
+    source = pytest.importorskip("backend.halide.source")
+    lowered = bridge.build(algorithm, parse_schedule(text, algorithm)).lowered("host")
+    made = re.findall(r"for \(f\S*\.s0\.x\S*, ", lowered[lowered.index("produce f") :])
+    assert len(made) == COUNTS[f"at {test}"]
+    assert "likely" in source.halide_source(algorithm) or test == "unsaid"

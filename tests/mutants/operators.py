@@ -156,6 +156,22 @@ MUTANTS = (
         _REQUIRED,
     ),
     Mutant(
+        "hints-in-coordinates-forgotten",
+        "spaces/model/required.py",
+        "(plain, *(arithmetic(a, HINTS) for a in args))",
+        "(plain, *map(arithmetic, args))",
+        "What is likely in the coordinates of a call is not said.",
+        ("tests/backend/test_likely.py",),
+    ),
+    Mutant(
+        "hints-taken-from-selections-inside",
+        "backend/lowering/hints.py",
+        "for inside in (_own_parts, walk):",
+        "for inside in (walk,):",
+        "Where both sides hold a hint none is likely, though one is said to be itself.",
+        ("tests/backend/test_likely.py",),
+    ),
+    Mutant(
         "stops-with-another-message",
         "backend/llvm/codegen.py",
         "first = len(self.program.requirements) + 1",
