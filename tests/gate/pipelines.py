@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.model import boundary
+from spaces.model import boundary, reductions
 from spaces.model import functions as fn
 from spaces.model import integer_functions as fixed
 from spaces.model.expr import Expr, cast
@@ -23,7 +23,9 @@ from spaces.model.image_param import ImageParam
 from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
+from spaces.model.require import require
 from spaces.model.types import Float32, Int16, Int32, Type, UInt8, UInt16
+from spaces.model.undefined import undef
 from spaces.model.var import Var
 
 Ranges = tuple[tuple[int, int], ...]
@@ -407,6 +409,74 @@ def _predicates(rng: random.Random) -> Made:
     return out
 
 
+def _named_domains(rng: random.Random) -> Made:
+    """A reduction over a domain that is named inside an update over another, and what reads it."""
+    image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
+    total, out = Func("total"), Func("out")
+    inner = RDom([(rng.randint(-1, 1), rng.choice((1, 2, 3)))], "inner")
+    outer = RDom([(0, rng.choice((1, 2, 3)))], "outer")
+    value = cast(Int32, image[X + inner, Y + outer]) * (inner + 2) - outer
+    forms: list[Callable[[], Expr]] = [
+        lambda: reductions.sum(inner, value),
+        lambda: reductions.maximum(inner, value),
+        lambda: reductions.minimum(inner, value, "least"),
+        lambda: reductions.argmin(inner, value)[rng.choice((0, 1))],
+        lambda: reductions.sum(inner, cast(Int32, image[X, Y + outer])),
+    ]
+    total[X, Y] = X - Y
+    reduced = rng.choice(forms)()
+    total[X, Y] = total[X, Y] * 2 + reduced if rng.random() < 0.5 else total[X, Y] + reduced
+    if rng.random() < 0.3:
+        return total
+    out[X, Y] = _sum(rng, total, rng.randint(1, 2), (X, Y))
+    return out
+
+
+def _hints(rng: random.Random) -> Made:
+    """What is likely in values and in coordinates, what is required, counted and widened."""
+    image = ImageParam(rng.choice((UInt8, UInt16)), 2, "input")
+    first, out = Func("first"), Func("out")
+    low, high = rng.randint(-4, 2), rng.randint(3, 9)
+    place = rng.choice(
+        (
+            fn.clamp(fixed.likely(X), low, high),
+            fn.max(fixed.likely_if_innermost(X) + 1, low),
+            fn.select(X + Y > low, fixed.likely(X), 2),
+            fn.select(fixed.likely(X < high), X - 1, Y),
+        )
+    )
+    pixel = image[place, _tap(rng, Y)]
+    first[X, Y] = rng.choice(
+        (
+            cast(Int32, fixed.widening_shift_left(pixel, rng.randint(0, 5))),
+            cast(Int32, fixed.widening_shift_right(pixel, cast(pixel.type, Y % 5))),
+            cast(Int32, fixed.popcount(pixel)) * fixed.likely(X),
+            fn.select(X > low, fixed.likely(cast(Int32, pixel)), Y),
+        )
+    )
+    value = _sum(rng, first, rng.randint(1, 2), (X, Y))
+    if rng.random() < 0.3:
+        value = require(X + Y > -1000, value, "There is", value, "at", X, Y)
+    out[X, Y] = value
+    return out
+
+
+def _partial(rng: random.Random) -> Made:
+    """A definition that gives a value in some places, an update that does in the others."""
+    image = ImageParam(Int32, 2, "input")
+    part, out = Func("part"), Func("out")
+    tests = (X + Y > 3, image[X, Y] > 10, (X % 3 == 0) | (Y < 2))
+    test, nothing = rng.choice(tests), undef(Int32)
+    part[X, Y] = fn.select(test, image[_tap(rng, X), Y], nothing) + Y
+    part[X, Y] = fn.select(test, nothing, X * 2)
+    if rng.random() < 0.4:
+        part[X, Y] = fn.select(rng.choice(tests), part[X, Y] * 3, nothing)
+    if rng.random() < 0.3:
+        return part
+    out[X, Y] = _sum(rng, part, rng.randint(1, 2), (X, Y))
+    return out
+
+
 KINDS: dict[str, Callable[[random.Random], Made]] = {
     "pointwise": _pointwise,
     "fixed point": _fixed_point,
@@ -423,5 +493,8 @@ KINDS: dict[str, Callable[[random.Random], Made]] = {
     "volume": _volumes,
     "tuple": _tuples,
     "predicate": _predicates,
+    "named domain": _named_domains,
+    "hint": _hints,
+    "partial": _partial,
 }
 """How to draw the pipelines of each kind."""

@@ -29,8 +29,8 @@ STEADY = (
     Mutant(
         "likely-arm-is-the-other",
         "backend/lowering/hints.py",
-        "for arm, comes_to in zip(arms, (TRUE, FALSE), strict=True):",
-        "for arm, comes_to in zip(arms, (FALSE, TRUE), strict=True):",
+        "_wish(found, condition, TRUE if arm is arms[0] else FALSE)",
+        "_wish(found, condition, FALSE if arm is arms[0] else TRUE)",
         "The arm that is likely is the one left out in the steady state.",
         ("tests/backend/test_likely.py",),
     ),
