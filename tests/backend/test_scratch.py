@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from backend.llvm.engine import compile_module
 from backend.llvm.runtime import release_scratch, runtime_symbols, scratch_bytes
 from backend.llvm.threads import ThreadPool
+from tests.backend.loop_bodies import par_for
 
 MIB = 1 << 20
 
@@ -149,15 +150,7 @@ def test_images_in_step_do_not_start_at_the_same_place_of_a_page():
 
 def test_threads_never_share_a_block():
     with compile_module(CHURN, runtime_symbols()) as module, ThreadPool(4) as pool:
-        run = ctypes.CFUNCTYPE(
-            ctypes.c_int32,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_int32,
-            ctypes.c_int32,
-            ctypes.c_void_p,
-        )(runtime_symbols()["spaces_par_for"])
-        assert run(pool.address, module.address("churn"), 0, 50_000, None) == 0
+        assert par_for(pool, module.address("churn"), 0, 50_000) == 0
     # Each of four threads holds two blocks of a size at most; a quarter of them may be waste.
     assert 0 < scratch_bytes() <= sum(8 * (997 * k + 64 + 4096) * 5 // 4 for k in range(1, 62))
 

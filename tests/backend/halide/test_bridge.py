@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.reference import evaluate
 from spaces.model import functions as fn
-from spaces.model.directives import Directives, schedule
+from spaces.model.directives import schedule
 from spaces.model.expr import Op, walk
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
@@ -33,19 +33,13 @@ from spaces.model.types import (
     UInt64,
 )
 from spaces.model.var import Var
-from tests.backend.halide.peer import bridge
+from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
 from tests.strategies import schedules, stencil_pipelines
 
 CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
 
 X, Y = Var("x"), Var("y")
-
-
-def same(ours: np.ndarray, theirs: np.ndarray) -> bool:
-    """Bit for bit, but for the payload of NaN."""
-    assert ours.dtype == theirs.dtype
-    return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
 
 
 def images(seed: int) -> dict[str, np.ndarray]:
@@ -82,22 +76,7 @@ def test_random_expressions(data: st.DataObject, seed: int) -> None:
     theirs = build(built).realize(inputs, sizes=sizes, target=STRICT)
     for name in built.outputs:
         value = built.function(name).stages[0].values[0]
-        assert same(ours[name], theirs[name]), f"{value}\n{ours[name]}\n{theirs[name]}"
-
-
-def assert_agrees(
-    built: Pipeline,
-    directives: Directives | Schedule | None,
-    inputs: dict[str, np.ndarray],
-    sizes: dict[str, tuple[int | tuple[int, int], ...]],
-) -> None:
-    """Halide under a schedule gives what the reference gives."""
-    chosen = directives.schedule if isinstance(directives, Directives) else directives
-    ours = evaluate(built, inputs, sizes=sizes)
-    theirs = build(built, chosen).realize(inputs, sizes=sizes, target=STRICT)
-    assert ours.keys() == theirs.keys()
-    for name in ours:
-        assert same(ours[name], theirs[name]), name
+        np.testing.assert_array_equal(theirs[name], ours[name], str(value), strict=True)
 
 
 @pytest.mark.parametrize("element", [Float32, Float64], ids=str)
@@ -118,8 +97,7 @@ def test_minimum_and_maximum_of_nan_and_zeros(element: Type, width: int) -> None
     s = schedule(built).func("low").vectorize("x", width).func("high").vectorize("x", width)
     theirs = build(built, s.schedule).realize(inputs, sizes=sizes, target=STRICT)
     for name, ours in evaluate(built, inputs, sizes=sizes).items():
-        assert same(ours, theirs[name])
-        assert np.array_equal(np.signbit(ours), np.signbit(theirs[name]))
+        assert_same_bits(theirs[name], ours, name)
 
 
 def test_functions_of_floats_agree_closely() -> None:
@@ -343,7 +321,7 @@ def test_names_that_halide_keeps_for_itself() -> None:
     f[X] = select[X, X + 1]
     built = pipeline(f)
     s = schedule(built).func("select").compute_root().split("_0", "_0", "switch", 2)
-    assert_agrees(built, s, {}, {"f": (6,)})
+    assert_agrees(built, s.schedule, {}, {"f": (6,)})
 
 
 def test_refusals_are_typed_and_in_words() -> None:

@@ -12,23 +12,17 @@ from backend.halide.source import halide_source
 from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
 from backend.program import Allocate, Block, For, If, Prefetch, Statement
-from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.algebra import evaluate as number
 from spaces.model.freeze import pipeline
 from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.text import parse_schedule
 from spaces.model.types import UInt8
 from spaces.model.var import Var
 from tests.backend.cpu_runs import check
-from tests.backend.halide.peer import bridge
+from tests.backend.halide.peer import assert_agrees, legal
 
 X, Y = Var("x"), Var("y")
 
@@ -103,17 +97,11 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_results_are_the_same(text: str) -> None:
-    chosen = parse_schedule(text, BLUR)
-    assert parse_schedule(format_schedule(chosen, BLUR), BLUR) == chosen
-    assert from_json(to_json(chosen), Schedule) == chosen
-    verdict = verify(BLUR, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    chosen = legal(BLUR, text).schedule
     for width, height in ((100, 6), (33, 9)):
         check(BLUR, chosen, {"out": [(0, width), (0, height)]})
     data = np.random.default_rng(0).integers(0, 256, (7, 101), np.uint8)
-    sizes = {"out": (100, 6)}
-    theirs = bridge.build(BLUR, chosen).realize({"image": data}, sizes=sizes)["out"]
-    np.testing.assert_array_equal(theirs, evaluate(BLUR, {"image": data}, sizes=sizes)["out"])
+    assert_agrees(BLUR, chosen, {"image": data}, {"out": (100, 6)})
 
 
 def test_it_is_an_instruction_of_the_host() -> None:
