@@ -165,14 +165,15 @@ class Expressions:
     def _emit(self, wanted: Key) -> Value:
         """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
         stack = [wanted]
+        begun: set[Key] = set()
         while stack:
             key = stack[-1]
             if self._known(key) is not None:
                 stack.pop()
                 continue
-            missing = [n for n in self._needs(key) if self._known(n) is None]
-            if missing:
-                stack.extend(reversed(missing))
+            if key not in begun:
+                begun.add(key)
+                stack.extend(n for n in reversed(self._needs(key)) if self._known(n) is None)
                 continue
             stack.pop()
             fixed = self._is_fixed(key[0])

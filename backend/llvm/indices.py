@@ -42,7 +42,7 @@ def terms_of(index: Expr) -> list[Term]:
     stack = [(1, index)]
     while stack:
         sign, node = stack.pop()
-        if isinstance(node, Op) and node.type.element == Int32 and node.name in ("add", "sub"):
+        if isinstance(node, Op) and node.name in ("add", "sub") and node.type.element == Int32:
             a, b = node.args
             stack += [(sign if node.name == "add" else -sign, b), (sign, a)]
         else:

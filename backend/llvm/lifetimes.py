@@ -30,6 +30,8 @@ def parts_of(node: Allocate) -> list[Part]:
     while isinstance(body, Allocate):
         storage.append(body)
         body = body.body
+    if len(storage) == 1:
+        return [Part((node,), body, (node,))]  # nothing else could lie in it
     statements = body.body if isinstance(body, Block) else (body,)
     first: dict[str, int] = {}
     last: dict[str, int] = {}
