@@ -9,11 +9,9 @@ from backend.halide.source import halide_source
 from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
 from backend.program import For, Provide, Store
-from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
-from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.expr import cast
 from spaces.model.freeze import pipeline
@@ -21,18 +19,12 @@ from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.loopnest import loop_nest
 from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
 from tests.backend.cpu_runs import check
+from tests.backend.halide.peer import assert_agrees, legal
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y = Var("x"), Var("y")
 
 
@@ -63,17 +55,11 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_results_are_the_references_and_halides(text: str) -> None:
-    chosen = parse_schedule(text, SLOPES)
-    assert parse_schedule(format_schedule(chosen, SLOPES), SLOPES) == chosen
-    assert from_json(to_json(chosen), Schedule) == chosen
-    verdict = verify(SLOPES, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    chosen = legal(SLOPES, text).schedule
     for width, height in ((19, 12), (33, 4)):
         check(SLOPES, chosen, {"out": [(1, width), (0, height)]})
     data = np.random.default_rng(0).integers(0, 256, (20, 30), np.uint8)
-    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (0, 12))}}
-    theirs = bridge.build(SLOPES, chosen).realize(**arguments)["out"]
-    np.testing.assert_array_equal(theirs, evaluate(SLOPES, **arguments)["out"])
+    assert_agrees(SLOPES, chosen, {"image": data}, {"out": ((1, 19), (0, 12))})
 
 
 def sums() -> Pipeline:
@@ -108,16 +94,11 @@ GROUPS = (
 
 @pytest.mark.parametrize("text", GROUPS)
 def test_groups_give_the_references_bits_and_halides(text: str) -> None:
-    chosen = parse_schedule(text, SUMS)
-    assert parse_schedule(format_schedule(chosen, SUMS), SUMS) == chosen
-    verdict = verify(SUMS, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    verdict = legal(SUMS, text)
     for width, height in ((19, 12), (33, 5)):
-        check(SUMS, chosen, {"out": [(1, width), (1, height)]})
+        check(SUMS, verdict.schedule, {"out": [(1, width), (1, height)]})
     data = np.random.default_rng(0).integers(0, 256, (24, 40), np.uint8)
-    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (1, 12))}}
-    theirs = bridge.build(SUMS, chosen).realize(**arguments)["out"]
-    np.testing.assert_array_equal(theirs, evaluate(SUMS, **arguments)["out"])
+    assert_agrees(SUMS, verdict.schedule, {"image": data}, {"out": ((1, 19), (1, 12))})
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
 
 
@@ -171,9 +152,7 @@ def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
 
 
 def test_fused_loops_are_proven() -> None:
-    verdict = verify(SLOPES, parse_schedule(TEXTS[0], SLOPES), device("cpu"))
-    assert isinstance(verdict, CheckedSchedule)
-    assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+    assert all(isinstance(p.outcome, Proven) for p in prove(legal(SLOPES, TEXTS[0])).proofs)
 
 
 def test_the_source_says_it() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
@@ -17,16 +16,12 @@ from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.pipeline import Pipeline
 from spaces.model.rdom import RDom
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
 from tests.backend.cpu_runs import check
+from tests.backend.halide.peer import assert_agrees, bridge, legal
 
-bridge = pytest.importorskip(
-    "backend.halide.bridge",
-    reason="Halide's Python package, the extra `halide`, is not installed",
-    exc_type=ImportError,
-)
 X, Y = Var("x"), Var("y")
 
 
@@ -95,37 +90,34 @@ BEYOND = (
 )
 
 
-def legal(subject: Pipeline, text: str) -> CheckedSchedule:
-    chosen = parse_schedule(text, subject)
-    assert parse_schedule(format_schedule(chosen, subject), subject) == chosen
-    verdict = verify(subject, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
+def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
+    """A schedule is legal, proven, and computes what the reference does."""
+    verdict = legal(subject, text)
     for width, height in ((19, 12), (33, 5)):
-        check(subject, chosen, {"out": [(1, width), (0, height)]})
+        check(subject, verdict.schedule, {"out": [(1, width), (0, height)]})
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
     return verdict
 
 
-def same_in_halide(subject: Pipeline, verdict: CheckedSchedule) -> None:
-    data = np.random.default_rng(0).integers(0, 256, (30, 40), np.uint8)
-    arguments = {"inputs": {"image": data}, "sizes": {"out": ((1, 19), (0, 12))}}
-    theirs = bridge.build(subject, verdict.schedule).realize(**arguments)["out"]
-    np.testing.assert_array_equal(theirs, evaluate(subject, **arguments)["out"])
+IMAGE = np.random.default_rng(0).integers(0, 256, (30, 40), np.uint8)
+SIZES = {"out": ((1, 19), (0, 12))}
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_one_of_them_is_served(text: str) -> None:
-    same_in_halide(SERVED, legal(SERVED, text))
+    verdict = assert_computes(SERVED, text)
+    assert_agrees(SERVED, verdict.schedule, {"image": IMAGE}, SIZES)
 
 
 @pytest.mark.parametrize("text", SHARED)
 def test_both_of_them_are_served(text: str) -> None:
-    same_in_halide(PLAIN, legal(PLAIN, text))
+    verdict = assert_computes(PLAIN, text)
+    assert_agrees(PLAIN, verdict.schedule, {"image": IMAGE}, SIZES)
 
 
 def test_nothing_is_read_for_iterations_that_a_stage_does_not_have() -> None:
     # Halide asks for rows of the image before the first one that any value depends on.
-    legal(PLAIN, BEYOND)
+    assert_computes(PLAIN, BEYOND)
 
 
 def nested() -> Pipeline:
@@ -146,9 +138,7 @@ def test_fused_loops_inside_fused_loops() -> None:
         "g2.compute_with(g1, x, LoopAlignStrategy::AlignStart)"
     )
     subject = nested()
-    chosen = parse_schedule(text, subject)
-    verdict = verify(subject, chosen, device("cpu"))
-    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    chosen = legal(subject, text).schedule
     sizes = {"g1": [(0, 20), (0, 25)], "g2": [(0, 10), (0, 20)]}
     check(subject, chosen, sizes)
     theirs = bridge.build(subject, chosen).realize(inputs={}, sizes=sizes)
