@@ -77,22 +77,22 @@ class SmallRun:
         assert verdict.legal, str(verdict)
         return verdict
 
-    def on_cpu(self, stem):
+    def assert_same_on_cpu(self, stem):
         compiled = compile_cpu(self.pipeline, self.checked(stem), threads=2)
         self.assert_same(compiled.run)
         strided = {image: embedded(array) for image, array in self.inputs.items()}
         self.assert_same(lambda _, sizes: compiled.run(strided, sizes=sizes))
 
-    def under_guard(self, stem):
+    def assert_same_under_guard(self, stem):
         guarded = compile_guarded(self.pipeline, self.checked(stem), threads=2)
         self.assert_same(partial(run_poisoned, guarded))
 
-    def on_gpu(self):
+    def assert_same_on_gpu(self):
         compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
         for order in ("forward", "reverse"):
             self.assert_same(partial(compiled.run, executor=Emulator(order=order)))
 
-    def in_halide(self, stem):
+    def assert_same_in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")
         bridge = importlib.import_module("backend.halide.bridge")
         peer = bridge.build(self.pipeline, self.schedule(stem))

@@ -51,22 +51,22 @@ def test_the_pipeline_computes_its_formula(name):
 
 @pytest.mark.parametrize(("name", "stem"), [*SCHEDULES, ("whole_laplacian", "cpu")])
 def test_compiled_for_the_cpu(name, stem):
-    run(name).on_cpu(stem)
+    run(name).assert_same_on_cpu(stem)
 
 
 @pytest.mark.parametrize(("name", "stem"), [s for s in SCHEDULES if s[0] not in LARGE])
 def test_no_scratch_memory_is_touched_beyond_what_was_written(name, stem):
-    run(name).under_guard(stem)
+    run(name).assert_same_under_guard(stem)
 
 
 @pytest.mark.parametrize("name", [*(n for n in APPS if n != "stencil_chain"), "short_chain"])
 def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
-    gpu_run(name).on_gpu()
+    gpu_run(name).assert_same_on_gpu()
 
 
 @pytest.mark.parametrize(("name", "stem"), SCHEDULES)
 def test_halide_under_the_same_schedule(name, stem):
-    run(name).in_halide(stem)
+    run(name).assert_same_in_halide(stem)
 
 
 # Those whose algorithm does not depend on where a picture begins.
