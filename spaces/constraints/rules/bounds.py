@@ -94,7 +94,7 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
             func,
             size - shift.factor >= _ZERO,
             "{directive} splits {dimension} by {factor} and shifts the last tile inwards, which "
-            "needs an output {func} at least {factor} wide along {dimension}; it is {size}.",
+            "needs {func} to be at least {factor} wide along {dimension}; it is {size}.",
             "Split by at most {size}, or give the split the tail TailStrategy::GuardWithIf.",
             stage=shift.stage,
             loop=shift.dimension,
