@@ -17,7 +17,7 @@ _FEWEST_BITS = 32
     "race.atomic",
     "What is changed in one step accumulates, each component by an operator whose order does not "
     "matter; on a GPU in values of 32 or 64 bits.",
-    "Halide, Stage::atomic.",
+    "Halide, Stage::atomic, which refuses compared values, too, and shorter words in CUDA.",
 )
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each atomic stage that is none."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu
+from backend.halide.errors import DirectiveError, LoweringError
 from backend.halide.source import halide_source
 from backend.reference import evaluate
 from spaces import (
@@ -20,7 +21,7 @@ from spaces import (
 from spaces.model import functions as fn
 from spaces.model.expr import cast
 from spaces.model.pipeline import Pipeline
-from spaces.model.types import Int16, Int32
+from spaces.model.types import Int16, Int32, UInt8
 from tests.backend.halide.peer import bridge
 from tests.model.test_derive import TEXTS, diamond
 from tests.model.test_rfactor import reduced
@@ -219,3 +220,23 @@ def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
     ours = compile_cpu(made, checked).run({"input": pixels}, sizes=sizes)["out"]
     assert np.array_equal(ours, evaluate(made, {"input": pixels}, sizes=sizes)["out"])
     assert np.array_equal(theirs, ours)
+
+
+def test_halide_refuses_the_same_atomic_updates() -> None:
+    image, r, x = ImageParam(Int32, 1, "input"), RDom([(0, 64)], "r"), Var("x")
+    best, counts = Func("best"), Func("counts")
+    least, at = best[x], best[x]
+    best[x] = (Int32.max_value, 0)
+    best[x] = (fn.min(least[0], image[r]), fn.select(image[r] < least[0], r.x, at[1]))
+    counts[x] = cast(UInt8, 0)
+    counts[fn.clamp(image[r], 0, 3)] += 1
+    for func, text, target in (
+        (best, "best.update(0).atomic().parallel(r.x)", "cpu"),
+        (counts, "counts.update(0).atomic().gpu_tile(r.x, ri, 32)", "sm_80"),
+    ):
+        made = pipeline(func)
+        written = parse_schedule(text, made)
+        verdict = verify(made, written, device(target))
+        assert "race.atomic" in {v.rule for v in verdict.violations}
+        with pytest.raises((DirectiveError, LoweringError), match=r"atomic"):
+            bridge.build(made, written).compile(bridge.CUDA if target != "cpu" else bridge.HOST)
