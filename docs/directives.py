@@ -126,7 +126,9 @@ goes on with directives; in Python `func(f)` and `update(0)` select what those a
 Names, arguments and meanings are Halide's unless told. A factor is a whole number, or the name of a
 parameter that a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
 `ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`, `ShiftInwardsAndBlend`,
-`RoundUpAndBlend`.
+`RoundUpAndBlend`. As in Halide, outputs hold whole tiles under `PredicateLoads`, and images under
+`PredicateStores`; the lanes that are cut off load and store nothing under either, which Halide's
+may.
 
 Directives record what is written; `spaces.verify` says what is wrong with it. With each stand the
 rules whose examples break by it (`rules.md` shows them). Every example is legal on this pipeline:

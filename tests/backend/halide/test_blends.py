@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import spaces
+from backend.arguments import ArgumentError
+from backend.compile import compile_cpu
+from backend.halide.errors import RealizationError
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
@@ -93,3 +96,29 @@ def test_threads_are_refused_as_by_halide(tail: str) -> None:
     assert [v.rule for v in verdict.violations] == ["order.blend"]
     with pytest.raises(bridge.DirectiveError, match="race condition"):
         bridge.build(TWICE, chosen)
+
+
+@pytest.mark.parametrize("tail", ["Predicate", "PredicateLoads", "PredicateStores"])
+def test_predicated_tails_ask_for_as_much_as_halides(tail: str) -> None:
+    """Outputs and images that hold whole tiles or do not: both run, with the same bits, or none."""
+    image, x = spaces.ImageParam(spaces.Int32, 1, "image"), spaces.Var("x")
+    g, f = spaces.Func("g"), spaces.Func("f")
+    g[x] = image[x] + 1
+    f[x] = g[x] * 2 + g[x + 1]
+    within = f"g.compute_root().vectorize(x, 8, {tail})\nf.vectorize(x, 4, GuardWithIf)"
+    run_by_both = set()
+    for text in (within, f"f.vectorize(x, 8, {tail})"):
+        algorithm = spaces.pipeline(f)
+        checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+        ours, theirs = compile_cpu(algorithm, checked), bridge.build(algorithm, checked.schedule)
+        for extent, width in ((16, 16), (16, 17), (13, 14), (13, 16), (13, 17), (13, 24), (15, 16)):
+            arguments = {"image": np.arange(width, dtype=np.int32)}, None, {"f": [extent]}
+            found = []
+            for run, refusal in ((ours.run, ArgumentError), (theirs.realize, RealizationError)):
+                try:
+                    found.append(run(*arguments)["f"].tolist())
+                except refusal:
+                    found.append(None)
+            assert found[0] == found[1], (text, extent, width)
+            run_by_both |= {extent} if found[0] else set()
+    assert run_by_both >= {13, 16}
