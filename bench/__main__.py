@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import sys
 from pathlib import Path
 
+from apps.catalog import APPS
 from apps.files import write_text
+from bench import against_halide
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
+
+AGAINST_HALIDE = "against_halide"
 
 NAMES = (
     "against_default",
     "against_plain",
-    "against_halide",
+    AGAINST_HALIDE,
     "against_blas",
     "throughput",
     "formal",
 )
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Run the measurements named, or all."""
-    unknown = [name for name in names if name not in NAMES]
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measure, write bench/results, and renew the tables of README.md.",
+    )
+    parser.add_argument("name", nargs="*", help=f"what to measure, else all: {', '.join(NAMES)}")
+    parser.add_argument(
+        "--app",
+        action="append",
+        choices=sorted(APPS),
+        metavar="APP",
+        help="of against_halide measure this app alone; may be given again",
+    )
+    chosen = parser.parse_args(arguments)
+    unknown = [name for name in chosen.name if name not in NAMES]
     if unknown:
-        sys.exit(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
-    for name in names or NAMES:
+        parser.error(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
+    if chosen.app and chosen.name != [AGAINST_HALIDE]:
+        parser.error(f"--app is for {AGAINST_HALIDE} alone.")
+    for name in chosen.name or NAMES:
         print(f"measuring {name} ...", flush=True)
-        found = {
-            "machine": machine(),
-            "results": importlib.import_module(f"bench.{name}").measure(),
-        }
-        write_text(RESULTS / f"{name}.json", json.dumps(found, indent=2) + "\n")
+        file = RESULTS / f"{name}.json"
+        if chosen.app:
+            earlier = json.loads(file.read_text("utf-8"))["results"]["apps"]
+            results = against_halide.measure(chosen.app, earlier)
+        else:
+            results = importlib.import_module(f"bench.{name}").measure()
+        found = {"machine": machine(), "results": results}
+        write_text(file, json.dumps(found, indent=2) + "\n")
     renew_readme(Path("README.md"))
 
 

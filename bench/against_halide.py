@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import statistics
+from collections.abc import Collection, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -27,19 +28,32 @@ EXPERT = "cpu"
 _NOT_FOR_A_CPU = ("gpu", "default")
 
 
-def measure() -> dict[str, Any]:
+def measure(
+    chosen: Collection[str] = tuple(APPS), earlier: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
     """For each app and schedule the medians of run and compile times and their ratios, ours divided
-    by Halide's, and the geometric means of these.
+    by Halide's, and the geometric means of these. Apps that are not ``chosen`` keep what was found
+    ``earlier``.
     """
     cores = getattr(device("cpu"), "cores", 1)
     os.environ["HL_NUM_THREADS"] = str(cores)  # read by Halide's runtime when it first runs
     apps: dict[str, dict[str, Any]] = {}
     for app in APPS:
-        for name in APPS[app].schedules:
-            if name not in _NOT_FOR_A_CPU:
-                apps.setdefault(app, {})[name] = _alone(app, name)
-                print(f"  {app} {name}: {apps[app][name]}", flush=True)
+        if app in chosen:
+            apps[app] = _measured(app)
+        elif earlier and app in earlier:
+            apps[app] = earlier[app]
     return {"threads": cores, "apps": apps, "geometric_means": _means(apps)}
+
+
+def _measured(app: str) -> dict[str, Any]:
+    """What is found of each schedule of an app."""
+    found: dict[str, Any] = {}
+    for name in APPS[app].schedules:
+        if name not in _NOT_FOR_A_CPU:
+            found[name] = _alone(app, name)
+            print(f"  {app} {name}: {found[name]}", flush=True)
+    return found
 
 
 def _alone(app: str, schedule: str) -> dict[str, Any]:
