@@ -20,7 +20,8 @@ from spaces.model.func import Func
 from spaces.model.image_param import ImageParam
 from spaces.model.param import Param
 from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32, Float64, Int8, Int32, UInt16
+from spaces.model.require import require
+from spaces.model.types import Float32, Float64, Int8, Int16, Int32, UInt16
 from spaces.model.var import Var
 
 X, Y = Var("x"), Var("y")
@@ -128,3 +129,50 @@ def test_members_are_words() -> None:
         "int64_t n; /* an int32_t */",
         "SPACES_WORD float g_x;",
     ]
+
+
+TOLD = """
+#include <stdio.h>
+#include "limited.h"
+
+int main(void) {
+    int16_t input[8] = {1, 2, 3, 4, 5, -77, 7, 8}, out[8];
+    int64_t told[4] = {0};
+    struct run_limited_arguments arguments = {
+        .input = input, .input_dimensions = {{0, 8, 1}},
+        .out = out, .out_dimensions = {{0, 8, 1}},
+        .gain = 0.5f, .told = NULL,
+    };
+    int32_t status = run_limited(NULL, &arguments);
+    arguments.told = told;
+    if (run_limited(NULL, &arguments) != status || told[0] != status) return 1;
+    double gain;
+    memcpy(&gain, &told[3], sizeof gain);
+    printf("%d %d %d %g\\n", (int)status, (int)told[1], (int)told[2], gain);
+    return 0;
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_c_program_is_told_the_values_of_a_message(tmp_path: Path, lanes: int) -> None:
+    image, out, gain = ImageParam(Int16, 1, "input"), Func("out"), Param(Float32, "gain")
+    out[X] = require(image[X] > 0, image[X], "Pixel", X, "is", image[X], "at a gain of", gain)
+    algorithm = pipeline(out, name="limited")
+    directives = schedule(algorithm)
+    compiled = compile_cpu(
+        algorithm, (directives.vectorize("x", lanes) if lanes > 1 else directives).schedule
+    )
+    (tmp_path / "limited.o").write_bytes(compiled.object_bytes())
+    (tmp_path / "limited.h").write_text(compiled.c_header())
+    (tmp_path / f"{RUNTIME}.o").write_bytes(runtime_object())
+    (tmp_path / f"{RUNTIME}.h").write_text(RUNTIME_HEADER)
+    (tmp_path / "main.c").write_text(TOLD)
+    files = ["main.c", "limited.o", f"{RUNTIME}.o", "-o", "main", "-lpthread", "-lm"]
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", *files], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "main"], capture_output=True, check=True, text=True)
+    status, *values = found.stdout.split()
+    assert values == ["5", "-77", "0.5"]
+    header = (tmp_path / "limited.h").read_text()
+    assert f" *   {status}: Pixel {{1}} is {{2}} at a gain of {{3}}" in header
