@@ -34,6 +34,9 @@ MEANINGLESS = (
     "call.compute-level",
     "call.store-level",
     "call.unread",
+    "with.func",
+    "with.dependent",
+    "with.order",
     "storage.fold-factor",
     "bounds.unbounded",
 )

@@ -49,11 +49,16 @@ def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
 
 
 def read_all(
-    formulas: tuple[Expr, ...], values: Mapping[str, T], reading: Reading[T]
+    formulas: tuple[Expr, ...],
+    values: Mapping[str, T],
+    reading: Reading[T],
+    done: dict[Expr, T] | None = None,
 ) -> tuple[T, ...]:
-    """The values of several formulas; what they share is computed once."""
-    done: dict[Expr, T] = {}
-    for node in walk(*formulas):
+    """The values of several formulas; what they share is computed once, and in all calls that are
+    given the same ``done`` and the same values.
+    """
+    done = {} if done is None else done
+    for node in walk(*formulas, known=done):
         match node:
             case Const() if not node.type.is_float:
                 done[node] = reading.literal(int(node.value))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from spaces.model.algebra import Reading, read
+from spaces.model.algebra import Reading, read, read_all
 from spaces.model.expr import Expr
 from spaces.model.types import Type
 
@@ -89,6 +89,10 @@ def term(formula: Expr, values: Mapping[str, Term]) -> Term:
     return read(formula, values, TERMS)
 
 
-def condition(formula: Expr, values: Mapping[str, Term]) -> Term:
-    """A boolean ``formula`` as a z3 condition."""
-    return _truth(term(formula, values))
+def condition(
+    formula: Expr, values: Mapping[str, Term], done: dict[Expr, Term] | None = None
+) -> Term:
+    """A boolean ``formula`` as a z3 condition; terms of parts are shared by all calls with the same
+    ``done``.
+    """
+    return _truth(read_all((formula,), values, TERMS, done)[0])

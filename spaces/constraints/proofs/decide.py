@@ -53,22 +53,24 @@ class Decider:
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _terms: Terms = field(factory=lambda: Terms())
     _generalized: Generalizer = field(factory=Generalizer)
+    _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
 
     def decide(self, obligation: Obligation) -> Outcome:
         """Whether the goal follows from the hypotheses."""
         general = self._generalized(obligation)
         left = self._left(obligation, general)
-        if left and general is not obligation:
-            # Of long formulas the solver makes less than intervals do, if it answers at all.
-            answer = self._solve(evolve(obligation, goal=all_of(left)), self.timeout_ms // 4)
-            if answer is not None:
-                return answer
-            left = self._left(obligation, obligation)
         if not left:
             return Proven("intervals")
-        reason = f"The solver gave up within {self.timeout_ms} ms."
-        answer = self._solve(evolve(obligation, goal=all_of(left)), self.timeout_ms)
-        return Unknown(reason, _hardest(obligation)) if answer is None else answer
+        if general is not obligation:
+            # Of long formulas the solver makes less than intervals do, if it answers at all.
+            left = [c for c in left if not self._follows(about(obligation, c))]
+            if not left:
+                return Proven("solver")
+            asked = evolve(obligation, goal=all_of(left))
+            left = self._left(asked, asked)
+            if not left:
+                return Proven("intervals")
+        return self._solve(evolve(obligation, goal=all_of(left)))
 
     def _left(self, obligation: Obligation, form: Obligation) -> list[Expr]:
         """The conditions of a goal that intervals do not show in one of its forms."""
@@ -76,38 +78,45 @@ class Decider:
         pairs = zip(conjuncts(obligation.goal), conjuncts(form.goal), strict=True)
         return [condition for condition, shown in pairs if not known.prove(shown)]
 
+    def _follows(self, asked: Obligation) -> bool:
+        """Whether the solver shows in a short time that a goal follows; it is asked once for all
+        obligations that raise the same question.
+        """
+        key = asked.goal, asked.hypotheses
+        if key not in self._shown:
+            solver, _ = question(asked, self._terms)
+            self._shown[key] = self._check(solver, self.timeout_ms // 4) == z3.unsat
+        return self._shown[key]
+
+    def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
+        """The solver's answer in limited time, within further limits if there are any."""
+        solver.set("timeout", max(1, timeout_ms))
+        start = time.perf_counter()
+        answer = solver.check(*limits)
+        self.solver_seconds += time.perf_counter() - start
+        return answer
+
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict one another."""
-        start = time.perf_counter()
         solver = z3.Solver()
-        solver.set("timeout", self.timeout_ms)
         values = self._terms.variables(conditions)
         solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
         solver.add(*map(self._terms.condition, conditions))
-        contradictory = bool(solver.check() == z3.unsat)
-        self.solver_seconds += time.perf_counter() - start
-        return contradictory
+        return bool(self._check(solver, self.timeout_ms) == z3.unsat)
 
     def _known(self, hypotheses: tuple[Expr, ...]) -> Intervals:
         if hypotheses not in self._intervals:
             self._intervals[hypotheses] = Intervals(hypotheses)
         return self._intervals[hypotheses]
 
-    def _solve(self, obligation: Obligation, timeout_ms: int) -> Outcome | None:
-        """What the solver finds out in limited time, if anything."""
-        start = time.perf_counter()
-        outcome = self._answer(obligation, timeout_ms)
-        self.solver_seconds += time.perf_counter() - start
-        return outcome
-
-    def _answer(self, obligation: Obligation, timeout_ms: int) -> Outcome | None:
+    def _solve(self, obligation: Obligation) -> Outcome:
         solver, values = question(obligation, self._terms)
-        solver.set("timeout", max(1, timeout_ms))
-        answer = solver.check()
+        answer = self._check(solver, self.timeout_ms)
         if answer == z3.unsat:
             return Proven("solver")
         if answer == z3.unknown:
-            return None
+            reason = f"The solver gave up within {self.timeout_ms} ms."
+            return Unknown(reason, _hardest(obligation))
         if obligation.opaque:
             texts = ", ".join(dict.fromkeys(str(e) for _, e in obligation.opaque))
             return Unknown("It depends on a value that is known when the pipeline runs.", texts)
@@ -123,11 +132,10 @@ class Decider:
         found = _numbers(solver.model(), values)
         sizes = {n: values[n] for n in obligation.sizes if n in values}
         origins = [term for name, term in sizes.items() if ".min." in name]
-        solver.set("timeout", max(1, self.timeout_ms // 4))
         for most in SMALL_SIZES if sizes else ():
             small = [z3.And(-most <= term, term <= most) for term in sizes.values()]
             for limits in ([*small, *(term == 0 for term in origins)], small):
-                if solver.check(*limits) == z3.sat:
+                if self._check(solver, self.timeout_ms // 4, *limits) == z3.sat:
                     return _numbers(solver.model(), values)
         return found
 
@@ -137,18 +145,32 @@ class Terms:
     """Conditions as terms of the process's one z3 context, each made once."""
 
     _variables: dict[str, Term] = field(factory=dict)
-    _conditions: dict[Expr, Term] = field(factory=dict)
+    _done: dict[Expr, Term] = field(factory=dict)
 
     def variables(self, formulas: Iterable[Expr]) -> dict[str, Term]:
         """The terms of the variables that occur, by name."""
-        names = variables(*formulas)
-        return {n: self._variables.setdefault(n, z3.Int(n)) for n in names}
+        names = sorted(frozenset[str]().union(*(f.names for f in formulas)))
+        for name in names:
+            if name not in self._variables:
+                self._variables[name] = z3.Int(name)
+        return {n: self._variables[n] for n in names}
 
     def condition(self, formula: Expr) -> Term:
         """A boolean formula as a term."""
-        if formula not in self._conditions:
-            self._conditions[formula] = condition(formula, self.variables((formula,)))
-        return self._conditions[formula]
+        return condition(formula, self.variables((formula,)), self._done)
+
+
+def about(obligation: Obligation, goal: Expr) -> Obligation:
+    """An obligation to show ``goal`` with no hypotheses but those that bear on it: which have
+    variables in common with it, or with another hypothesis that does.
+    """
+    names, rest, given = goal.names, obligation.hypotheses, set[Expr]()
+    while near := [h for h in rest if not names.isdisjoint(h.names)]:
+        given.update(near)
+        names = names.union(*(h.names for h in near))
+        rest = tuple(h for h in rest if h not in given)
+    kept = tuple(h for h in obligation.hypotheses if h in given)
+    return evolve(obligation, goal=goal, hypotheses=kept)
 
 
 def question(obligation: Obligation, terms: Terms) -> tuple[Term, dict[str, Term]]:
