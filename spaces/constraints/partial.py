@@ -18,6 +18,7 @@ from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
 from spaces.model.regions import UnboundedError
 from spaces.model.schedule import Schedule
+from spaces.model.together import groups
 
 
 def ask_other_records(
@@ -25,7 +26,7 @@ def ask_other_records(
 ) -> Iterator[Asked]:
     """The checks about records that do not read the entries of ``broken`` Funcs."""
     records = Records(pipeline, _mended(pipeline, schedule, broken), device)
-    affected = _affected(pipeline, broken)
+    affected = _affected(pipeline, schedule, broken)
     for function in pipeline.functions:
         if function.name not in broken:
             yield from ask_own(records, function.name)
@@ -41,7 +42,7 @@ def ask_other_nest(
     A kernel of theirs lacks the producers whose places are not known, so that it is at least as
     large as found here. What is read of images depends on all Funcs, and is not asked.
     """
-    affected = _affected(pipeline, broken)
+    affected = _affected(pipeline, schedule, broken)
     sound = [f.name for f in pipeline.functions if f.name not in affected]
     if not sound:
         return
@@ -54,12 +55,19 @@ def ask_other_nest(
             yield item
 
 
-def _affected(pipeline: Pipeline, broken: Collection[str]) -> frozenset[str]:
-    """The ``broken`` Funcs and all that they read, directly or through others."""
-    found = set(broken)
-    for function in reversed(pipeline.functions):
-        if not found.isdisjoint(pipeline.consumers(function.name)):
-            found.add(function.name)
+def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> frozenset[str]:
+    """The ``broken`` Funcs, those that are computed with them, and all that these read, directly or
+    through others.
+    """
+    found, before = set(broken), set[str]()
+    while found != before:
+        before = set(found)
+        for group in groups(schedule):
+            if not found.isdisjoint(group):
+                found.update(group)
+        for function in reversed(pipeline.functions):
+            if not found.isdisjoint(pipeline.consumers(function.name)):
+                found.add(function.name)
     return frozenset(found)
 
 

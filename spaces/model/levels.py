@@ -6,7 +6,7 @@ a loop nest exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -38,14 +38,13 @@ Path: TypeAlias = tuple[Place, ...]
 
 
 def _in_turn(
-    pipeline: Pipeline, schedule: Schedule, functions: tuple[Function, ...]
+    pipeline: Pipeline, functions: tuple[Function, ...], groups: Iterable[tuple[str, ...]]
 ) -> tuple[Function, ...]:
     """Producers first, Funcs that are computed with each other one right after the other."""
     known = {f.name: f for f in functions}
     names = tuple(known)
-    for group in groups(schedule):
-        if set(group) <= known.keys():
-            names = in_turn(pipeline, names, group) or names
+    for group in groups:
+        names = in_turn(pipeline, names, group) or names
     return tuple(known[name] for name in names)
 
 
@@ -82,9 +81,8 @@ class Levels:
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
-        self.functions = _in_turn(
-            self.pipeline, self.schedule, inlined_functions(self.pipeline, self.schedule)
-        )
+        self.functions = inlined_functions(self.pipeline, self.schedule)
+        self.functions = _in_turn(self.pipeline, self.functions, self.groups)
         for function in self.functions:
             for index, stage in enumerate(function.stages):
                 for callee in stage.callees:
@@ -147,6 +145,12 @@ class Levels:
                 for user, _ in self.uses(func)
             )
         )
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The Funcs that are computed with each other, each before those it is computed with."""
+        known = {function.name for function in self.functions}
+        return tuple(group for group in groups(self.schedule) if set(group) <= known)
 
     @property
     def fused(self) -> dict[StageOf, Path]:

@@ -21,7 +21,7 @@ from spaces.model.regions import Box
 from spaces.model.rewrite import rewrite, substitute
 from spaces.model.schedule import Memory, Schedule, StageOf
 from spaces.model.simplify import Simplifier
-from spaces.model.together import Fused, groups
+from spaces.model.together import Fused
 from spaces.model.traversal import Guard, LoopVar
 from spaces.model.types import Type
 
@@ -194,7 +194,7 @@ class _Assembly:
         each other, all of these are produced at once.
         """
         levels = self.bounds.levels
-        together = {name: group for group in groups(self.bounds.schedule) for name in group}
+        together = {name: group for group in levels.groups for name in group}
         for name in (f.name for f in levels.functions if levels.site(f.name) == path):
             group = together.get(name, (name,))
             if name == group[0]:

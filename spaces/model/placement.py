@@ -31,7 +31,7 @@ from spaces.model.simplify import Simplifier
 from spaces.model.sliding import Storage, slide
 from spaces.model.splits import loop_dimensions
 from spaces.model.stage_visits import StageVisits
-from spaces.model.together import Fused, companions, groups, turns
+from spaces.model.together import Fused, companions, turns
 from spaces.model.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.types import Int32
 from spaces.model.values import ValueBounds
@@ -97,7 +97,7 @@ class Bounds:
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
             believe(self.simplify, condition)
-        whole = {group[0]: group for group in groups(self.schedule)}
+        whole = {group[0]: group for group in self.levels.groups}
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)
             if function.name in whole:

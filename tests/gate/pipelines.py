@@ -27,6 +27,7 @@ from spaces.model.require import require
 from spaces.model.types import Float32, Int16, Int32, Type, UInt8, UInt16
 from spaces.model.undefined import undef
 from spaces.model.var import Var
+from tests.gate.siblings import siblings
 
 Ranges = tuple[tuple[int, int], ...]
 Sizes = Mapping[str, Ranges]

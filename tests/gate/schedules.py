@@ -19,10 +19,9 @@ from spaces.model.directives import Directives
 from spaces.model.domain_order import LoopKind, PrefetchBound, Tail
 from spaces.model.levels import Levels, Path
 from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import Companion, LoopAlign, Memory, Schedule, StageOf
+from spaces.model.schedule import Memory, Schedule
 from spaces.model.splits import BLENDING
-from spaces.model.together import companions as companions_of
-from spaces.model.together import depends
+from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added
 
 AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -55,7 +54,7 @@ def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             if rng.random() < 0.06:
                 special = _specialized(rng, directives, pipeline)
                 directives = _Order(rng, special, function, index, pipeline, around).draw()
-    return _companion(rng, pipeline, directives.schedule)
+    return with_companions(rng, pipeline, directives.schedule)
 
 
 def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
@@ -72,53 +71,6 @@ def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline)
     anew = evolve(directives, schedule=directives.schedule.with_stage(name, stage, plain))
     special = anew.specialize(condition)
     return evolve(special, schedule=special.schedule.with_stage(name, stage, before))
-
-
-def _companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    """Now and then Funcs at the same level are computed with each other, in the same loops."""
-    while rng.random() < 0.2:
-        schedule = _with_companion(rng, pipeline, schedule)
-    return schedule
-
-
-def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
-    stored = [f for f in schedule.funcs if not f.compute.is_inline]
-    if len(stored) < 2:
-        return schedule
-    child = rng.choice(stored)
-    parent = rng.choice([f for f in stored if f is not child])
-    pairs = ((child.name, parent.name), (parent.name, child.name))
-    if rng.random() < 0.95 and any(depends(pipeline, *pair) for pair in pairs):
-        return schedule
-    mine, theirs = rng.randrange(len(child.stages)), rng.randrange(len(parent.stages))
-    order, other = child.stages[mine], parent.stages[theirs]
-    levels = {level for f in stored for level in (f.compute, f.store, f.hoist)}
-    companions = companions_of(schedule)
-    led = {one.other for one in companions.values()}
-    is_free = StageOf(child.name, mine) not in led | companions.keys()
-    is_free = is_free and child.name not in {level.func for level in levels}
-    dimensions = [
-        sorted(pipeline.function(f.name).stages[i].dimensions)
-        for f, i in ((child, mine), (parent, theirs))
-    ]
-    if is_free and dimensions[0] == dimensions[1]:
-        order = evolve(other, prefetches=order.prefetches)
-    shared = [a for a, b in zip(order.names, other.names, strict=False) if a == b]
-    if not shared or child.compute != parent.compute:
-        return schedule
-    aligned = [(n, rng.choice(list(LoopAlign))) for n in shared if rng.random() < 0.4]
-    aligned = [pair for pair in aligned if pair[1] is not LoopAlign.AUTO]
-    stage = StageOf(parent.name, theirs)
-    companion = Companion(stage, rng.choice(shared), tuple(aligned), mine)
-    stages = (*child.stages[:mine], order, *child.stages[mine + 1 :])
-    return schedule.replace(
-        evolve(
-            child,
-            stages=stages,
-            specializations=(),
-            companions=(*child.companions, companion),
-        )
-    )
 
 
 def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tuple[Levels, Path]:

@@ -180,3 +180,9 @@ def test_what_the_rule_forbids_is_refuted() -> None:
     wrong = [p for p in prove(loop_nest(rows, both)).proofs if isinstance(p.outcome, Refuted)]
     assert {p.obligation.kind for p in wrong} == {"order"}
     assert any("what f.update(0) has done with" in p.obligation.statement for p in wrong)
+
+
+def test_a_group_with_a_mistake_is_told_with_all_others() -> None:
+    text = "f.compute_with(g, y).split(z, zo, zi, 4)\nh.compute_with(f, y)\nout.vectorize(q)"
+    verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
+    assert {v.func for v in verdict.violations} == {"f", "out"}
