@@ -38,14 +38,11 @@ Path: TypeAlias = tuple[Place, ...]
 
 
 def _in_turn(
-    pipeline: Pipeline, functions: tuple[Function, ...], groups: Iterable[tuple[str, ...]]
+    functions: tuple[Function, ...], groups: Iterable[tuple[str, ...]]
 ) -> tuple[Function, ...]:
     """Producers first, Funcs that are computed with each other one right after the other."""
     known = {f.name: f for f in functions}
-    names = tuple(known)
-    for group in groups:
-        names = in_turn(pipeline, names, group) or names
-    return tuple(known[name] for name in names)
+    return tuple(known[name] for name in in_turn(functions, groups) or known)
 
 
 def _fused_places(schedule: Schedule) -> Iterator[tuple[StageOf, Path]]:
@@ -82,7 +79,8 @@ class Levels:
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
         self.functions = inlined_functions(self.pipeline, self.schedule)
-        self.functions = _in_turn(self.pipeline, self.functions, self.groups)
+        if self.groups:
+            self.functions = _in_turn(self.functions, self.groups)
         for function in self.functions:
             for index, stage in enumerate(function.stages):
                 for callee in stage.callees:

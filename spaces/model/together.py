@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from spaces.model.pipeline import Pipeline
+from spaces.model.pipeline import Function, Pipeline
 from spaces.model.schedule import Companion, Schedule, StageOf
 
 _T = TypeVar("_T")
@@ -131,16 +131,19 @@ def depends(pipeline: Pipeline, reader: str, read: str) -> bool:
 
 
 def in_turn(
-    pipeline: Pipeline, names: Sequence[str], group: Sequence[str]
+    functions: Iterable[Function], groups: Iterable[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
-    """``names``, producers first, with those of ``group`` one right after the other and every Func
-    still behind all that it reads; None where there is no such order.
+    """The names of Funcs, producers first, with those of a group one right after the other; None
+    where there is no such order.
     """
-    places = [list(names).index(name) for name in group]
-    low, high = min(places), max(places)
-    between = [name for name in names[low:high] if name not in group]
-    later = [name for name in between if any(depends(pipeline, name, one) for one in group)]
-    if any(depends(pipeline, one, name) for one in group for name in later):
-        return None
-    sooner = [name for name in between if name not in later]
-    return (*names[:low], *sooner, *group, *later, *names[high + 1 :])
+    of = {name: group for group in groups for name in group}
+    callees = {f.name: f.callees for f in functions}
+    units = dict.fromkeys(of.get(name, (name,)) for name in callees)
+    after: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for name, read in callees.items():
+        mine = of.get(name, (name,))
+        for unit in (of.get(callee, (callee,)) for callee in read):
+            if unit != mine:
+                after.setdefault(unit, []).append(mine)
+    order = _in_order(units, after)
+    return None if order is None else tuple(name for unit in order for name in unit)

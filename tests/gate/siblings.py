@@ -14,8 +14,10 @@ from spaces.model.var import Var
 X, Y = Var("x"), Var("y")
 
 
-def siblings(rng: random.Random) -> Func:
-    """Two or three Funcs of unequal parts, updated at points, along rows and along columns."""
+def siblings(rng: random.Random) -> tuple[Func, Func]:
+    """Two or three Funcs of unequal parts, updated at points, along rows and along columns; the
+    last of them, and what reads them all.
+    """
     image = ImageParam(UInt8, 2, "input")
     shared, own, out = Func("shared"), Func("own"), Func("out")
     shared[X, Y] = cast(Int32, image[X, Y]) * 2 + image[X + 1, Y]
@@ -32,7 +34,7 @@ def siblings(rng: random.Random) -> Func:
         total = read if total is None else total + read - func[X, Y]
     assert total is not None
     out[X, Y] = total
-    return out
+    return func, out
 
 
 def _near(rng: random.Random, var: Expr) -> Expr:

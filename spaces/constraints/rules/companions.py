@@ -13,7 +13,16 @@ from spaces.model.domain_order import DomainOrder
 from spaces.model.schedule import Companion, StageOf
 from spaces.model.splits import loop_dimensions
 from spaces.model.text import format_call
-from spaces.model.together import circle, companions, depends, groups, in_turn, root_of, turns
+from spaces.model.together import (
+    circle,
+    companions,
+    depends,
+    groups,
+    in_turn,
+    leaders,
+    root_of,
+    turns,
+)
 
 
 def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
@@ -166,8 +175,8 @@ def _group(records: Records, func: str) -> tuple[str, ...]:
 
 @call_rule(
     "with.dependent",
-    "Of Funcs that are computed with each other neither reads the other, nor stands another one "
-    "computed there between them.",
+    "Of Funcs that are computed with each other neither reads the other, directly or through "
+    "others, be it that these are computed with each other.",
     "Halide's compute_with refuses them: one would be read before it is there.",
 )
 def independent(records: Records, func: str) -> Iterator[Check]:
@@ -181,8 +190,11 @@ def independent(records: Records, func: str) -> Iterator[Check]:
             if depends(records.pipeline, reader, read):
                 yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
                 return
-    if in_turn(records.pipeline, [f.name for f in records.pipeline.functions], group) is None:
-        reason = "what reads one of them is read by the other"
+    whole = {_group(records, name) for name in leaders(records.schedule)} - {()}
+    if in_turn(records.pipeline.functions, whole) is None:
+        reason = "what reads one of them is read by another"
+        if in_turn(records.pipeline.functions, (group,)) is not None:
+            reason = "others that are computed with each other read one and are read by another"
         yield _check(func, one, reason, "Choose a Func that it does not depend on.")
 
 

@@ -186,3 +186,24 @@ def test_a_group_with_a_mistake_is_told_with_all_others() -> None:
     text = "f.compute_with(g, y).split(z, zo, zi, 4)\nh.compute_with(f, y)\nout.vectorize(q)"
     verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
     assert {v.func for v in verdict.violations} == {"f", "out"}
+
+
+def crossed() -> Pipeline:
+    """Of two pairs one Func each reads one of the other pair."""
+    a, b, c, d, out = Func("a"), Func("b"), Func("c"), Func("d"), Func("out")
+    a[X, Y] = X + Y
+    b[X, Y] = X - Y
+    c[X, Y] = a[X, Y] * 2
+    d[X, Y] = b[X, Y] * 3
+    out[X, Y] = c[X, Y] + d[X, Y]
+    return pipeline(out)
+
+
+def test_groups_may_not_wait_for_each_other() -> None:
+    text = "".join(f"{f}.compute_root()\n" for f in "abcd")
+    text += "a.compute_with(d, y)\n"
+    one = verify(crossed(), parse_schedule(text, crossed()), device("cpu"))
+    assert isinstance(one, CheckedSchedule)
+    both = parse_schedule(text + "b.compute_with(c, y)", crossed())
+    violations = verify(crossed(), both, device("cpu")).violations
+    assert [(v.rule, v.func) for v in violations] == [("with.dependent", f) for f in "ab"]
