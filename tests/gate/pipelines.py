@@ -301,7 +301,7 @@ def _scans(rng: random.Random) -> Made:
 
 def _two_outputs(rng: random.Random) -> Made:
     """Two outputs, of which the second may read the first."""
-    if rng.random() < 0.6:
+    if rng.random() < 0.4:
         return siblings(rng)
     image = ImageParam(rng.choice((Int32, UInt16)), 2, "input")
     base, one, two = Func("base"), Func("one"), Func("two")
