@@ -7,7 +7,8 @@ outputs and images, scalar parameters, and the parameters of a family of schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 from attrs import asdict, field, frozen
@@ -178,30 +179,41 @@ class _Assembly:
         inside the storage allocated there.
         """
         levels = self.bounds.levels
-        body: list[Node] = []
-        body += self._productions(path)
-        result = (*body, *inner)
-        for function in reversed(levels.functions):
-            name = function.name
-            if name not in self.bounds.pipeline.outputs and levels.store(name) == path:
+        result: tuple[Node, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
+        for name in self._kept.get(path, ()):
+            if levels.store(name) == path:
                 result = (self._allocate(name, result),)
             if name in self.bounds.hoisted and levels.hoist(name) == path:
                 result = (self._hoisted(name, result),)
         return result
 
-    def _productions(self, path: Path) -> Iterator[Produce]:
-        """The Funcs computed just inside ``path``, producers first; where some are computed with
-        each other, all of these are produced at once.
+    @cached_property
+    def _computed(self) -> dict[Path, list[tuple[str, ...]]]:
+        """The Funcs computed just inside each path, producers first; those that are computed with
+        each other are produced at once.
         """
         levels = self.bounds.levels
         together = {name: group for group in levels.groups for name in group}
-        for name in (f.name for f in levels.functions if levels.site(f.name) == path):
-            group = together.get(name, (name,))
-            if name == group[0]:
-                yield self._produce(group)
+        found: dict[Path, list[tuple[str, ...]]] = {}
+        for function in levels.functions:
+            group = tuple(together.get(function.name, (function.name,)))
+            if function.name == group[0]:
+                found.setdefault(levels.site(function.name), []).append(group)
+        return found
 
-    def _produce(self, group: Sequence[str]) -> Produce:
-        turns = self.bounds.turns(tuple(group))
+    @cached_property
+    def _kept(self) -> dict[Path, list[str]]:
+        """The Funcs stored, or with memory for it, just inside each path, consumers first."""
+        levels = self.bounds.levels
+        found: dict[Path, list[str]] = {}
+        for name in (f.name for f in reversed(levels.functions)):
+            if name not in self.bounds.pipeline.outputs:
+                for path in dict.fromkeys((levels.store(name), levels.hoist(name))):
+                    found.setdefault(path, []).append(name)
+        return found
+
+    def _produce(self, group: tuple[str, ...]) -> Produce:
+        turns = self.bounds.turns(group)
         body = tuple(node for turn in turns for node in self._turn(turn))
         for name in reversed(group):
             produced = Produce(name, self.bounds.placements[name].storage.computed, body)
