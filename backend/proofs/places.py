@@ -5,8 +5,8 @@ Coordinates inside a buffer have one index each (bounds are proven apart), so th
 means the same factor of every stride.
 
 The strides of other memory are products of its extents, formulas of sizes. There the difference
-``p + e * (q + f * (r ..))`` of two indices, with extents ``e``, ``f`` .., is 0 only if all of
-``p``, ``q``, ``r`` .. are, as long as ``|p| < e``, ``|q| < f`` and so on, which is to be shown too.
+``p + e * (q + f * (r ..))`` of two indices, with extents ``e``, ``f`` .., is not 0 if ``|p| < e``
+and ``p`` is not 0; or if ``p`` is and the same holds of ``q + f * (r ..)``.
 """
 
 from __future__ import annotations
@@ -87,12 +87,11 @@ class Places:
             pairs = zip(self.of(buffer, a), self.of(buffer, b), strict=True)
             return any_of((*(different(x, y) for x, y in pairs), same))
         factors, extents = self._factors(buffer, a, b), self.extents[buffer]
-        inside = [
-            less(factor, extent)
-            for part, extent in zip(factors[:-1], extents, strict=False)
-            for factor in (part.expr(), part.scaled(-1).expr())
-        ]
-        return all_of((*inside, any_of((*(different(f.expr(), _ZERO) for f in factors), same))))
+        result = any_of((different(factors[-1].expr(), _ZERO), same))
+        for factor, extent in reversed([*zip(factors[:-1], extents, strict=False)]):
+            inside = (less(f.expr(), extent) for f in (factor, factor.scaled(-1)))
+            result = all_of((*inside, any_of((different(factor.expr(), _ZERO), result))))
+        return result
 
     def _factors(self, buffer: str, a: Expr, b: Expr) -> list[Polynomial]:
         """The difference of two indices taken apart by the extents of a buffer, densest first."""

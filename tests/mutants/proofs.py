@@ -11,11 +11,13 @@ _DECIDED = (
     "tests/constraints/proofs/test_certificates.py",
     "tests/constraints/proofs/test_proven.py",
 )
+_GENERAL = ("tests/constraints/proofs/test_generalize.py",)
 _REFUTED = (
     "tests/constraints/proofs/test_refuted.py",
     "tests/constraints/proofs/test_proven.py",
     "tests/apps/test_prove.py",
 )
+_PLACES = ("tests/backend/proofs/test_places.py",)
 _BARRIERS = (
     "tests/backend/proofs/test_meetings.py",
     "tests/backend/proofs/test_barriers.py",
@@ -109,6 +111,38 @@ DECIDING = (
         '(atom.name == "min") != (coefficient > 0)',
         "A minimum is large where one of its operands is.",
         _DECIDED,
+    ),
+    Mutant(
+        "one-variable-for-all-formulas",
+        f"{_FOLDER}/generalize.py",
+        'Variable(Int32, f"{PREFIX}{len(self._variables)}")',
+        'Variable(Int32, f"{PREFIX}0")',
+        "All formulas of sizes are taken to be the same number.",
+        _GENERAL,
+    ),
+    Mutant(
+        "generalized-to-less",
+        f"{_FOLDER}/generalize.py",
+        "at_most(variable, constant(-high, Int32))",
+        "at_most(variable, constant(-high - 1, Int32))",
+        "The largest value of a formula of sizes is left out.",
+        _GENERAL,
+    ),
+    Mutant(
+        "false-of-any-is-false-of-this",
+        f"{_FOLDER}/decide.py",
+        "left = [c for c in left if not self._follows(about(obligation, c))]",
+        "left = [c for c in left if not self._follows(about(obligation, c)) and False]",
+        "What is not shown of any number in place of a formula counts as shown of the formula.",
+        _GENERAL,
+    ),
+    Mutant(
+        "another-question-was-shown",
+        f"{_FOLDER}/decide.py",
+        "key = asked.goal, asked.hypotheses",
+        "key = asked.goal, ()",
+        "What follows from some hypotheses is taken to follow from others.",
+        (*_GENERAL, *_DECIDED),
     ),
     Mutant(
         "congruent-to-the-next",
@@ -355,6 +389,22 @@ BARRIERS = (
         "next_only = True",
         "Without a barrier in a loop only rounds next to each other may meet.",
         _BARRIERS,
+    ),
+    Mutant(
+        "rows-of-any-length",
+        "backend/proofs/places.py",
+        "result = all_of((*inside, any_of(",
+        "result = all_of((any_of(",
+        "Threads are apart along a row, however short it is.",
+        _PLACES,
+    ),
+    Mutant(
+        "rows-shorter-by-one",
+        "backend/proofs/places.py",
+        "less(f.expr(), extent)",
+        "less(f.expr() - 1, extent)",
+        "The first place of the next row is taken to be apart from that of this one.",
+        _PLACES,
     ),
     Mutant(
         "overwriting-not-asked",
