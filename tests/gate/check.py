@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from backend.compile import compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.emulator import Emulator
+from backend.cuda.sanitizers import SanitizedEmulator
 from backend.lowering.passes import lower
 from backend.preconditions import SizeError
 from spaces.constraints.devices import device
@@ -50,7 +50,9 @@ _DEVICES = ("sm_70", "sm_80", "sm_90", "sm_120")
 
 
 EMULATED_EVERY = 200
-"""Of the cases whose number this divides, CUDA text is built and emulated too (a second each)."""
+"""Of the cases whose number this divides, CUDA text is built and emulated too, by an emulator that
+sees each access outside of a buffer (a second each).
+"""
 
 Outputs = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
@@ -190,7 +192,8 @@ class Gate:
         made = self.timed("print", compile_gpu, oracle.subject.pipeline, verdict, case.target)
         runs = self.timed("interpret", _interpret, oracle, verdict, made)
         if case.number % EMULATED_EVERY == 0:
-            emulator = partial(made.run, executor=Emulator("shuffled", seed=case.number))
+            guarded = SanitizedEmulator("address,undefined", "shuffled", seed=case.number)
+            emulator = partial(made.run, executor=guarded)
             emulated = self.timed("emulate", _run, oracle, verdict, emulator)
             runs["emulated"] = emulated["ran"]
         return runs
