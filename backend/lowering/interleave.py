@@ -29,6 +29,16 @@ _STRIDES = range(2, 5)
 """Strides whose elements are cheaper to pick out of dense vectors than to access one by one."""
 
 
+class _NoLoads:
+    """All expressions that read nothing: what lies below them need not be looked at."""
+
+    def __contains__(self, expr: object) -> bool:
+        return isinstance(expr, Expr) and not expr.loads
+
+
+_NO_LOADS = _NoLoads()
+
+
 def interleave(program: LoopProgram) -> LoopProgram:
     """The program without accesses of vectors a small number of elements apart, where their
     neighbors are accessed too or may be.
@@ -55,7 +65,7 @@ def _dense(statement: Statement) -> Statement:
 def _run(stores: list[Store]) -> Iterator[Statement]:
     """Stores in a row, which all happen or none."""
     dense = _dense_stores(stores)
-    loads = _dense_loads(n for s in dense for n in walk(*own_expressions(s)))
+    loads = _dense_loads(n for s in dense for n in walk(*own_expressions(s), known=_NO_LOADS))
     for store in dense:
         yield map_own(store, lambda e: rewrite(e, lambda n: loads.get(n, n))) if loads else store
 

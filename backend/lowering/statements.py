@@ -49,7 +49,8 @@ def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -
             rest = None if otherwise is None else change(otherwise)
             return If(statement.condition, change(statement.body), rest)
         case For() | ParallelFor() | Allocate():
-            return evolve(statement, body=change(statement.body))
+            inside = change(statement.body)
+            return statement if inside is statement.body else evolve(statement, body=inside)
         case Provide() | Store() | Barrier() | Prefetch() | Stop():
             return statement
 
@@ -64,7 +65,10 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
     """The statement with its own expressions replaced, not those of statements inside it."""
     match statement:
         case For() | ParallelFor():
-            return evolve(statement, min=change(statement.min), extent=change(statement.extent))
+            low, extent = change(statement.min), change(statement.extent)
+            if low is statement.min and extent is statement.extent:
+                return statement
+            return evolve(statement, min=low, extent=extent)
         case Allocate():
             return evolve(
                 statement,
