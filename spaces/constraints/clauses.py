@@ -32,7 +32,7 @@ from spaces.constraints.universe import Universe
 from spaces.model.expr import Const, Expr, Variable, compare, constant
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import substitute, variables
+from spaces.model.rewrite import substitute
 from spaces.model.schedule import Schedule
 from spaces.model.types import Int32
 
@@ -147,7 +147,7 @@ class _Clauses:
         for item in asked:
             holds = substitute(item.check.holds, self._sizes)
             decided = isinstance(holds, Const) and bool(holds.value)
-            if not decided and numeric.issuperset(variables(holds)):
+            if not decided and numeric.issuperset(holds.names):
                 yield Clause(item.rule.id, item.check.func, case, holds)
 
     def _closed(self, func: str, case: Case, schedule: Schedule) -> Iterator[Clause]:

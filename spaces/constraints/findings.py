@@ -77,7 +77,7 @@ def fails(check: Check, sizes: Mapping[str, int]) -> bool:
     """Whether a check is known to fail at ``sizes``."""
     if isinstance(check.holds, Const):
         return not check.holds.value
-    known = all(name in sizes for name in variables(check.holds))
+    known = all(name in sizes for name in check.holds.names)
     return known and not read_all((check.holds,), sizes, INTEGERS)[0]
 
 
@@ -117,6 +117,6 @@ def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
     """A number where there is one; a formula as text where a size is not estimated."""
     if not isinstance(value, Expr):
         return value() if callable(value) else value
-    if all(name in sizes for name in variables(value)):
+    if all(name in sizes for name in value.names):
         return int(read_all((value,), sizes, INTEGERS)[0])
     return str(value)

@@ -18,7 +18,6 @@ from spaces.model.expr import Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
 from spaces.model.regions import UnboundedError
-from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 
 
@@ -108,6 +107,6 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
     for item in asked:
         if fails(item.check, sizes):
             violations.append(violation(item, sizes))
-        elif variables(item.check.holds):
+        elif item.check.holds.names:
             requirements.append(Requirement(item.rule.id, item.check))
     return Judgement(tuple(violations), tuple(requirements))

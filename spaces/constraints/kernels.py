@@ -21,7 +21,6 @@ from spaces.model.expr import Expr, constant
 from spaces.model.parameters import parameters
 from spaces.model.placement import Bounds
 from spaces.model.regions import Ranges
-from spaces.model.rewrite import variables
 from spaces.model.schedule import Memory
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar, loop_ranges
@@ -90,7 +89,7 @@ def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
     names = frozenset(parameters(bounds.schedule))
 
     def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        return upper_bound(expr, loops, bounds.simplify, lambda e: names.issuperset(variables(e)))
+        return upper_bound(expr, loops, bounds.simplify, lambda e: names.issuperset(e.names))
 
     found: dict[tuple[str, int], _Parts] = {}
     for name, placement in bounds.placements.items():
@@ -133,7 +132,7 @@ def element_bytes(allocation: Allocation) -> int:
 def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr:
     """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
     names = {loop.var.name for loop in loops}
-    if names.isdisjoint(variables(expr)):
+    if names.isdisjoint(expr.names):
         return expr
     most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max
     return expr if most is None else most

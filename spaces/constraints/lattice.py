@@ -16,7 +16,6 @@ from spaces.model.algebra import ARRAYS, read_all
 from spaces.model.expr import Const, Expr
 from spaces.model.parameters import parameters
 from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 
 
@@ -50,7 +49,7 @@ def legal_mask(
     mask = np.ones(shape, dtype=np.bool_)
     for holds in family_conditions(pipeline, structure, device):
         known = {**pipeline.sizes(), **arrays}
-        if all(name in known for name in variables(holds)):
+        if all(name in known for name in holds.names):
             mask &= np.asarray(read_all((holds,), known, ARRAYS)[0], dtype=np.bool_)
     return mask
 

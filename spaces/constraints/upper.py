@@ -7,7 +7,7 @@ from collections.abc import Callable
 from spaces.model import functions as fn
 from spaces.model.expr import Expr, Op, constant, walk
 from spaces.model.regions import Ranges
-from spaces.model.rewrite import rewrite, variables
+from spaces.model.rewrite import rewrite
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar, loop_ranges
 from spaces.model.types import Int32
@@ -30,7 +30,7 @@ def upper_bound(
     if found is not None:
         return found
     names = {loop.var.name for loop in loops}
-    varies = not names.isdisjoint(variables(expr))
+    varies = not names.isdisjoint(expr.names)
     most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max if varies else None
     if most is not None and is_constant(most):
         return most

@@ -25,7 +25,6 @@ from spaces.model.derive import derived
 from spaces.model.expr import Const, Expr
 from spaces.model.pipeline import Pipeline
 from spaces.model.placement import Bounds
-from spaces.model.rewrite import variables
 from spaces.model.schedule import Schedule
 from spaces.model.simplify import Simplifier
 
@@ -55,7 +54,7 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
 def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
     """One case of a specialized schedule, judged at the estimates only if they belong to it."""
     sizes = pipeline.sizes()
-    told = [c for c in case.assumptions if all(name in sizes for name in variables(c))]
+    told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
     elsewhere = not all(evaluate(condition, sizes) for condition in told)
     judged = attrs.evolve(pipeline, estimates=()) if elsewhere else pipeline
     verdict = _verify(judged, case.schedule, device, case.assumptions)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from spaces.model.expr import Expr, Op, constant
-from spaces.model.rewrite import rewrite, substitute, variables
+from spaces.model.rewrite import rewrite, substitute
 from spaces.model.simplify import Simplifier
 from spaces.model.traversal import LoopVar
 from spaces.model.types import Int32
@@ -53,7 +53,7 @@ class Totals:
         """The sum of ``value`` over all iterations of ``loops``, outermost first."""
         for loop in reversed(loops):
             extent = loop.extent
-            if loop.var.name not in variables(value):
+            if loop.var.name not in value.names:
                 value = times(value, extent)
                 continue
             first = self.simplify(substitute(value, {loop.var.name: loop.min}))
@@ -65,7 +65,7 @@ class Totals:
         simplify, name = self.simplify, loop.var.name
         count = simplify(loop.extent - 1)
         step = simplify(substitute(value, {name: loop.var + 1}) - value)
-        if name in variables(step):
+        if name in step.names:
             return times(self._middle(value, loop), count)
         second = simplify(substitute(value, {name: loop.min + 1}))
         if step is _ZERO:
@@ -83,7 +83,7 @@ class Totals:
         if known is None:
             known = value
             for loop in reversed(loops):
-                if loop.var.name in variables(known):
+                if loop.var.name in known.names:
                     known = self._typical_of(known, loop)
             self._typical[value] = known
         return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.model.expr import Const, Expr, Op, Variable, walk
-from spaces.model.rewrite import substitute, variables
+from spaces.model.rewrite import substitute
 from spaces.model.simplify import Simplifier
 
 
@@ -22,7 +22,7 @@ def directions(expr: Expr, var: Variable, simplify: Simplifier) -> tuple[bool, b
     rising: dict[Expr, bool] = {}
     falling: dict[Expr, bool] = {}
     for node in walk(simplify(expr)):
-        if var.name not in variables(node):
+        if var.name not in node.names:
             rising[node] = falling[node] = True
             continue
         rising[node], falling[node] = _directions(node, var, rising, falling, simplify)
@@ -47,7 +47,7 @@ def _directions(
     if node.name == "sub":
         a, b = node.args
         return rising[a] and falling[b], falling[a] and rising[b]
-    if node.name in ("mul", "div") and var.name not in variables(node.args[1]):
+    if node.name in ("mul", "div") and var.name not in node.args[1].names:
         a, b = node.args
         sign = _sign(b, simplify)
         if sign > 0:

@@ -280,7 +280,7 @@ def _widest(window: Interval, whole: Ranges) -> Expr | None:
     for extent in _turns(_extent(window), whole.simplify):
         least = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
         most = whole.of(extent).max if least is None else constant(-least, Int32)
-        if most is None or any(n in whole.ranges for n in variables(most)):
+        if most is None or any(n in whole.ranges for n in most.names):
             return None
         widest.append(most)
     return whole.simplify(reduce(fn.max, widest))

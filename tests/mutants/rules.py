@@ -53,8 +53,8 @@ DROPPED = (
     Mutant(
         "requirements-forgotten",
         "spaces/constraints/judge.py",
-        "elif variables(item.check.holds):",
-        "elif variables(item.check.holds) and not sizes:",
+        "elif item.check.holds.names:",
+        "elif item.check.holds.names and not sizes:",
         "What holds at the estimated sizes is not required of other sizes.",
         _EXAMPLES,
     ),

@@ -14,7 +14,6 @@ from spaces.model.allocation import Allocation
 from spaces.model.expr import Expr
 from spaces.model.parameters import parameters
 from spaces.model.placement import Bounds, Placement
-from spaces.model.rewrite import variables
 from spaces.model.traversal import LoopVar
 
 
@@ -77,7 +76,7 @@ class NestView:
 
     def is_constant(self, expr: Expr) -> bool:
         """Whether the value of ``expr`` is known once factors are: no sizes, no loop variables."""
-        return self.parameters.issuperset(variables(expr))
+        return self.parameters.issuperset(expr.names)
 
     def simplify(self, expr: Expr) -> Expr:
         """An equal expression, in which what cancels has gone."""
