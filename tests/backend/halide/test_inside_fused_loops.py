@@ -19,7 +19,7 @@ from spaces.model.rdom import RDom
 from spaces.model.text import parse_schedule
 from spaces.model.types import Int32, UInt8
 from spaces.model.var import Var
-from tests.backend.cpu_runs import check
+from tests.backend.cpu_runs import buffer_sizes, check
 from tests.backend.halide.peer import assert_agrees, bridge, legal
 
 X, Y = Var("x"), Var("y")
@@ -117,7 +117,10 @@ def test_both_of_them_are_served(text: str) -> None:
 
 def test_nothing_is_read_for_iterations_that_a_stage_does_not_have() -> None:
     # Halide asks for rows of the image before the first one that any value depends on.
-    assert_computes(PLAIN, BEYOND)
+    verdict = assert_computes(PLAIN, BEYOND)
+    # f needs rows 0 to 12 and columns 1 to 22, g rows 0 to 15: they read rows 0 to 17 of p.
+    sizes = buffer_sizes(PLAIN, verdict.nest, {"out": [(1, 19), (0, 12)]})
+    assert sizes["image"] == [(0, 24), (0, 18)]
 
 
 def nested() -> Pipeline:
