@@ -157,26 +157,7 @@ class Limits(ABC):
             # The order in which atoms are replaced seldom matters; trying all is exponential.
             if tried == 2:
                 break
-        low = self._by_numerators(p, depth) if tried == 0 else None
-        return self._as_quotient(p, depth) if low is None else low
-
-    def _as_quotient(self, p: Polynomial, depth: int) -> int | None:
-        """A limit of ``a / c + r``, which is ``(a + c * r) / c``, and of ``r - a / c``, which is at
-        least ``(c * r - a) / c``: which tile of an image something is in is counted from the first.
-        """
-        for atom in p.atoms:
-            parts = p.split(atom)
-            if parts is None or not (isinstance(atom, Op) and atom.name == "div"):
-                continue
-            sign, divisor = parts[0].constant, atom.args[1]
-            if sign not in (1, -1) or not isinstance(divisor, Const) or divisor.value < 1:
-                continue
-            number = int(divisor.value)
-            over = self.polynomial(atom.args[0]).scaled(sign) + parts[1].scaled(number)
-            low = self.lower(over, depth - 1)
-            if low is not None:
-                return low // number if sign > 0 else -(-low // number)
-        return None
+        return self._by_numerators(p, depth) if tried == 0 else None
 
     def _by_numerators(self, p: Polynomial, depth: int) -> int | None:
         """A limit of ``p`` with the limits of ``a`` in place of those of ``a / c``: tiles are

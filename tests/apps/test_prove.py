@@ -9,8 +9,14 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from apps.catalog import APPS
 from apps.cli import program
-from apps.proving import MEANINGLESS, prove_schedule
+from apps.proving import MEANINGLESS, all_obligations, prove_schedule
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.expr import Const, walk
+from spaces.model.text import parse_schedule
 from tests.constraints.examples.catalogue import EXAMPLES
 from tests.constraints.examples.example import Example
 
@@ -162,3 +168,28 @@ def test_rules_about_wrong_values_are_shown_to_be(example: Example) -> None:
     assert findings.report.refuted
     assert all(run.shows_a_mistake for run in findings.replays)
     assert any(run.wrong for run in findings.replays)
+
+
+@pytest.mark.parametrize(
+    ("app", "name"),
+    [("depthwise_conv", "cpu"), ("depthwise_conv", "gpu"), ("max_filter", "gpu"), ("bgu", "gpu")],
+)
+def test_nothing_is_unknown_of_fused_tiles_and_rows_of_unknown_length(app: str, name: str) -> None:
+    pipeline = APPS[app].pipeline()
+    target = device("sm_80" if name == "gpu" else "cpu")
+    schedule = parse_schedule(APPS[app].schedules[name].read_text("utf-8"), pipeline)
+    report = prove_schedule(pipeline, schedule, target, 60.0).report
+    assert report is not None
+    assert len(report.proven) == len(report.proofs) > 40
+
+
+def test_how_large_a_grid_may_be_is_not_assumed() -> None:
+    pipeline = APPS["blur"].pipeline()
+    schedule = parse_schedule(APPS["blur"].schedules["gpu"].read_text("utf-8"), pipeline)
+    target = device("sm_80")
+    verdict = verify(pipeline, schedule, target)
+    assert isinstance(verdict, CheckedSchedule)
+    assert any(r.rule == "gpu.grid-dimension" for r in verdict.requirements)
+    for asked in all_obligations(pipeline, schedule, target):
+        numbers = [n.value for n in walk(*asked.hypotheses) if isinstance(n, Const)]
+        assert all(number < 65535 for number in numbers)

@@ -166,16 +166,6 @@ def test_no_tile_is_beyond_the_last() -> None:
     assert not simplify.at_most(tile + 1, (E + 21) / 32 * (columns + 1) + columns)
 
 
-def test_the_tile_that_something_is_in_is_counted_from_the_first() -> None:
-    simplify = Simplifier()
-    simplify.assume(B.name, A, A + 9)
-    tile = simplify.polynomial((B - A) / 4)
-    assert simplify.lower(tile) == 0
-    assert simplify.lower(tile.scaled(-1)) == -2
-    assert simplify.lower(simplify.polynomial((B - A - 1) / 4)) == -1
-    assert simplify((E + B - A) / 4 - E / 4) is not constant(0, Int32)
-
-
 def test_a_first_iteration_that_differs_grows_only_where_it_is_not_above_the_second() -> None:
     claims = falls = 0
     for c in range(-4, 5):

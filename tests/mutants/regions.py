@@ -330,14 +330,6 @@ ARITHMETIC = (
         _ARITHMETIC,
     ),
     Mutant(
-        "tiles-from-the-first-rounded-up",
-        "spaces/model/limits.py",
-        "low // number if sign > 0 else -(-low // number)",
-        "-(-low // number)",
-        "The lower limit of a quotient with what is added to it is rounded up.",
-        _ARITHMETIC,
-    ),
-    Mutant(
         "values-of-the-first-component",
         "spaces/model/values.py",
         "[call.component or 0]",

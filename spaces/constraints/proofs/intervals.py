@@ -51,7 +51,9 @@ class Intervals:
         if not isinstance(condition, Op) or condition.name not in _MIRRORED:
             return False
         name, (a, b) = condition.name, self._isolated(condition)
-        for variable, other, order in ((a, b, name), (b, a, _MIRRORED[name])):
+        # Where something lies is limited by where a buffer begins, not the other way round.
+        sides = sorted(((a, b, name), (b, a, _MIRRORED[name])), key=lambda side: _is_size(side[0]))
+        for variable, other, order in sides:
             if isinstance(variable, Variable) and _is_earlier(other, variable, ranges):
                 low, high = ranges.get(variable.name, (None, None))
                 if order in ("ge", "gt"):
@@ -232,6 +234,10 @@ def _is_earlier(other: Expr, variable: Variable, ranges: _Limits) -> bool:
     names = list(ranges)
     position = names.index(variable.name)
     return all(n not in ranges or names.index(n) < position for n in mentioned)
+
+
+def _is_size(expr: Expr) -> bool:
+    return isinstance(expr, Variable) and (".min." in expr.name or ".extent." in expr.name)
 
 
 def _is_modulo(expr: Expr) -> bool:

@@ -119,6 +119,13 @@ def test_congruent_numbers_that_are_near_are_equal() -> None:
     assert sorted([*outcome.counterexample.coordinate]) == [-3, 3]
 
 
+def test_what_begins_at_an_unknown_place_is_counted_from_there() -> None:
+    first = Variable(Int32, "out.min.0")
+    known = Intervals((at_most(first, A), at_most(A, first + 9)))
+    assert known.prove(all_of(within((A - first) / 4, number(0), number(2))))
+    assert not known.prove(at_most((A - first) / 4, number(1)))
+
+
 def test_what_is_known_is_read_once_however_often_it_is_shared() -> None:
     shared: Expr = C
     for step in range(60):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.constraints.proofs.decide import decide
+from spaces.constraints.proofs.decide import Decider, decide
 from spaces.constraints.proofs.formulas import all_of, at_most, equal, less
 from spaces.constraints.proofs.generalize import PREFIX, Generalizer
 from spaces.constraints.proofs.intervals import Intervals
@@ -59,6 +59,14 @@ def test_what_is_false_of_some_number_is_asked_of_the_formula_itself() -> None:
     inside = about(known, less(loop + last, size), "out.extent.0")
     assert isinstance(decide(inside), Proven)
     assert isinstance(decide(about(known[1:], inside.goal, "out.extent.0")), Refuted)
+
+
+def test_the_same_goal_is_asked_again_where_other_things_are_known() -> None:
+    decider = Decider()
+    goal = less(C + A % 4, B)
+    for gap, holds_there in ((4, True), (3, False), (4, True)):
+        outcome = decider.decide(about((at_most(C + gap, B),), goal, "a"))
+        assert isinstance(outcome, Proven) == holds_there
 
 
 def test_an_obligation_without_formulas_of_sizes_is_left_as_it_is() -> None:
