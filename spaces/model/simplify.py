@@ -73,7 +73,7 @@ class Simplifier(Limits):
     _done: dict[Expr, Expr] = field(init=False, factory=dict)
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
 
-    def inside(self, name: str, low: Expr, high: Expr) -> Simplifier:
+    def inside(self, name: str, low: Expr | None, high: Expr | None) -> Simplifier:
         """A simplifier that knows the limits of one more variable, or other ones of it. This one is
         asked about all that does not mention the variable, and is to learn nothing more.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
@@ -237,3 +237,48 @@ def test_clamped_neighbors_stay_neighbors() -> None:
     above, below = (fn.max(fn.min(A + d, 39), 0) for d in (-1, 1))
     assert simplify.lower(simplify.polynomial(above - below)) == -2
     assert simplify.lower(simplify.polynomial(below - above)) == 0
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(integer_expressions(depth=1), min_size=2, max_size=7),
+    st.lists(integer_expressions(depth=1), min_size=2, max_size=7),
+    st.sampled_from([fn.min, fn.max]),
+    st.integers(-3, 3),
+    VALUES,
+)
+def test_extremes_of_many_are_what_they_are_and_ordered_as_they_are(
+    first: list[Expr],
+    second: list[Expr],
+    pick: Callable[..., Expr],
+    apart: int,
+    values: dict[str, int],
+) -> None:
+    """A claim that holds is not always proven; one that is proven always holds."""
+    a, b = pick(*first) + apart, pick(*second)
+    simplify = informed()
+    for expr in (a, pick(a, b), pick(b, *first), a - b):
+        assert evaluate(simplify(expr), values) == evaluate(expr, values)
+        low = simplify.lower(simplify.polynomial(expr))
+        assert low is None or low <= evaluate(expr, values)
+    if simplify.at_most(a, b):
+        assert evaluate(a, values) <= evaluate(b, values)
+
+
+def test_what_is_known_inside_is_known_apart_from_what_is_outside() -> None:
+    """Inside, the variable has limits of its own; all else is as outside."""
+    outside = informed()
+    inside = outside.inside("a", constant(0, Int32), B - 1)
+    assert str(inside(fn.min(A, B))) == "a"
+    assert str(inside(A / B)) == "0"
+    assert str(outside(fn.min(A, B))) == str(fn.min(A, B))
+    assert str(inside(B % 8 + fn.max(T, 1))) == "b + t"
+    assert inside.inside("a", constant(3, Int32), None).at_most(constant(3, Int32), A)
+
+
+def test_what_holds_of_one_operand_does_not_hold_of_the_extreme() -> None:
+    """At t = 37 alone it fails, which no assignment that is tried is likely to show."""
+    other = fn.select(T == 37, 0, T)
+    for pick in (fn.min, fn.max):
+        assert not informed().at_most(pick(A, T), pick(A, other))
+        assert informed().at_most(pick(A, T), pick(T, A + 1))
