@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from spaces.constraints.rules.own_stages import why_not_in_step
 from spaces.constraints.rules.phrases import listed
@@ -185,11 +186,10 @@ def independent(records: Records, func: str) -> Iterator[Check]:
     if not group or not records.entry(func).companions:
         return
     one = records.entry(func).companions[0]
-    for other in group:
-        for reader, read in ((func, other), (other, func)):
-            if depends(records.pipeline, reader, read):
-                yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
-                return
+    for reader, read in permutations(group, 2):
+        if depends(records.pipeline, reader, read):
+            yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
+            return
     whole = {_group(records, name) for name in leaders(records.schedule)} - {()}
     if in_turn(records.pipeline.functions, whole) is None:
         reason = "what reads one of them is read by another"

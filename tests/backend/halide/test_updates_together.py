@@ -207,3 +207,21 @@ def test_groups_may_not_wait_for_each_other() -> None:
     both = parse_schedule(text + "b.compute_with(c, y)", crossed())
     violations = verify(crossed(), both, device("cpu")).violations
     assert [(v.rule, v.func) for v in violations] == [("with.dependent", f) for f in "ab"]
+
+
+def test_no_two_of_a_group_may_depend_on_each_other() -> None:
+    a, c, e, out = Func("a"), Func("c"), Func("e"), Func("out")
+    a[X, Y] = X + Y
+    c[X, Y] = a[X, Y] * 2
+    e[X, Y] = X - Y
+    e[X, Y] = e[X, Y] * 3
+    out[X, Y] = c[X, Y] + e[X, Y]
+    subject = pipeline(out)
+    text = "a.compute_root()\nc.compute_root()\ne.compute_root().compute_with(a, y)\n"
+    assert isinstance(
+        verify(subject, parse_schedule(text, subject), device("cpu")), CheckedSchedule
+    )
+    three = parse_schedule(text + "e.update(0).compute_with(c, y)", subject)
+    violations = verify(subject, three, device("cpu")).violations
+    assert [(v.rule, v.func) for v in violations] == [("with.dependent", "e")]
+    assert "c reads a" in str(violations[0])
