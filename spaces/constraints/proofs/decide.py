@@ -70,7 +70,9 @@ class Decider:
             left = self._left(asked, asked)
             if not left:
                 return Proven("intervals")
-        return self._solve(evolve(obligation, goal=all_of(left)))
+        shorter = self._known(obligation.hypotheses).simplified
+        left = [c for c in left if not self._follows(about(obligation, shorter(c)))]
+        return self._solve(evolve(obligation, goal=all_of(left))) if left else Proven("solver")
 
     def _left(self, obligation: Obligation, form: Obligation) -> list[Expr]:
         """The conditions of a goal that intervals do not show in one of its forms."""

@@ -186,6 +186,19 @@ def test_what_the_solver_does_not_answer_is_unknown() -> None:
     assert "a * a" in outcome.expression
 
 
+def test_rows_of_fused_tiles_cancel_before_the_solver_is_asked() -> None:
+    width = Variable(Int32, "out.extent.0")
+    tiles = (width + 31) / 32
+    start = fn.min(A / 32 * 32, width - 32)
+    fused = fn.min((B * tiles + A / 32) % tiles * 32, width - 32)
+    within_tile = A - start
+    split = within_tile / 8 * 8 + (within_tile - fn.min(within_tile / 8 * 8, 24))
+    goal = equal(split + fused, A)
+    for last, holds_there in ((width - 1, True), (width, False)):
+        known = (at_most(number(32), width), *within(A, number(0), last))
+        assert isinstance(decide(obligation(known, goal)), Proven) == holds_there
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=3))
 def test_order_of_iterations_is_lexicographic(pairs: list[tuple[int, int]]) -> None:
     first, second = (tuple(p[i] for p in pairs) for i in (0, 1))
