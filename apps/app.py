@@ -12,7 +12,7 @@ from attrs import field, frozen
 from apps.fitting import output_ranges
 from apps.pictures import Array, Photograph, photographed, stretched
 from apps.sizes import Ranges
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
 
 Inputs: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]
 """Makes an array for every image of a pipeline of a photograph of any size; the same photograph

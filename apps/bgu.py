@@ -33,7 +33,7 @@ from spaces import (
     lerp,
     mux,
 )
-from spaces.model.expr import Arithmetic
+from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT = 1536, 2560
 

@@ -27,7 +27,7 @@ from spaces import (
     lerp,
     mux,
 )
-from spaces.model.expr import ExprLike
+from spaces.model.expressions.expr import ExprLike
 
 WIDTH, HEIGHT = 1536, 2560
 

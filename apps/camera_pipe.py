@@ -29,7 +29,7 @@ from spaces import (
     pow,
     select,
 )
-from spaces.model.expr import Expr, ExprLike
+from spaces.model.expressions.expr import Expr, ExprLike
 
 WIDTH, HEIGHT = 2560, 1936
 

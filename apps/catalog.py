@@ -32,8 +32,8 @@ from apps import (
 from apps.app import App
 from apps.errors import WrongUsage
 from apps.loading import is_function_name, load_function, told
-from spaces.model.definition_error import DefinitionError
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.suggestions import suggestion
 
 _MODULES = (

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from apps.catalog import APPS
-from apps.checking import checked
-from apps.commands_space import follow
-from apps.console import heading, line, table
+from apps.command_line.checking import checked
+from apps.command_line.console import heading, line, table
+from apps.command_line.space import follow
 from apps.errors import Stop
 from apps.files import write_picture, write_text
 from apps.photographs import photograph
@@ -31,9 +31,9 @@ from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 
 OUT = Path("out")
 FINALISTS = 4

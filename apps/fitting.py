@@ -9,12 +9,12 @@ from attrs import frozen
 from apps.errors import Stop, WrongUsage
 from apps.plain import all_root
 from apps.sizes import Ranges
-from spaces.model.algebra import FormulaError, evaluate
-from spaces.model.expr import Expr
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.regions import Box, UnboundedError
-from spaces.model.rewrite import variables
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import variables
+from spaces.model.formulas.algebra import FormulaError, evaluate
+from spaces.model.formulas.regions import Box, UnboundedError
+from spaces.model.nest.loopnest import loop_nest
 
 MOST = 1 << 20
 """An output that may grow so far along a dimension has no limit there."""

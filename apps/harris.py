@@ -10,7 +10,7 @@ import spaces
 from apps.app import App
 from apps.pictures import compressed
 from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, Var
-from spaces.model.expr import Arithmetic
+from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -21,7 +21,7 @@ from spaces import (
     clamp,
     mux,
 )
-from spaces.model.expr import Expr
+from spaces.model.expressions.expr import Expr
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -8,7 +8,7 @@ import spaces
 from apps.app import App
 from apps.pictures import clipped
 from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, RDom, Var
-from spaces.model.expr import ExprLike
+from spaces.model.expressions.expr import ExprLike
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.errors import Stop
-from spaces.model.pipeline import Image, Pipeline
+from spaces.model.algorithm.pipeline import Image, Pipeline
 
 Photograph: TypeAlias = NDArray[np.uint8]
 Array: TypeAlias = NDArray[np.generic]

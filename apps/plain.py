@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule as directives
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import schedule as directives
+from spaces.model.schedules.schedule import Schedule
 
 
 def all_root(pipeline: Pipeline) -> Schedule:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from apps.errors import Stop, WrongUsage
-from spaces.model.pipeline import Estimate, Pipeline
+from spaces.model.algorithm.pipeline import Estimate, Pipeline
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""

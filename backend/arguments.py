@@ -17,8 +17,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from backend.arithmetic import value_of
-from spaces.model.pipeline import Image, Pipeline, Scalar
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
+from spaces.model.expressions.types import Int32
 
 Array: TypeAlias = NDArray[Any]
 Range: TypeAlias = tuple[int, int]

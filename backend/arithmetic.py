@@ -25,15 +25,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.model.definitions import expanded
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, walk
-from spaces.model.types import Type
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Type
 
 Array: TypeAlias = NDArray[Any]
 
 
 def convert(target: Type, value: Array) -> Array:
-    """``value`` cast to ``target`` as :class:`spaces.model.expr.Cast` means it."""
+    """``value`` cast to ``target`` as :class:`spaces.model.expressions.expr.Cast` means it."""
     if target.is_float or value.dtype.kind != "f":
         if target.is_bool and value.dtype.kind != "b":
             return np.asarray((value & 1).astype(bool))
@@ -181,7 +181,7 @@ OPERATORS: Mapping[str, Callable[..., Array]] = {
     "count_trailing_zeros": _count_trailing_zeros,
     "popcount": _popcount,
 }
-"""The array function of every operator of :data:`spaces.model.operators.OPERATORS` but
+"""The array function of every operator of :data:`spaces.model.expressions.operators.OPERATORS` but
 ``reinterpret``, which only :func:`operate` knows, for it needs a type.
 
 ``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's in the operand's type, a few units in the

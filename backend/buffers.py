@@ -15,8 +15,8 @@ import numpy as np
 from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Type
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.types import Type
 
 _LINE_BYTES = 64
 """A cache line, and the widest vector."""

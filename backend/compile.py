@@ -33,12 +33,12 @@ from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
 from spaces.constraints.preconditions import Precondition
 from spaces.constraints.verdict import Illegal
-from spaces.model.cases import cases, is_specialized
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.message import shown
-from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import variables
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.message import shown
+from spaces.model.expressions.rewrite import variables
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.cases import cases, is_specialized
+from spaces.model.schedules.schedule import Schedule
 
 _no_words = (ctypes.c_int64 * 0)()
 

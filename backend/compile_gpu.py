@@ -21,10 +21,10 @@ from backend.llvm.threads import default_pool
 from backend.lowering.gpu_passes import lower_gpu
 from backend.preconditions import check_sizes, preconditions_of
 from spaces.constraints.preconditions import Precondition
-from spaces.model.algebra import evaluate
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen(eq=False)

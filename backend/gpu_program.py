@@ -13,8 +13,8 @@ from typing import TypeAlias
 from attrs import frozen
 
 from backend.program import BufferParameter, Requirement, ScalarParameter, Statement
-from spaces.model.expr import Expr, Variable
-from spaces.model.types import Int32, Type
+from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.types import Int32, Type
 
 THREAD = tuple(Variable(Int32, f"threadIdx.{axis}") for axis in "xyz")
 """The place of a thread in its block along x, y and z."""

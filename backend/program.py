@@ -12,11 +12,11 @@ from typing import TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
-from spaces.model.domain_order import LoopKind, Partition
-from spaces.model.expr import Call, Expr, Op, Variable
-from spaces.model.message import Message
-from spaces.model.schedule import Memory
-from spaces.model.types import Type
+from spaces.model.expressions.expr import Call, Expr, Op, Variable
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.types import Type
+from spaces.model.schedules.domain_order import LoopKind, Partition
+from spaces.model.schedules.schedule import Memory
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Stop | Barrier"

@@ -19,7 +19,7 @@ from backend.program import (
     Store,
     Together,
 )
-from spaces.model.domain_order import LoopKind
+from spaces.model.schedules.domain_order import LoopKind
 
 
 def program_text(program: LoopProgram) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from apps.timing import interleaved
 from bench.contenders import pipeline_of, program, searched
-from spaces.model.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule
 
 APPS = ("toy_trig", "toy_blur", "toy_sum")
 SEARCHES = {"reuse": ("reuse", "stagewise"), "toy": ("weighted", "beam")}

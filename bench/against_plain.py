@@ -7,7 +7,7 @@ from typing import Any
 from apps.plain import all_root
 from apps.timing import interleaved
 from bench.contenders import pipeline_of, program, searched, written
-from spaces.model.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule
 
 APPS = ("blur", "unsharp", "harris")
 

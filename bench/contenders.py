@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from apps.catalog import APPS
-from apps.options import read_schedule
+from apps.command_line.options import read_schedule
 from apps.photographs import photograph
 from apps.timing import interleaved
 from backend.arguments import Array
@@ -22,9 +22,9 @@ from spaces.constraints.verify import verify
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 
 Program: TypeAlias = Callable[[], object]
 

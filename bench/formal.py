@@ -8,11 +8,11 @@ from typing import Any
 
 from apps.app import App
 from apps.catalog import APPS
-from apps.proving import prove_schedule
+from apps.command_line.proving import prove_schedule
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.records import Proven
 from spaces.constraints.verify import verify
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 
 RUNS = 5
 SECONDS = 120.0

@@ -13,7 +13,7 @@ from apps.catalog import APPS
 from spaces.constraints.devices import device
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 
 FAMILIES = {
     "cpu": (

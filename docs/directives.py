@@ -11,17 +11,17 @@ from attrs import frozen
 
 from docs.rules import SUBJECTS
 from spaces.constraints.rules.catalogue import RULES, rule
-from spaces.model.chain import directive_calls
-from spaces.model.directives import Directives
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
-from spaces.model.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.writing.chain import directive_calls
+from spaces.model.writing.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
 from tests.constraints.examples.catalogue import EXAMPLES
 from tests.constraints.examples.example import Subject
 

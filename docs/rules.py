@@ -12,9 +12,9 @@ from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.derive import derived
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Example, Subject
 

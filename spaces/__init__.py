@@ -46,8 +46,32 @@ from spaces.enumerate.strategies import (
     search,
     strategy_names,
 )
-from spaces.model import boundary
-from spaces.model.approximations import (
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func, Tuple
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import argmax, argmin, maximum, minimum, product, sum
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.directives.transformers import (
+    ChangeLoopType,
+    Deinline,
+    Inline,
+    Move,
+    MoveCompute,
+    MoveError,
+    MoveStorage,
+    ReorderLoops,
+    SplitLoop,
+    moves,
+    replay,
+)
+from spaces.model.expressions.approximations import (
     fast_cos,
     fast_exp,
     fast_inverse,
@@ -59,8 +83,7 @@ from spaces.model.approximations import (
     random_int,
     random_uint,
 )
-from spaces.model.chain import directive_calls
-from spaces.model.conversions import (
+from spaces.model.expressions.conversions import (
     f32,
     f64,
     i8,
@@ -80,14 +103,9 @@ from spaces.model.conversions import (
     u64,
     u64_sat,
 )
-from spaces.model.definition_error import DefinitionError
-from spaces.model.derive import derived
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind, Partition, PrefetchBound, Tail
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Tuple
-from spaces.model.functions import (
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.functions import (
     abs,
     acos,
     acosh,
@@ -118,8 +136,7 @@ from spaces.model.functions import (
     tanh,
     trunc,
 )
-from spaces.model.image_param import ImageParam
-from spaces.model.integer_functions import (
+from spaces.model.expressions.integer_functions import (
     absd,
     count_leading_zeros,
     count_trailing_zeros,
@@ -150,33 +167,7 @@ from spaces.model.integer_functions import (
     widening_shift_right,
     widening_sub,
 )
-from spaces.model.levels import LevelError
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.nest_text import format_nest
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.reductions import argmax, argmin, maximum, minimum, product, sum
-from spaces.model.require import require
-from spaces.model.schedule import LoopAlign, LoopLevel, Memory, Schedule, StageOf
-from spaces.model.serialize import DocumentError, from_json, to_json
-from spaces.model.syntax_error import ScheduleSyntaxError
-from spaces.model.text import format_schedule, parse_partial, parse_schedule
-from spaces.model.transformers import (
-    ChangeLoopType,
-    Deinline,
-    Inline,
-    Move,
-    MoveCompute,
-    MoveError,
-    MoveStorage,
-    ReorderLoops,
-    SplitLoop,
-    moves,
-    replay,
-)
-from spaces.model.tree import format_tree, schedule_tree, well_formed
-from spaces.model.types import (
+from spaces.model.expressions.types import (
     Bool,
     Float32,
     Float64,
@@ -190,8 +181,17 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
-from spaces.model.undefined import undef
-from spaces.model.var import Var
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.nest.nest_text import format_nest
+from spaces.model.nest.tree import format_tree, schedule_tree, well_formed
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import LoopKind, Partition, PrefetchBound, Tail
+from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.schedule import LoopAlign, LoopLevel, Memory, Schedule, StageOf
+from spaces.model.writing.chain import directive_calls
+from spaces.model.writing.serialize import DocumentError, from_json, to_json
+from spaces.model.writing.syntax_error import ScheduleSyntaxError
+from spaces.model.writing.text import format_schedule, parse_partial, parse_schedule
 
 __all__ = [
     # Writing an algorithm down

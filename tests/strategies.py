@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import Tail
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.levels import Levels, Path
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import ROOT, LoopLevel, Schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.levels import Levels, Path
+from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
 
 X, Y = Var("x"), Var("y")
 

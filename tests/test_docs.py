@@ -15,10 +15,10 @@ from spaces.constraints.devices import device
 from spaces.constraints.rules.catalogue import ADVICE, RULES
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.directives import Directives
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule, parse_schedule
-from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
+from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
 
 PAPERS = PAGE.with_name("papers.md")
 SHOWN = {shown.name: shown for part in directives.PARTS.values() for shown in part}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.cuda.c_text import Text, call, conversion, ctype
-from spaces.model.types import Type
+from spaces.model.expressions.types import Type
 
 _FUNCTIONS: Mapping[str, str] = {
     "add": "atomicAdd",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from attrs import frozen
 
-from spaces.model.types import Type
+from spaces.model.expressions.types import Type
 
 CTYPE_OF: Mapping[str, str] = {
     "bool": "bool",

@@ -27,8 +27,8 @@ from backend.cuda.c_text import (
     negation,
 )
 from backend.program import Load
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable
-from spaces.model.types import Bool, Int32, Type
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.types import Bool, Int32, Type
 
 _DEEPEST = 24
 """Nesting beyond which a subexpression gets a name of its own."""

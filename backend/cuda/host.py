@@ -23,8 +23,8 @@ from backend.gpu_program import (
     Launch,
     Sequence,
 )
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import evaluate
 
 MOST_ELEMENTS = 2**31 - 1
 """Indices are int, in kernels as in Halide."""

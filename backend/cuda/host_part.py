@@ -27,8 +27,8 @@ from backend.lowering.statements import (
 from backend.lowering.unroll import unroll
 from backend.lowering.vectorize import vectorize
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
-from spaces.model.expr import Variable
-from spaces.model.types import Type
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Type
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 

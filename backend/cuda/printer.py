@@ -21,9 +21,9 @@ from backend.lowering.statements import (
     walk_statements,
 )
 from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together, updated
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.types import Type
+from spaces.model.expressions.expr import Const, Expr, Op, Variable
+from spaces.model.expressions.types import Type
+from spaces.model.schedules.domain_order import LoopKind
 
 STATIC_SHARED_BYTES = 48 * 1024
 """Shared memory that a block may declare; more is asked for at launch. CUDA C++ Programming Guide,

@@ -25,17 +25,17 @@ from backend.halide.errors import DirectiveError, LoweringError, RealizationErro
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from spaces.model.calls import Argument
-from spaces.model.chain import StageCalls
-from spaces.model.derivations import Derivation, RFactor, Wrap
-from spaces.model.derive import derived
-from spaces.model.domain_order import Partition, PrefetchBound, Tail
-from spaces.model.expr import Call, Expr, Variable, cast
-from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.promises import Limit, limits
-from spaces.model.schedule import LoopAlign, Memory, Schedule, StageOf
-from spaces.model.types import Int32
-from spaces.model.vocabulary import (
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.algorithm.promises import Limit, limits
+from spaces.model.expressions.expr import Call, Expr, Variable, cast
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.derivations import Derivation, RFactor, Wrap
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import Partition, PrefetchBound, Tail
+from spaces.model.schedules.schedule import LoopAlign, Memory, Schedule, StageOf
+from spaces.model.writing.calls import Argument
+from spaces.model.writing.chain import StageCalls
+from spaces.model.writing.vocabulary import (
     ALIGNMENTS,
     LEVEL_DIRECTIVES,
     MEMORIES,

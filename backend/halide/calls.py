@@ -14,13 +14,13 @@ from collections.abc import Container, Iterator, Sequence
 from attrs import evolve
 
 from backend.halide.errors import DirectiveError
-from spaces.model.calls import Argument, DirectiveCall
-from spaces.model.chain import StageCalls, directive_calls
-from spaces.model.derive import derived
-from spaces.model.domain_order import Tail
-from spaces.model.expr import Expr
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.calls import Argument, DirectiveCall
+from spaces.model.writing.chain import StageCalls, directive_calls
 
 _SUFFIXES = {"vectorize": "v", "unroll": "u", "parallel": "p"}
 """How the inner loop of ``vectorize(x, factor)`` and its kin is named: ``x_v``."""

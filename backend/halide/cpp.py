@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
-from spaces.model.definitions import LIKELY_AT
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
-from spaces.model.tokens import quote
-from spaces.model.types import Float32, Int32, Type
+from spaces.model.expressions.definitions import LIKELY_AT
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.expressions.types import Float32, Int32, Type
+from spaces.model.writing.tokens import quote
 
 Spell: TypeAlias = Callable[[str], str]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.halide.peer import hl, peer_type
-from spaces.model.definitions import LIKELY_AT, RANDOM, expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,

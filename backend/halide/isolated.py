@@ -17,8 +17,8 @@ from attrs import frozen
 
 from backend.arguments import Array, Scalars, Sizes
 from backend.halide.errors import HalideCrash, HalideMissingError, HalideTimeout
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen

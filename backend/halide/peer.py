@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from backend.halide.errors import HalideFailure, HalideMissingError
-from spaces.model.types import Type
+from spaces.model.expressions.types import Type
 
 try:
     import halide

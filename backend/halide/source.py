@@ -15,18 +15,18 @@ from backend.halide.calls import halide_calls, loops_made
 from backend.halide.cpp import CPP_TYPES, Printer
 from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
-from spaces.model.calls import Argument, DirectiveCall
-from spaces.model.chain import StageCalls
-from spaces.model.definitions import RANDOM, expanded
-from spaces.model.derivations import Derivation, RFactor
-from spaces.model.derive import derivation, derived
-from spaces.model.expr import Expr, cast
-from spaces.model.pipeline import Function, Pipeline, ReductionVar, Stage
-from spaces.model.promises import limits
-from spaces.model.schedule import Schedule, StageOf
-from spaces.model.tokens import quote
-from spaces.model.types import Int32
-from spaces.model.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
+from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.algorithm.promises import limits
+from spaces.model.expressions.definitions import RANDOM, expanded
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.derivations import Derivation, RFactor
+from spaces.model.schedules.derive import derivation, derived
+from spaces.model.schedules.schedule import Schedule, StageOf
+from spaces.model.writing.calls import Argument, DirectiveCall
+from spaces.model.writing.chain import StageCalls
+from spaces.model.writing.tokens import quote
+from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:

@@ -13,7 +13,7 @@ from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier, told_wor
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
 from backend.lowering.statements import messages
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
-from spaces.model.types import Int32, Type
+from spaces.model.expressions.types import Int32, Type
 
 RUNTIME = "spaces_runtime"
 """Name, without its ending, of the files that all pipelines share."""

@@ -38,10 +38,10 @@ from backend.program import (
     Store,
     Together,
 )
-from spaces.model.expr import Const, Expr, Variable
-from spaces.model.message import Message
-from spaces.model.schedule import Memory as MemoryKind
-from spaces.model.types import Float64, Int32, Type
+from spaces.model.expressions.expr import Const, Expr, Variable
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.types import Float64, Int32, Type
+from spaces.model.schedules.schedule import Memory as MemoryKind
 
 OUT_OF_MEMORY = -1
 

@@ -35,9 +35,9 @@ from backend.program import (
     Store,
     updated,
 )
-from spaces.model.expr import Cast, Const, Expr, Op, Variable
-from spaces.model.operators import COMPARISONS, LOGIC
-from spaces.model.types import Int32, Int64, Type
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.operators import COMPARISONS, LOGIC
+from spaces.model.expressions.types import Int32, Int64, Type
 
 
 class Form(Enum):

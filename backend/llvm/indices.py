@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from backend.program import Broadcast, Ramp
-from spaces.model.expr import Const, Expr, Op, constant
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, Op, constant
+from spaces.model.expressions.types import Int32
 
 Term: TypeAlias = tuple[int, Expr]
 """A part of a sum with its sign, 1 or -1."""

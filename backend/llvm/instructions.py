@@ -12,8 +12,8 @@ from attrs import frozen
 
 from backend.llvm.engine import host_target
 from backend.program import Broadcast, Shuffle
-from spaces.model.expr import Cast, Const, Expr, Op
-from spaces.model.types import Int16, Int32
+from spaces.model.expressions.expr import Cast, Const, Expr, Op
+from spaces.model.expressions.types import Int16, Int32
 
 _ROUNDED = {
     8: ("llvm.x86.ssse3.pmul.hr.sw.128", "ssse3"),

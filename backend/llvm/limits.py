@@ -10,7 +10,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from backend.program import Broadcast
-from spaces.model.expr import Cast, Const, Expr, Op
+from spaces.model.expressions.expr import Cast, Const, Expr, Op
 
 _DEPTH = 6
 """Operations that are looked through."""

@@ -12,7 +12,7 @@ from llvmlite import ir
 from backend.llvm.alias import AliasScopes
 from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
-from spaces.model.types import Type
+from spaces.model.expressions.types import Type
 
 _SHORTEST_BYTES = 16
 """The bytes of the shortest vectors that hosts have registers for."""

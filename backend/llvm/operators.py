@@ -17,8 +17,8 @@ from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import BY_LIBRARY, elementary
 from backend.llvm.limits import UNKNOWN, Limits
-from spaces.model.operators import MATH
-from spaces.model.types import Type
+from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.types import Type
 
 
 class FloatMode(StrEnum):

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from backend.llvm.blocks import I8, I64, POINTER, Value, i64
 from backend.llvm.operators import llvm_type
-from spaces.model.types import Int32, Type
+from spaces.model.expressions.types import Int32, Type
 
 _ALIGNMENT = 64
 """Of locals, in bytes: a cache line and the widest vector."""

@@ -25,8 +25,8 @@ from backend.lowering.statements import (
     walk_statements,
 )
 from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, walk
+from spaces.model.expressions.expr import Expr, walk
+from spaces.model.schedules.domain_order import LoopKind
 
 _Access: TypeAlias = tuple[str, int]
 """A buffer, and who accesses it: nobody waits for an access of his own."""

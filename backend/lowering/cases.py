@@ -9,9 +9,9 @@ from attrs import evolve
 
 from backend.lowering.statements import EMPTY
 from backend.program import If, LoopProgram, Requirement
-from spaces.model.conditions import implied
-from spaces.model.expr import Expr, Op, constant
-from spaces.model.types import Bool
+from spaces.model.expressions.expr import Expr, Op, constant
+from spaces.model.expressions.types import Bool
+from spaces.model.schedules.conditions import implied
 
 
 def together(programs: Sequence[LoopProgram]) -> LoopProgram:

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from backend.arithmetic import convert, operate
-from spaces.model.definitions import HINTS
-from spaces.model.expr import Cast, Const, Expr, Op, constant
+from spaces.model.expressions.definitions import HINTS
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
 
 
 def evaluated(node: Expr) -> Expr:

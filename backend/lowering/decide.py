@@ -13,13 +13,13 @@ from backend.lowering.hints import wishes, without_hints
 from backend.lowering.simplify import folded, is_coordinate
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
-from spaces.model.algebra import FormulaError, evaluate
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant
-from spaces.model.regions import Interval, Ranges
-from spaces.model.rewrite import rewrite
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import FormulaError, evaluate
+from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.domain_order import LoopKind
 
 SHORT = 16
 """A loop of at most so many iterations is better left whole: rather the loop around it is split."""

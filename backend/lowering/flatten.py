@@ -18,10 +18,10 @@ from backend.program import (
     Statement,
     Store,
 )
-from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
-from spaces.model.rewrite import rewrite
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.simplify import Simplifier
 
 
 @frozen

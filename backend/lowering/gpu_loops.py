@@ -11,9 +11,9 @@ from attrs import evolve
 
 from backend.lowering.statements import bind, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, constant
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 

@@ -16,11 +16,11 @@ from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import map_all, map_bodies
 from backend.program import Allocate, For, LoopProgram, Provide, Statement
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Expr, constant
-from spaces.model.rewrite import rewrite
-from spaces.model.schedule import Memory
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Call, Expr, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
 
 PRIVATE = (Memory.REGISTER, Memory.STACK)
 """The kinds of memory that belong to one thread."""

@@ -19,7 +19,7 @@ from backend.lowering.kernels import carve_kernels
 from backend.lowering.simplify import simplify
 from backend.lowering.start import start
 from backend.program import BufferParameter, LoopProgram
-from spaces.model.loopnest import LoopNest
+from spaces.model.nest.loopnest import LoopNest
 
 Pass: TypeAlias = Callable[[LoopProgram], LoopProgram]
 

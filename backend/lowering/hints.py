@@ -13,10 +13,10 @@ from attrs import evolve
 from backend.lowering.simplify import conjuncts
 from backend.lowering.statements import map_all, own_expressions, walk_statements
 from backend.program import LoopProgram, Statement
-from spaces.model.definitions import DERIVED, HINTS, LIKELY_AT, expanded
-from spaces.model.expr import Expr, Op, constant, walk
-from spaces.model.rewrite import rewrite
-from spaces.model.types import Bool
+from spaces.model.expressions.definitions import DERIVED, HINTS, LIKELY_AT, expanded
+from spaces.model.expressions.expr import Expr, Op, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool
 
 TRUE, FALSE = constant(True, Bool), constant(False, Bool)
 

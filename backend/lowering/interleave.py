@@ -21,9 +21,9 @@ from backend.lowering.statements import (
     own_expressions,
 )
 from backend.program import Block, Load, LoopProgram, Ramp, Shuffle, Statement, Store
-from spaces.model.expr import Const, Expr, constant, walk
-from spaces.model.rewrite import rewrite
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
 
 _STRIDES = range(2, 5)
 """Strides whose elements are cheaper to pick out of dense vectors than to access one by one."""

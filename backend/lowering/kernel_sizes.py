@@ -10,9 +10,9 @@ from attrs import frozen
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.program import Allocate, For
 from spaces.constraints.kernels import kernels
-from spaces.model.expr import Const, Expr
-from spaces.model.loopnest import LoopNest
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import LoopNest
 
 
 @frozen

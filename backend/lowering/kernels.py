@@ -36,10 +36,10 @@ from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import bind, block, buffers_written, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr, constant, walk
-from spaces.model.schedule import Memory
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, constant, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
 
 _ONE = constant(1, Int32)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from backend.program import LoopProgram
-from spaces.model.conditions import believe
-from spaces.model.expr import Expr, Op, Variable
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Op, Variable
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.conditions import believe
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:

@@ -6,8 +6,8 @@ from collections import Counter
 
 from attrs import frozen
 
-from spaces.model.expr import Const, Expr, Op
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, Op
+from spaces.model.expressions.types import Int32
 
 
 @frozen

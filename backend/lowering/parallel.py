@@ -6,7 +6,7 @@ from attrs import evolve
 
 from backend.lowering.statements import free_buffers, free_variables, map_bodies
 from backend.program import For, LoopProgram, ParallelFor, Statement
-from spaces.model.domain_order import LoopKind
+from spaces.model.schedules.domain_order import LoopKind
 
 
 def parallel(program: LoopProgram) -> LoopProgram:

@@ -15,11 +15,11 @@ from backend.lowering.hints import has_hints, unhinted
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.statements import block, map_bodies, walk_statements
 from backend.program import For, If, LoopProgram, Statement
-from spaces.model import functions as fn
-from spaces.model.domain_order import LoopKind, Partition
-from spaces.model.expr import Expr, Op
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Bool
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Op
+from spaces.model.expressions.types import Bool
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.domain_order import LoopKind, Partition
 
 
 def partition(program: LoopProgram) -> LoopProgram:

@@ -16,10 +16,10 @@ from backend.lowering.start import over_arrays, start
 from backend.lowering.unroll import unroll
 from backend.lowering.vectorize import vectorize
 from backend.program import LoopProgram
-from spaces.model.cases import Case
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.cases import Case
+from spaces.model.schedules.schedule import Schedule
 
 START = "start"
 """The name of the first step, which makes a program of a loop nest."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from backend.lowering.statements import block
 from backend.program import For, If, Prefetch, Statement
-from spaces.model import functions as fn
-from spaces.model.domain_order import LoopKind, Partition
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.placement import Bounds
-from spaces.model.prefetching import Ahead, ahead
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32, Type
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32, Type
+from spaces.model.nest.placement import Bounds
+from spaces.model.nest.prefetching import Ahead, ahead
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind, Partition
 
 LINE_BYTES = 64
 """A cache line of all hosts that there is code for."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.program import Requirement
-from spaces.model.definitions import expanded
-from spaces.model.domain_order import Split, Tail
-from spaces.model.explicit_bounds import declared
-from spaces.model.expr import Const, constant, walk
-from spaces.model.loopnest import LoopNest
-from spaces.model.pipeline import Pipeline, size_variable
-from spaces.model.regions import Interval, Ranges
-from spaces.model.simplify import Simplifier
-from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.traversal import loop_ranges
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Const, constant, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.loopnest import LoopNest
+from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
+from spaces.model.nest.traversal import loop_ranges
+from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.explicit_bounds import declared
 
 
 def requirements(nest: LoopNest) -> tuple[Requirement, ...]:

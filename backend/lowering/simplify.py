@@ -9,12 +9,12 @@ from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.sizes import SMALL_BYTES, product
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Const, Expr, Op, Variable, constant
-from spaces.model.rewrite import rewrite
-from spaces.model.schedule import Memory
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
 
 _ONE = constant(1, Int32)
 

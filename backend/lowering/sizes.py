@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.model.expr import Const, Expr, Op, constant
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, Op, constant
+from spaces.model.expressions.types import Int32
 
 ONE = constant(1, Int32)
 

@@ -25,17 +25,17 @@ from backend.program import (
     Together,
     Update,
 )
-from spaces.model import loopnest
-from spaces.model.accumulation import operand_of
-from spaces.model.definitions import expanded
-from spaces.model.expr import Call, Expr, component_names, constant, logical
-from spaces.model.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
-from spaces.model.pipeline import Pipeline, size_variable
-from spaces.model.placement import Bounds
-from spaces.model.required import required
-from spaces.model.rewrite import rewrite, substitute
-from spaces.model.types import Int32
-from spaces.model.undefined import is_nothing
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.algorithm.required import required
+from spaces.model.algorithm.undefined import is_nothing
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Expr, component_names, constant, logical
+from spaces.model.expressions.rewrite import rewrite, substitute
+from spaces.model.expressions.types import Int32
+from spaces.model.nest import loopnest
+from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.accumulation import operand_of
 
 
 def start(nest: LoopNest) -> LoopProgram:

@@ -22,9 +22,9 @@ from backend.program import (
     Store,
     Together,
 )
-from spaces.model.expr import Call, Expr, Variable, walk
-from spaces.model.message import Message
-from spaces.model.rewrite import Substitution
+from spaces.model.expressions.expr import Call, Expr, Variable, walk
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.rewrite import Substitution
 
 EMPTY = Block(())
 """The statement that does nothing."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.program import Broadcast, Ramp, Shuffle
-from spaces.model.expr import Cast, Const, Expr, Op, constant, walk
-from spaces.model.rewrite import rewrite
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
 
 _REGISTER_BITS = 512
 """A vector up to this size costs as much as a narrower one."""

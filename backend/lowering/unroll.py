@@ -8,10 +8,10 @@ from backend.lowering.constants import evaluated
 from backend.lowering.simplify import folded
 from backend.lowering.statements import block, map_all, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr, constant
-from spaces.model.rewrite import Substitution
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, constant
+from spaces.model.expressions.rewrite import Substitution
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
 
 
 def unroll(program: LoopProgram) -> LoopProgram:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from backend.program import Update
 from spaces.constraints.hazards import racing_dimensions
-from spaces.model.accumulation import accumulation
-from spaces.model.domain_order import LoopKind
-from spaces.model.placement import Bounds
-from spaces.model.splits import loop_dimensions
+from spaces.model.nest.placement import Bounds
+from spaces.model.nest.splits import loop_dimensions
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.domain_order import LoopKind
 
 _BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 

@@ -24,11 +24,11 @@ from backend.program import (
     Together,
     Update,
 )
-from spaces.model.accumulation import identity
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
-from spaces.model.rewrite import rewrite, substitute
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.rewrite import rewrite, substitute
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.schedules.accumulation import identity
+from spaces.model.schedules.domain_order import LoopKind
 
 
 def vectorize(program: LoopProgram) -> LoopProgram:

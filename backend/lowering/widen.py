@@ -8,10 +8,10 @@ import math
 
 from backend.lowering.turns import interleaved, lanes_of_class, period_of, settled
 from backend.program import Broadcast, Load, MaskedLoad, Ramp, Shuffle
-from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, constant, walk
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.simplify import Simplifier
 
 _MOST_CLASSES = 4
 """Vectors of every fifth lane and so on are so short that lanes are better taken one by one."""

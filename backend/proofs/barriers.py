@@ -36,10 +36,10 @@ from spaces.constraints.proofs.formulas import (
 from spaces.constraints.proofs.opaque import Opaque
 from spaces.constraints.proofs.prove import SECONDS
 from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.loopnest import LoopNest
-from spaces.model.rewrite import variables
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import LoopNest
 
 _ZERO, _ONE = constant(0, Int32), constant(1, Int32)
 

@@ -19,9 +19,9 @@ from backend.gpu_program import (
     Sequence,
 )
 from spaces.constraints.proofs.formulas import within
-from spaces.model.expr import Expr, constant
-from spaces.model.rewrite import variables
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32
 
 _ZERO = constant(0, Int32)
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from backend.program import Allocate, Barrier, Block, For, If, Statement
 from backend.proofs.sites import Site
-from spaces.model.expr import Const
+from spaces.model.expressions.expr import Const
 
 
 @frozen(eq=False)

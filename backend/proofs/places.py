@@ -22,11 +22,11 @@ from backend.lowering.start import start
 from backend.lowering.statements import walk_statements
 from backend.program import Allocate
 from spaces.constraints.proofs.formulas import FALSE, all_of, any_of, different, less
-from spaces.model.expr import Const, Expr, Variable, constant
-from spaces.model.loopnest import LoopNest
-from spaces.model.polynomial import Polynomial, multiples
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Const, Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.polynomial import Polynomial, multiples
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.loopnest import LoopNest
 
 _ZERO = constant(0, Int32)
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from backend.lowering.statements import own_expressions
 from backend.program import Allocate, Block, For, If, Load, Statement, Together
-from spaces.model.expr import Expr, walk
+from spaces.model.expressions.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]
 """Conditions, and whether each holds or does not."""

@@ -26,9 +26,9 @@ from backend.reference.boxes import (
 from backend.reference.formula import Formula
 from backend.reference.requirements import Requirements
 from backend.reference.updates import Domain, OutgrownError, Update, where
-from spaces.model.expr import Call, Expr, Variable, cast, walk
-from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.expressions.expr import Call, Expr, Variable, cast, walk
+from spaces.model.expressions.types import Int32
 
 
 def evaluate(

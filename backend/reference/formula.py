@@ -11,8 +11,8 @@ from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
 from backend.arithmetic import convert, operate
-from spaces.model.definitions import expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 
 Environment: TypeAlias = Mapping[str, Array]
 Read: TypeAlias = Callable[[Call, Sequence[Array]], Array]

@@ -9,9 +9,9 @@ from attrs import frozen
 
 from backend.arguments import Array, RequirementError
 from backend.reference.formula import Environment, Formula, Read
-from spaces.model.expr import Call, Expr, Variable, walk
-from spaces.model.message import shown
-from spaces.model.required import Requirement, required
+from spaces.model.algorithm.required import Requirement, required
+from spaces.model.expressions.expr import Call, Expr, Variable, walk
+from spaces.model.expressions.message import shown
 
 
 @frozen

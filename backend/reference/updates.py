@@ -21,9 +21,9 @@ from backend.arguments import Array
 from backend.reference.boxes import Box, Values, box_of, covers, mesh
 from backend.reference.formula import Environment, Formula, Read, prepare
 from backend.reference.requirements import Requirements
-from spaces.model.expr import Call, Expr, Op, Variable, cast, walk
-from spaces.model.pipeline import Function, Stage
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, cast, walk
+from spaces.model.expressions.types import Int32
 
 CHUNK = 1 << 22
 """Points that are evaluated at once; bounds the memory that a large reduction takes."""

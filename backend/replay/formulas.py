@@ -9,10 +9,10 @@ import numpy as np
 
 from backend.arithmetic import convert, operate
 from backend.program import Load
-from spaces.model.algebra import INTEGERS
-from spaces.model.definitions import expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.types import Type
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.algebra import INTEGERS
 
 Lookup: TypeAlias = Callable[[str], Any]
 """The value of a variable."""

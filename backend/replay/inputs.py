@@ -10,12 +10,12 @@ from attrs import frozen
 
 from backend.arguments import Array, Range
 from backend.replay.memory import count
-from spaces.model.algebra import evaluate
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import variables
-from spaces.model.schedule import Schedule
-from spaces.model.types import Type
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 MOST_ELEMENTS = 1 << 21
 """Elements of a buffer above which nothing is run value by value."""

@@ -15,9 +15,9 @@ from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
 from backend.replay.report import Access, Coordinate, Fault
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, Op, constant
-from spaces.model.types import Type
+from spaces.model.expressions.expr import Expr, Op, constant
+from spaces.model.expressions.types import Type
+from spaces.model.schedules.domain_order import LoopKind
 
 MOST_WORK = 4_000_000
 """Nodes of expressions that are evaluated in one order: some seconds."""

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from backend.arguments import Array, Range
 from backend.replay.formulas import stored
 from backend.replay.report import Coordinate, Mistake
-from spaces.model.types import Type
+from spaces.model.expressions.types import Type
 
 Path: TypeAlias = tuple[tuple[int, str], ...]
 """The concurrent iterations that a task is in, outermost first: the number of the loop's execution,

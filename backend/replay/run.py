@@ -22,12 +22,12 @@ from backend.replay.machine import Frame, Machine, TooMuchWorkError
 from backend.replay.memory import Picture, Storage, count, same
 from backend.replay.orders import Order, Steps
 from backend.replay.report import Access, Coordinate, Fault, Mistake, Number, Replay, WrongValue
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Op, walk
-from spaces.model.loopnest import LoopNest
-from spaces.model.operators import MATH
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Type
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Op, walk
+from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.types import Type
+from spaces.model.nest.loopnest import LoopNest
+from spaces.model.schedules.domain_order import LoopKind
 
 _Program: TypeAlias = Callable[[Machine, Frame], Steps]
 

@@ -29,12 +29,12 @@ from spaces.constraints.lattice import is_violated
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.universe import Universe
-from spaces.model.expr import Const, Expr, Variable, compare, constant
-from spaces.model.parameters import parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import substitute
-from spaces.model.schedule import Schedule
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const, Expr, Variable, compare, constant
+from spaces.model.expressions.rewrite import substitute
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import Schedule
 
 Case: TypeAlias = tuple[tuple[str, str], ...]
 """Structural decisions with the option chosen for each."""

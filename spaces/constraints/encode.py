@@ -20,9 +20,9 @@ from attrs import define, field, frozen
 from spaces.constraints.clauses import Clause, clauses
 from spaces.constraints.devices import Device
 from spaces.constraints.universe import Choice, Option, Universe
-from spaces.model.expr import Expr
-from spaces.model.rewrite import variables
-from spaces.model.smt import condition
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import variables
+from spaces.model.formulas.smt import condition
 
 Term = Any
 """A z3 term; z3 has no types of its own."""

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from spaces.constraints.rules.rule import AdviceRule, Check, Rule, Value
-from spaces.model.algebra import INTEGERS, read_all
-from spaces.model.expr import Const, Expr
-from spaces.model.rewrite import variables
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.rewrite import variables
+from spaces.model.formulas.algebra import INTEGERS, read_all
 
 Quantity: TypeAlias = int | str
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from spaces.model.expr import Call, Expr, Op, Variable, walk
-from spaces.model.pipeline import Function, Stage
-from spaces.model.polynomial import Polynomial
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.polynomial import Polynomial
+from spaces.model.formulas.simplify import Simplifier
 
 _COMMUTATIVE = ("add", "mul", "min", "max", "and", "or")
 _EXACT_ON_FLOATS = ("min", "max")

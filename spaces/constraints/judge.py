@@ -14,11 +14,11 @@ from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RUL
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import Requirement
-from spaces.model.expr import Expr
-from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds
-from spaces.model.regions import UnboundedError
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.schedule import Schedule
 
 
 def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:

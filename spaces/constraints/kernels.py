@@ -14,17 +14,17 @@ from functools import reduce
 from attrs import evolve, frozen
 
 from spaces.constraints.upper import upper_bound
-from spaces.model import functions as fn
-from spaces.model.allocation import Allocation
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, constant
-from spaces.model.parameters import parameters
-from spaces.model.placement import Bounds
-from spaces.model.regions import Ranges
-from spaces.model.schedule import Memory
-from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar, loop_ranges
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.placement import Bounds
+from spaces.model.nest.traversal import LoopVar, loop_ranges
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import Memory
 
 Dim3 = tuple[Expr, Expr, Expr]
 

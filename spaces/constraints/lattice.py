@@ -12,11 +12,11 @@ from spaces.constraints.findings import Asked
 from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
-from spaces.model.algebra import ARRAYS, read_all
-from spaces.model.expr import Const, Expr
-from spaces.model.parameters import parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.algebra import ARRAYS, read_all
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import Schedule
 
 
 def legal_mask(

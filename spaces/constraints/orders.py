@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.domain_order import DomainOrder, Fuse, Split
-from spaces.model.pipeline import Stage
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 
 FaultKind: TypeAlias = Literal["unknown", "duplicate", "missing", "fuse-order"]
 

@@ -14,11 +14,11 @@ from spaces.constraints.findings import Asked
 from spaces.constraints.judge import ask_bounds, ask_calls, ask_own
 from spaces.constraints.rules.bounds import image_overrun
 from spaces.constraints.rules.records import Records
-from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds
-from spaces.model.regions import UnboundedError
-from spaces.model.schedule import Schedule
-from spaces.model.together import groups
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.together import groups
 
 
 def ask_other_records(

@@ -17,10 +17,10 @@ from spaces.constraints.findings import told_at
 from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.size_forms import AtLeastZero, Condition, Divisible, Forms
 from spaces.constraints.verdict import CheckedSchedule, Requirement
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr
-from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import variables
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import variables
+from spaces.model.formulas.algebra import evaluate
 
 
 @frozen

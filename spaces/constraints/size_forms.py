@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.model.conditions import believe
-from spaces.model.expr import Const, Expr, Op, Variable, compare, constant
-from spaces.model.pipeline import Pipeline, size_variable
-from spaces.model.polynomial import Monomial, Polynomial
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, compare, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.polynomial import Monomial, Polynomial
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.conditions import believe
 
 Terms: TypeAlias = frozenset[tuple[Monomial, int]]
 

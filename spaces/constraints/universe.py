@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.parameters import bind, parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import Schedule
 
 Option: TypeAlias = str | int
 Choice: TypeAlias = Mapping[str, Option]

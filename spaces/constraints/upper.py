@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spaces.model import functions as fn
-from spaces.model.expr import Expr, Op, constant, walk
-from spaces.model.regions import Ranges
-from spaces.model.rewrite import rewrite
-from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar, loop_ranges
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Op, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.traversal import LoopVar, loop_ranges
 
 _MOST_CASES = 4
 """Minima and selects that are taken apart inside one another; each may double the work."""

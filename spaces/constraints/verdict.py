@@ -13,12 +13,12 @@ from spaces.constraints.devices import Device
 from spaces.constraints.findings import Advice, Violation, told_at
 from spaces.constraints.kernels import Kernel, kernels
 from spaces.constraints.rules.rule import Check
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr
-from spaces.model.loopnest import LoopNest, assemble
-from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import LoopNest, assemble
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen

@@ -18,15 +18,15 @@ from spaces.constraints.partial import ask_other_nest, ask_other_records
 from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
-from spaces.model.algebra import evaluate
-from spaces.model.cases import Case, cases, is_specialized
-from spaces.model.conditions import believe, format_condition, implied
-from spaces.model.derive import derived
-from spaces.model.expr import Const, Expr
-from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds
-from spaces.model.schedule import Schedule
-from spaces.model.simplify import Simplifier
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.cases import Case, cases, is_specialized
+from spaces.model.schedules.conditions import believe, format_condition, implied
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
 
 
 def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import attrs
 from attrs import field, frozen
 
-from spaces.model.definitions import expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.operators import MATH
-from spaces.model.pipeline import Stage
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.operators import MATH
 
 Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 """How far a coordinate moves for one step of each Var or RVar that moves it."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from spaces.cost.counting import features
 from spaces.cost.features import Features
-from spaces.model.algebra import FormulaError
-from spaces.model.parameters import bind, parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import FormulaError
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import Schedule
 
 Columns = Mapping[str, NDArray[np.int64]]
 """For each parameter its values, one a choice; the arrays broadcast together."""

@@ -10,15 +10,15 @@ from spaces.constraints.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
 from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.totals import ONE, Totals, product, times
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.loopnest import Loop, loop_nest, walk_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.placement import Bounds, Placement
-from spaces.model.regions import Box, Interval, Ranges
-from spaces.model.schedule import Memory, Schedule
-from spaces.model.splits import loop_dimensions
-from spaces.model.traversal import LoopVar, loop_ranges
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
+from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.splits import loop_dimensions
+from spaces.model.nest.traversal import LoopVar, loop_ranges
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory, Schedule
 
 
 def features(pipeline: Pipeline, schedule: Schedule) -> Features:

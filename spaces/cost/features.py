@@ -17,12 +17,12 @@ import attrs
 from attrs import field, frozen
 
 from spaces.cost.accesses import Access, Work, loads_of_funcs
-from spaces.model.algebra import ARRAYS, INTEGERS, Reading, read_all
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.types import Type
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
 
 Number: TypeAlias = Any
 """A formula, an int, or an array of ints; all three have ``+ - * //``."""

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen

@@ -18,7 +18,7 @@ from spaces.constraints.occupancy import occupancy_fractions
 from spaces.cost.accesses import Access
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, KernelFeatures, Number, StageFeatures, volume
-from spaces.model.domain_order import LoopKind
+from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
 """Bytes that the threads of a warp can be served by one access to global memory."""

@@ -20,8 +20,8 @@ from spaces.cost.accesses import Access, Course, Operations
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, Number, StageFeatures, read_extents, volume
 from spaces.cost.traffic import Footprint, Traffic
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.schedules.domain_order import LoopKind
 
 _WRITTEN_OUT = 8
 """Iterations up to which a loop costs less to enter."""

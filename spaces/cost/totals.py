@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from spaces.model.expr import Expr, Op, constant
-from spaces.model.rewrite import rewrite, substitute
-from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Op, constant
+from spaces.model.expressions.rewrite import rewrite, substitute
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.traversal import LoopVar
 
 ONE = constant(1, Int32)
 _ZERO, _TWO = constant(0, Int32), constant(2, Int32)

@@ -16,12 +16,12 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.domain_order import LoopKind
-from spaces.model.parameters import bind
-from spaces.model.pipeline import Pipeline
-from spaces.model.regions import UnboundedError
-from spaces.model.schedule import Schedule
-from spaces.model.transformers import CPU_KINDS, Move, SplitLoop, moves
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.schedule import Schedule
 
 FACTOR = "factor"
 """The parameter of a split whose factor is still to be chosen."""

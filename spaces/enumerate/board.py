@@ -15,7 +15,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
-from spaces.model.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen(kw_only=True)

@@ -16,8 +16,8 @@ from attrs import define, field
 
 from spaces.enumerate.frontier import Frontier, Step
 from spaces.enumerate.menus import FixedMenu, FuncMenu
-from spaces.model.parameters import parameters
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 Form: TypeAlias = tuple[object, ...]
 

@@ -12,9 +12,9 @@ from attrs import define, field
 from spaces.constraints.devices import Device
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.derive import derived
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
 
 End: TypeAlias = Literal["all", "limit", "unknown"]
 """Whether what was found is all there is; or there is more than was asked for; or the time was up.

@@ -10,7 +10,7 @@ from spaces.constraints.universe import Choice, Decision, Universe
 from spaces.enumerate.frontier import CLOSED
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
 
 def universe(space: ScheduleSpace) -> Universe:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.model.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.model.domain_order import LoopKind
-from spaces.model.pipeline import Function
-from spaces.model.schedule import FuncSchedule, LoopLevel
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
 
 @frozen

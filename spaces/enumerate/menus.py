@@ -13,10 +13,10 @@ from spaces.cost.counting import features
 from spaces.enumerate.frontier import Path, open_depths, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape
-from spaces.model.algebra import FormulaError
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind
-from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.formulas.algebra import FormulaError
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
 Orders = tuple[DomainOrder, ...]
 """One domain order for each stage of a Func."""

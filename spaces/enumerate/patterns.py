@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split
 
 
 @frozen

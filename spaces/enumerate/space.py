@@ -19,9 +19,9 @@ from spaces.enumerate.census import Census, entry_parameters
 from spaces.enumerate.frontier import Frontier
 from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import Options, default_options
-from spaces.model.parameters import bind, parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 NOTHING_FIXED = Schedule(())
 """No schedule of any Func."""

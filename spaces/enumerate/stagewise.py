@@ -26,14 +26,14 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, Path, depth_of, store_depths
 from spaces.enumerate.menus import FuncMenu
 from spaces.enumerate.space import ScheduleSpace, Structure
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Expr
-from spaces.model.inlining import inlined_functions
-from spaces.model.parameters import bind
-from spaces.model.pipeline import Function, Image, Pipeline
-from spaces.model.regions import UnboundedError
-from spaces.model.rewrite import rewrite
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Function, Image, Pipeline
+from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.inlining import inlined_functions
+from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 @frozen

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from apps.arguments import shapes
 from apps.catalog import APPS
-from apps.options import read_schedule
+from apps.command_line.arguments import shapes
+from apps.command_line.options import read_schedule
 from apps.photographs import photograph as bundled
 from tests.apps.formulas import photograph
 

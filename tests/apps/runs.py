@@ -14,8 +14,8 @@ from apps import (
     stencil_chain,
     vdsr,
 )
-from apps.arguments import shapes
 from apps.catalog import APPS
+from apps.command_line.arguments import shapes
 from apps.photographs import photograph
 from tests.apps.cases import case, crop
 from tests.apps.formulas import photograph as noise

@@ -10,14 +10,14 @@ import pytest
 from attrs import define
 
 from apps.catalog import APPS
-from apps.options import read_schedule
+from apps.command_line.options import read_schedule
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 from tests.apps.cases import embedded
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 

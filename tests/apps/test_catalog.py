@@ -6,8 +6,8 @@ from apps.catalog import APPS, find
 from apps.errors import WrongUsage
 
 OWN = """
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func, Var
 
 def double():
     x = Var("x")

@@ -119,7 +119,7 @@ def test_a_bad_run_says_why_and_writes_nothing(case, tmp_path, monkeypatch, pict
 
 def test_a_size_that_does_not_fit_is_refused_before_anything_is_compiled(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delattr("apps.commands_run.compile_cpu")
+    monkeypatch.delattr("apps.command_line.run.compile_cpu")
     _, err = spaces("run", "lens_blur", "--size", "4x4x3", status=1)
     assert "at least 16 wide along x" in err
     assert "--schedule default asks for less" in err

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from apps.errors import Stop
 from apps.pictures import clipped, compressed, montage, stretched, to_array
-from spaces.model.pipeline import Image
-from spaces.model.types import Bool, Float32, Int8, UInt8, UInt16
+from spaces.model.algorithm.pipeline import Image
+from spaces.model.expressions.types import Bool, Float32, Int8, UInt8, UInt16
 from tests.apps.formulas import photograph
 
 

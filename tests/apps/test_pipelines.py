@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from apps import camera_pipe, local_laplacian, stencil_chain
-from apps.arguments import shapes
 from apps.catalog import APPS
+from apps.command_line.arguments import shapes
 from apps.photographs import photograph
 from backend.reference import evaluate
 from tests.apps.cases import case

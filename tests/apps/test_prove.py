@@ -10,13 +10,13 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from apps.catalog import APPS
-from apps.cli import program
-from apps.proving import MEANINGLESS, all_obligations, prove_schedule
+from apps.command_line.cli import program
+from apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.expr import Const, walk
-from spaces.model.text import parse_schedule
+from spaces.model.expressions.expr import Const, walk
+from spaces.model.writing.text import parse_schedule
 from tests.constraints.examples.catalogue import EXAMPLES
 from tests.constraints.examples.example import Example
 

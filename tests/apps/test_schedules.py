@@ -6,10 +6,10 @@ from apps.catalog import APPS
 from apps.plain import all_root
 from spaces.constraints.devices import device, device_names
 from spaces.constraints.verify import verify
-from spaces.model.domain_order import LoopKind
-from spaces.model.loopnest import loop_nest
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.apps.cases import written
 
 FILES = [

@@ -9,9 +9,9 @@ from apps.errors import Stop, WrongUsage
 from apps.fitting import output_ranges
 from apps.sizes import parse_ranges
 from spaces import Func, ImageParam, UInt8, Var, clamp, pipeline
-from spaces.model.algebra import INTEGERS, read
-from spaces.model.loopnest import loop_nest
-from spaces.model.schedule import Schedule
+from spaces.model.formulas.algebra import INTEGERS, read
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "toy_blur"])

@@ -5,8 +5,8 @@ CPU, for a GPU, and by Halide.
 import numpy as np
 import pytest
 
-from apps.arguments import shapes
 from apps.catalog import APPS
+from apps.command_line.arguments import shapes
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable

@@ -11,17 +11,17 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spaces.model import boundary
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.expr import Expr, binary, cast, constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import SCALAR_TYPES, Int32, Type, UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Expr, binary, cast, constant
+from spaces.model.expressions.types import SCALAR_TYPES, Int32, Type, UInt8, UInt16
 
 X, Y = Var("x"), Var("y")
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from backend.compile import CompiledPipeline, compile_cpu
 from backend.reference import evaluate
-from spaces.model.algebra import evaluate as number
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.schedule import Schedule
 from tests.backend.cpu_pipelines import random_image
 from tests.backend.guarded import assert_untouched, guarded
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind
-from spaces.model.expr import Const
-from spaces.model.levels import Levels, Place
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.levels import Levels, Place
+from spaces.model.schedules.schedule import Schedule
 from tests.strategies import schedules
 
 

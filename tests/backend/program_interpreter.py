@@ -31,8 +31,8 @@ from backend.program import (
     Together,
     updated,
 )
-from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.formulas.algebra import INTEGERS
 
 Cells = dict[Any, int]
 

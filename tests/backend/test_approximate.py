@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from backend.compile import compile_cpu
 from backend.llvm.operators import FloatMode
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import exp, log, pow
-from spaces.model.image_param import ImageParam
-from spaces.model.types import Float32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.functions import exp, log, pow
+from spaces.model.expressions.types import Float32
 
 Floats = NDArray[np.float32]
 

@@ -11,13 +11,13 @@ from apps import blur
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, SizeError, compile_cpu
 from backend.reference import evaluate
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.types import Float32, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import Float32, Int32, UInt8
 from tests.backend.cpu_runs import picture
 
 X = Var("x")

@@ -9,9 +9,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backend.arithmetic import OPERATORS, convert
-from spaces.model import functions as fn
-from spaces.model.operators import OPERATORS as NAMES
-from spaces.model.types import SCALAR_TYPES, Bool, Float32, Int8, Int32, Int64, Type, UInt8, UInt64
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.operators import OPERATORS as NAMES
+from spaces.model.expressions.types import (
+    SCALAR_TYPES,
+    Bool,
+    Float32,
+    Int8,
+    Int32,
+    Int64,
+    Type,
+    UInt8,
+    UInt64,
+)
 
 INTEGERS = [t for t in SCALAR_TYPES.values() if not t.is_float]
 

@@ -22,7 +22,7 @@ from spaces import (
     UInt32,
     Var,
 )
-from spaces.model.expr import Expr
+from spaces.model.expressions.expr import Expr
 
 X = Var("x")
 CPU = spaces.device("cpu")

@@ -13,16 +13,16 @@ from backend.compile import compile_cpu
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
 from backend.llvm.runtime import runtime_object
 from backend.program import Block, BufferParameter, LoopProgram, ScalarParameter
-from spaces.model.directives import schedule
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.require import require
-from spaces.model.types import Float32, Float64, Int8, Int16, Int32, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Float32, Float64, Int8, Int16, Int32, UInt16
 
 X, Y = Var("x"), Var("y")
 

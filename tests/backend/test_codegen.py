@@ -13,16 +13,16 @@ from backend.llvm.codegen import llvm_module
 from backend.llvm.operators import FloatMode
 from backend.lowering.passes import lower
 from backend.reference import evaluate
-from spaces.model import functions as fn
-from spaces.model.directives import Directives, schedule
-from spaces.model.expr import Expr, Op, binary, cast, compare, constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Op, binary, cast, compare, constant
+from spaces.model.expressions.types import (
     SCALAR_TYPES,
     Bool,
     Float32,
@@ -33,7 +33,7 @@ from spaces.model.types import (
     UInt8,
     UInt16,
 )
-from spaces.model.var import Var
+from spaces.model.nest.loopnest import loop_nest
 from tests.backend.cpu_pipelines import random_image
 from tests.backend.cpu_runs import check
 

@@ -20,14 +20,14 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import Float32, Int32, UInt8
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_runs import check, picture
 from tests.backend.cpu_schedules import cpu_schedules

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.lowering.constants import evaluated
-from spaces.model import functions as fn
-from spaces.model.expr import Cast, Const, Op, Variable, constant
-from spaces.model.types import Float32, Int8, Int32, UInt8
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Cast, Const, Op, Variable, constant
+from spaces.model.expressions.types import Float32, Int8, Int32, UInt8
 
 
 def test_what_inlining_leaves_of_a_kernel_becomes_one_number():

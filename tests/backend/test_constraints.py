@@ -14,22 +14,22 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.approximations import random_float
-from spaces.model.definition_error import DefinitionError
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr, Variable, cast, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.require import require
-from spaces.model.serialize import from_json, to_json
-from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.approximations import random_float
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Expr, Variable, cast, walk
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
+from spaces.model.writing.serialize import from_json, to_json
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

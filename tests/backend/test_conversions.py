@@ -10,13 +10,14 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.llvm.operators import FloatMode
-from spaces.model.directives import schedule
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp
-from spaces.model.image_param import ImageParam
-from spaces.model.types import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import clamp
+from spaces.model.expressions.types import (
     Float32,
     Float64,
     Int8,
@@ -29,7 +30,6 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
-from spaces.model.var import Var
 
 X = Var("x")
 TARGETS = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)

@@ -11,14 +11,14 @@ from backend.compile import CompiledPipeline, compile_cpu
 from backend.llvm.engine import host_target
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.integer_functions import rounding_mul_shift_right, widening_mul
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int16, Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.integer_functions import rounding_mul_shift_right, widening_mul
+from spaces.model.expressions.types import Int16, Int32
+from spaces.model.writing.text import parse_schedule
 
 X = Var("x")
 S, T = ImageParam(Int16, 1, "s"), ImageParam(Int16, 1, "t")

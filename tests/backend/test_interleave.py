@@ -23,16 +23,16 @@ from backend.program import (
     Shuffle,
     Store,
 )
-from spaces.model.directives import Directives, schedule
-from spaces.model.expr import Expr, Op, Variable, cast, constant, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import select
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Bool, Int32, UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.functions import select
+from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
+from spaces.model.nest.loopnest import loop_nest
 from tests.backend.program_interpreter import run_program
 
 X, Y = Var("x"), Var("y")

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 
 from backend.lowering.passes import lower
-from spaces.model.loopnest import loop_nest
+from spaces.model.nest.loopnest import loop_nest
 from tests.model.test_large_pipelines import asked, at_root, fan
 
 

@@ -15,17 +15,17 @@ from backend.program import For
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model.expr import Expr, Op, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.integer_functions import likely, likely_if_innermost
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Op, walk
+from spaces.model.expressions.integer_functions import likely, likely_if_innermost
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.random.default_rng(1).integers(-99, 99, (20, 40)).astype(np.int32)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from backend.arithmetic import OPERATORS, convert
 from backend.llvm.limits import Limits, limits_of
-from spaces.model.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
-from spaces.model.functions import clamp, max, min, select
-from spaces.model.types import Bool, Float32, Int16, Int32, UInt8
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.functions import clamp, max, min, select
+from spaces.model.expressions.types import Bool, Float32, Int16, Int32, UInt8
 
 V, B = Variable(Float32, "v"), Variable(UInt8, "b")
 CLAMPED = clamp(V, 0.0, 255.0)

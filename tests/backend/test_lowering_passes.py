@@ -15,13 +15,13 @@ from backend.lowering.simplify import simplify
 from backend.lowering.statements import EMPTY
 from backend.program import For, If, LoopProgram, ScalarParameter, Statement, Store
 from backend.reference import evaluate
-from spaces.model.algebra import evaluate as number
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Variable, constant
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.types import Bool, Int32
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Variable, constant
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
 from tests.backend.cpu_pipelines import edge_pipelines
 from tests.backend.cpu_runs import Ranges, buffer_sizes
 from tests.backend.cpu_schedules import cpu_schedules

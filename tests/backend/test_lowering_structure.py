@@ -22,20 +22,20 @@ from backend.program import (
     Ramp,
     Store,
 )
-from spaces.model import boundary
-from spaces.model.algebra import evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Expr, Op, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import select
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rewrite import variables
-from spaces.model.types import UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Call, Expr, Op, walk
+from spaces.model.expressions.functions import select
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import UInt16
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind
 
 X, Y = Var("x"), Var("y")
 BLUR = blur.pipeline()

@@ -12,16 +12,16 @@ from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import integer_functions as fixed
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.serialize import DocumentError, from_json, to_json
-from spaces.model.types import Int8, Int32, Type, UInt8, UInt16, UInt64
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.types import Int8, Int32, Type, UInt8, UInt16, UInt64
+from spaces.model.writing.serialize import DocumentError, from_json, to_json
 
 X = Var("x")
 SIZE = 80

@@ -10,17 +10,22 @@ from hypothesis import strategies as st
 from backend.arguments import ArgumentError
 from backend.reference import ImageBoundsError, evaluate, updates
 from backend.reference.boxes import LARGEST_BOX
-from spaces.model import functions as fn
-from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.rdom import RDom
-from spaces.model.reductions import maximum, sum
-from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
-from spaces.model.var import Var
+from spaces.model.algorithm.boundary import (
+    constant_exterior,
+    mirror_image,
+    mirror_interior,
+    repeat_edge,
+)
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import maximum, sum
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

@@ -13,19 +13,19 @@ from backend.llvm.runtime import scratch_bytes
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.require import require
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import parse_schedule
-from spaces.model.types import Float32, Float64, Int16, Int32, UInt8, UInt64
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Float32, Float64, Int16, Int32, UInt8, UInt64
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 43, 21

@@ -18,17 +18,17 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.text import parse_schedule
-from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

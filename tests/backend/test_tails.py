@@ -14,19 +14,19 @@ from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
 from backend.lowering.vectorize import vectorize
 from backend.program import For, If, LoopProgram, Statement, Store
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, Variable, cast, constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable, cast, constant
+from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind
 from tests.backend.cpu_runs import check
 from tests.backend.program_interpreter import run_program
 

@@ -20,22 +20,22 @@ from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
-from spaces.model import functions as fn
-from spaces.model.consistency import pipeline_problems
-from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import Call, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func, Tuple
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.nest_text import format_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.reductions import argmax, argmin, product
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int16, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.consistency import pipeline_problems
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func, Tuple
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import argmax, argmin, product
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Call, cast
+from spaces.model.expressions.types import Int16, Int32, UInt8
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.nest.nest_text import format_nest
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 

@@ -11,20 +11,20 @@ from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model.definition_error import DefinitionError
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.undefined import undef
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Int32
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cuda.gpu_runs import check
 
 X = Var("x")

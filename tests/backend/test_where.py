@@ -20,21 +20,21 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Compute, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.reductions import argmin, sum
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import argmin, sum
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.nest.loopnest import Compute, loop_nest
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import parse_schedule
 from tests.constraints.proofs.broken import changed
 
 X, Y = Var("x"), Var("y")

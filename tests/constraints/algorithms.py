@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.reductions import argmin
-from spaces.model.require import require
-from spaces.model.types import Float32, Int32, Type, UInt8, UInt16
-from spaces.model.undefined import undef
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import argmin
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import clamp
+from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

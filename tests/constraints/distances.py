@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from spaces.model.domain_order import Split
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 def decisions_changed(before: Schedule, after: Schedule) -> int:

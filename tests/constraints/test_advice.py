@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from spaces import device, format_nest, verify
 from spaces.constraints.findings import Advice
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.algebra import FormulaError, evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind, Split, Tail
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Memory, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.formulas.algebra import FormulaError, evaluate
+from spaces.model.schedules.domain_order import LoopKind, Split, Tail
+from spaces.model.schedules.schedule import Memory, Schedule
 from tests.constraints import algorithms
 
 CPU = device("cpu")

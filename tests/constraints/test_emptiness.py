@@ -12,7 +12,7 @@ from spaces.constraints.emptiness import explain_empty as explain_universe
 from spaces.constraints.encode import encode
 from spaces.constraints.universe import Decision, Universe
 from spaces.enumerate.decisions import universe
-from spaces.model.directives import schedule
+from spaces.model.directives.directives import schedule
 from tests.constraints import algorithms
 from tests.constraints.universes import UNIVERSES
 from tests.enumerate.pipelines import blur, line, long_chain

@@ -11,8 +11,8 @@ from spaces import device, verify
 from spaces.constraints.clauses import CLOSED, clauses, readers
 from spaces.constraints.encode import Encoded, ModelStream, encode, explain, models
 from spaces.constraints.universe import Decision, Universe
-from spaces.model.directives import schedule
-from spaces.model.schedule import Schedule
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.schedule import Schedule
 from tests.constraints import algorithms
 from tests.constraints.universes import UNIVERSES
 

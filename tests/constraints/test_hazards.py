@@ -3,15 +3,15 @@
 import pytest
 
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import max, min, select
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Function
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import max, min, select
+from spaces.model.expressions.types import Float32, Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(UInt8, 2, "input")

@@ -7,10 +7,10 @@ from spaces import device, verify
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.occupancy import occupancy
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.algebra import evaluate
-from spaces.model.directives import schedule
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
+from spaces.model.directives.directives import schedule
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.constraints import algorithms
 
 SM75 = device("sm_75")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spaces import device, legal_mask, verify
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import Tail
-from spaces.model.parameters import bind
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.parameters import bind
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur(96, 64)

@@ -5,8 +5,8 @@ from attrs import evolve
 
 from spaces import device, verify
 from spaces.constraints.devices import Device
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.writing.text import parse_schedule
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur()

@@ -4,8 +4,8 @@ import pytest
 
 from spaces import device, verify
 from spaces.constraints.orders import trace
-from spaces.model.directives import schedule
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, Split, Tail
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
 from tests.constraints import algorithms
 
 STAGE = algorithms.horner().function("s").stages[1]

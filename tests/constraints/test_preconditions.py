@@ -14,19 +14,19 @@ from backend.compile_gpu import compile_gpu
 from backend.reference import evaluate as reference
 from spaces import Schedule, device, size_preconditions, verify
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.boundary import repeat_edge
-from spaces.model.directives import Directives, schedule
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Estimate, Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.rewrite import variables
-from spaces.model.smt import condition
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.boundary import repeat_edge
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import clamp
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.smt import condition
 from tests.constraints import algorithms
 
 X, Y = Var("x"), Var("y")

@@ -5,12 +5,22 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.algebra import ARRAYS, INTEGERS, read
-from spaces.model.expr import Expr, Variable, cast, constant
-from spaces.model.smt import term
-from spaces.model.types import Bool, Int8, Int16, Int32, Int64, Type, UInt8, UInt16, UInt64
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Expr, Variable, cast, constant
+from spaces.model.expressions.types import (
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Type,
+    UInt8,
+    UInt16,
+    UInt64,
+)
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
+from spaces.model.formulas.smt import term
 
 NAMES = ("a", "b", "c")
 SMALL = st.integers(-7, 7)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from spaces import device, format_schedule, parse_schedule, repair, verify
 from spaces.constraints.devices import Device
 from spaces.constraints.repairs.repair import OF_ANY_SCHEDULE
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import INLINE, ROOT, LoopLevel, Memory, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Memory, Schedule
 from tests.constraints import algorithms
 from tests.constraints.distances import decisions_changed
 from tests.constraints.examples.catalogue import EXAMPLES

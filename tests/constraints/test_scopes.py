@@ -12,9 +12,9 @@ from spaces.constraints.findings import Asked, told_at
 from spaces.constraints.judge import ask_calls, ask_matching, ask_own
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
-from spaces.model.derive import derivation, derived
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.derive import derivation, derived
 from tests.model.pipelines import blur, box, diamond
 from tests.model.random_directives import derivations, directives_after
 

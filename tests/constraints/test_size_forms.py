@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.constraints.size_forms import Divisible, Forms
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr, Variable, compare, constant
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable, compare, constant
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import evaluate
 from tests.constraints import algorithms
 
 PIPELINE = algorithms.blur()

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces import device, verify
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind, Tail
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp, max, select
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Loop, LoopNest, loop_nest
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.functions import clamp, max, select
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest
+from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.schedules.schedule import Schedule
 from tests.model.nest_interpreter import _Machine, value_of
 
 X, Y = Var("x"), Var("y")

@@ -3,9 +3,9 @@
 import math
 
 from spaces import Decision
-from spaces.model.directives import schedule
-from spaces.model.parameters import bind, parameters
-from spaces.model.schedule import Schedule
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import Schedule
 from tests.constraints import algorithms
 from tests.constraints.universes import updates
 

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaces.constraints.upper import upper_bound
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const, Expr, Variable, constant
-from spaces.model.rewrite import variables
-from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, Variable, constant
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
 
 STEP, WIDTH = Variable(Int32, "f.s0.i"), Variable(Int32, "f.extent.0")
 LAST = 5

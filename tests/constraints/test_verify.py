@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from spaces import device, verify
 from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.constraints.verdict import CheckedSchedule, Illegal
-from spaces.model.algebra import evaluate
-from spaces.model.derive import derived
-from spaces.model.directives import schedule
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import schedule
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.constraints import algorithms
 from tests.model.pipelines import blur, box, diamond
 from tests.model.random_directives import directive_sequences

@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from spaces.constraints.universe import Choice, Decision, Universe
-from spaces.model.directives import Directives, schedule
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import INLINE, ROOT, LoopLevel, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule
 from tests.constraints import algorithms
 
 

@@ -12,14 +12,14 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.types import UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import UInt16
+from spaces.model.schedules.schedule import Schedule
 
 
 def blur() -> Pipeline:

@@ -8,18 +8,18 @@ import pytest
 
 from spaces.cost.accesses import Course, stage_work
 from spaces.cost.features import read_extents
-from spaces.model import boundary
-from spaces.model import functions as fn
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.inlining import inlined_functions
-from spaces.model.integer_functions import rounding_halving_add
-from spaces.model.pipeline import Stage
-from spaces.model.schedule import Schedule
-from spaces.model.types import Float32, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.integer_functions import rounding_halving_add
+from spaces.model.expressions.types import Float32, Int32, UInt8
+from spaces.model.schedules.inlining import inlined_functions
+from spaces.model.schedules.schedule import Schedule
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(UInt8, 2, "input")

@@ -8,18 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces.cost.counting import features
-from spaces.model.algebra import evaluate
-from spaces.model.domain_order import Split, Tail
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Compute, Loop, LoopNest, Node, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.splits import divided
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import Compute, Loop, LoopNest, Node, loop_nest
+from spaces.model.nest.splits import divided
+from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.schedule import Schedule
 from tests.strategies import schedules
 
 SIZE = 9

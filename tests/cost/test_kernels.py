@@ -2,7 +2,7 @@
 
 from apps import blur, unsharp
 from spaces.cost.counting import features
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 
 TILED = "output.gpu_tile(x, y, xi, yi, 32, 8).reorder(c, xi, yi, x, y)\n"
 

@@ -11,12 +11,12 @@ from spaces.cost.occupancy import Occupancy
 from spaces.cost.registry import UnknownModelError, cost_model, cost_model_names, register
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Groups, Weighted, groups
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import cos, sin, sqrt
-from spaces.model.schedule import Schedule
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.functions import cos, sin, sqrt
+from spaces.model.schedules.schedule import Schedule
 from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
 
 CPU = CpuDevice(

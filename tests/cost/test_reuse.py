@@ -8,15 +8,15 @@ import pytest
 from spaces.constraints.devices import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Prices, Reuse
-from spaces.model import boundary
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.types import Float32, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import Float32, UInt16
+from spaces.model.schedules.schedule import Schedule
 
 X, Y = Var("x"), Var("y")
 LINE = 64

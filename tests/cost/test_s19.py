@@ -11,12 +11,12 @@ import pytest
 from spaces.cost.counting import features
 from spaces.cost.features import Features
 from spaces.cost.reuse import input_loads
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.types import UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import UInt16
 
 BX, BY = 1024, 512
 SIZEOF = 2

@@ -9,12 +9,12 @@ from spaces.constraints.devices import device
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
 from spaces.cost.occupancy import Occupancy, stage_threads
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.types import Float32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import Float32
 
 SM_75 = device("sm_75")
 

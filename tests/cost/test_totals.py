@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from spaces.cost.totals import Totals
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.simplify import Simplifier
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
 
 OUTER, INNER, N = (Variable(Int32, name) for name in ("f.s0.i", "f.s0.j", "f.extent.0"))
 

@@ -10,12 +10,12 @@ from attrs import frozen
 from spaces import Options, ScheduleSpace, device, verify
 from spaces.constraints.encode import encode, models
 from spaces.enumerate.decisions import universe
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Float32
 from tests.enumerate.pipelines import blur, chain, equalized, row_sums, two_outputs
 
 CPU = device("cpu")

@@ -20,7 +20,7 @@ from spaces import (
 from spaces.constraints.encode import encode, models
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.events import Done
-from spaces.model.schedule import LoopLevel
+from spaces.model.schedules.schedule import LoopLevel
 from tests.enumerate.pipelines import blur, chain, long_chain, row_sums
 
 CPU, GPU = device("cpu"), device("sm_80")

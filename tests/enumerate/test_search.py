@@ -23,13 +23,13 @@ from spaces.enumerate.strategies import (
     search,
     strategy_names,
 )
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import cos, sin, sqrt
-from spaces.model.schedule import Schedule
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.functions import cos, sin, sqrt
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
 from tests.enumerate.pipelines import (
     X,
     Y,

@@ -12,10 +12,10 @@ from spaces.constraints.verify import verify
 from spaces.enumerate.census import Census
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
-from spaces.model.directives import schedule
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
 
 CPU = CpuDevice(

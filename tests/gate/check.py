@@ -23,10 +23,10 @@ from backend.preconditions import SizeError
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.algebra import evaluate as number
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.text import format_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 from tests.backend.guarded_scratch import Rubbish, compile_guarded, run_poisoned
 from tests.gate.claims import CLAIMS, Claim
 from tests.gate.gpu_machine import GpuMachine

@@ -7,10 +7,10 @@ from itertools import takewhile
 
 from attrs import evolve
 
-from spaces.model.domain_order import Split, Tail
-from spaces.model.levels import LevelError, Levels
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.levels import LevelError, Levels
+from spaces.model.schedules.schedule import (
     INLINE,
     ROOT,
     Companion,
@@ -20,7 +20,7 @@ from spaces.model.schedule import (
     Schedule,
     StageOf,
 )
-from spaces.model.together import companions, depends, leaders
+from spaces.model.schedules.together import companions, depends, leaders
 
 
 def with_companions(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from spaces.model.accumulation import accumulation
-from spaces.model.derivations import Clone, Wrap
-from spaces.model.derive import derived
-from spaces.model.directives import Directives, schedule
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.derivations import Clone, Wrap
+from spaces.model.schedules.derive import derived
 
 _SHARE, _FACTORED = 0.25, 0.4
 """Of schedules that add Funcs, and of reductions that are factored."""

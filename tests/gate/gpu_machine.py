@@ -43,8 +43,8 @@ from backend.program import (
     Update,
     updated,
 )
-from spaces.model.expr import Expr, Op, Variable
-from spaces.model.types import Type
+from spaces.model.expressions.expr import Expr, Op, Variable
+from spaces.model.expressions.types import Type
 from tests.gate.python_code import DIVIDE, MODULO, Names, source
 from tests.gate.shadow import MOST_STEPS, Memory, TooLong, Trouble
 

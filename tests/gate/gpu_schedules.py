@@ -6,13 +6,13 @@ import random
 from collections.abc import Sequence
 
 from spaces.constraints.hazards import racing_dimensions
-from spaces.model.accumulation import accumulation
-from spaces.model.derive import derived
-from spaces.model.directives import Directives
-from spaces.model.domain_order import LoopKind, Tail
-from spaces.model.levels import Path
-from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import Memory, Schedule
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.schedules.levels import Path
+from spaces.model.schedules.schedule import Memory, Schedule
 from tests.gate.derivations import with_funcs_added
 from tests.gate.schedules import layout, levels_around
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from spaces.model.derivations import Clone, Wrap
-from spaces.model.derive import derived
-from spaces.model.directives import Directives
-from spaces.model.domain_order import (
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.derivations import Clone, Wrap
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
     Loop,
@@ -20,9 +21,8 @@ from spaces.model.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.levels import Levels
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import (
+from spaces.model.schedules.levels import Levels
+from spaces.model.schedules.schedule import (
     INLINE,
     ROOT,
     Alignment,

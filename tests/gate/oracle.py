@@ -13,11 +13,11 @@ from backend.lowering.gpu_passes import lower_gpu
 from backend.lowering.passes import lower
 from backend.lowering.start import start
 from backend.reference import evaluate
-from spaces.model.algebra import evaluate as number
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Const
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.schedule import Schedule
+from spaces.model.expressions.expr import Const
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.pipelines import EXACT, ODD, Ranges, Subject
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble

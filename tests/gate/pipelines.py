@@ -13,20 +13,20 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.model import boundary, reductions
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.require import require
-from spaces.model.types import Float32, Int16, Int32, Type, UInt8, UInt16
-from spaces.model.undefined import undef
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary, reductions
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.types import Float32, Int16, Int32, Type, UInt8, UInt16
 from tests.gate.siblings import siblings
 
 Ranges = tuple[tuple[int, int], ...]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spaces.model.algebra import INTEGERS
-from spaces.model.definitions import expanded
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.types import Int32, Type
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Int32, Type
+from spaces.model.formulas.algebra import INTEGERS
 
 DIVIDE = INTEGERS.operators["div"]
 MODULO = INTEGERS.operators["mod"]

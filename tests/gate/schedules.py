@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
-from spaces.model.accumulation import accumulation
-from spaces.model.derive import derived
-from spaces.model.directives import Directives
-from spaces.model.domain_order import LoopKind, PrefetchBound, Tail
-from spaces.model.levels import Levels, Path
-from spaces.model.pipeline import Function, Pipeline, Stage, size_variable
-from spaces.model.schedule import Memory, Schedule
-from spaces.model.splits import BLENDING
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.directives.directives import Directives
+from spaces.model.nest.splits import BLENDING
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import LoopKind, PrefetchBound, Tail
+from spaces.model.schedules.levels import Levels, Path
+from spaces.model.schedules.schedule import Memory, Schedule
 from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added
 

@@ -15,11 +15,19 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Expr
-from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
-from spaces.model.pipeline import Function
-from spaces.model.types import Type
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.types import Type
+from spaces.model.nest.loopnest import (
+    Allocate,
+    Compute,
+    HoistedStorage,
+    Loop,
+    LoopNest,
+    Node,
+    Produce,
+)
+from spaces.model.schedules.domain_order import LoopKind
 from tests.gate.python_code import DIVIDE, MODULO, Names, source
 
 Task = tuple[tuple[int, int], ...]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from spaces.model.derive import derived
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import FuncSchedule, Memory, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import FuncSchedule, Memory, Schedule
 from tests.gate.check import Case, Gate
 from tests.gate.oracle import Oracle
 

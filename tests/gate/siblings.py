@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from spaces.model.expr import Expr, cast
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.rdom import RDom
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.types import Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

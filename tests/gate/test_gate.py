@@ -28,10 +28,10 @@ from backend.program import BufferParameter, For, If, Store
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Variable, constant
-from spaces.model.types import Int32
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
 from tests.gate.check import CLASSES, draw, subject_of
 from tests.gate.claims import unclassified
 from tests.gate.gpu_machine import Buffer, GpuMachine, Worker

@@ -9,14 +9,14 @@ import numpy as np
 from attrs import frozen
 
 from backend.arguments import Array
-from spaces.model import functions as fn
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Int32, UInt8, UInt16, UInt32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
 
 X, Y, Z, C = Var("x"), Var("y"), Var("z"), Var("c")
 

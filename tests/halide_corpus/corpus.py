@@ -12,8 +12,8 @@ from attrs import frozen
 from spaces.constraints.devices import Device, device
 from spaces.constraints.verdict import Verdict
 from spaces.constraints.verify import verify
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.halide_corpus.algorithms import Algorithm, algorithms
 
 FOLDER = Path(__file__).parent

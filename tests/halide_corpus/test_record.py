@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from spaces.constraints.rules.catalogue import RULES
-from spaces.model.chain import directive_calls
-from spaces.model.vocabulary import LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
+from spaces.model.writing.chain import directive_calls
+from spaces.model.writing.vocabulary import LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
 from tests.halide_corpus.corpus import cases
 from tests.halide_corpus.differences import PAGE, Reason, mistakes, page, reasons
 from tests.halide_corpus.record import End, Result, broken_rules, recorded, recorded_version

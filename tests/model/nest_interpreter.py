@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Node, Produce
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.nest.loopnest import (
+    Allocate,
+    Compute,
+    HoistedStorage,
+    Loop,
+    LoopNest,
+    Node,
+    Produce,
+)
 
 Read = Callable[[str, tuple[int, ...]], int]
 

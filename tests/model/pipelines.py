@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from spaces.model.boundary import repeat_edge
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.boundary import repeat_edge
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

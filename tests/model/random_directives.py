@@ -7,8 +7,11 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import (
+from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import constant
+from spaces.model.expressions.types import Bool
+from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
     Loop,
@@ -20,9 +23,7 @@ from spaces.model.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.expr import constant
-from spaces.model.pipeline import Function, Pipeline, size_variable
-from spaces.model.schedule import (
+from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
     Companion,
@@ -37,7 +38,6 @@ from spaces.model.schedule import (
     StageOf,
     StorageBound,
 )
-from spaces.model.types import Bool
 
 SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t"]
 ODD = ["r", "RoundUp", "TailStrategy.Auto", "a b", 'q"\\n', "8", "", "__root", "é", "\n", "auto"]

@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from backend.reference import evaluate
-from spaces.model import boundary
-from spaces.model.boundary import constant_exterior, mirror_image, mirror_interior, repeat_edge
-from spaces.model.definition_error import DefinitionError
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm import boundary
+from spaces.model.algorithm.boundary import (
+    constant_exterior,
+    mirror_image,
+    mirror_interior,
+    repeat_edge,
+)
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.types import Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

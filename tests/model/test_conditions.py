@@ -8,18 +8,18 @@ import pytest
 from backend.compile import compile_cpu
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import integer_functions as fixed
-from spaces.model.conditions import format_condition, read_condition
-from spaces.model.definitions import DERIVED
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr, Op, Variable, cast, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.text import format_schedule, parse_schedule
-from spaces.model.types import Int32, UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.definitions import DERIVED
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, walk
+from spaces.model.expressions.types import Int32, UInt8, UInt16
+from spaces.model.schedules.conditions import format_condition, read_condition
+from spaces.model.writing.text import format_schedule, parse_schedule
 
 X = Var("x")
 K, W = Variable(UInt16, "k"), Variable(Int32, "input.extent.0")

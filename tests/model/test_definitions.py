@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.reference.formula import Formula
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.definitions import DERIVED, arithmetic, expanded
-from spaces.model.expr import Expr, Op, Variable, cast, constant, walk
-from spaces.model.operators import OPERATORS
-from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.definitions import DERIVED, arithmetic, expanded
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.operators import OPERATORS
+from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 
 INTEGERS = [t for t in SCALAR_TYPES.values() if not (t.is_float or t.is_bool)]
 NARROW = [t for t in INTEGERS if t.bits <= 32]

@@ -7,8 +7,8 @@ import spaces
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, Schedule, Var, derived, schedule
-from spaces.model.derivations import Wrap
-from spaces.model.directives import Directives
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.derivations import Wrap
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spaces.model.definition_error import DefinitionError
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.rdom import RDom
-from spaces.model.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()

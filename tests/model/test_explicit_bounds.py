@@ -5,16 +5,16 @@ import pytest
 from spaces import prove, verify
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.algebra import evaluate
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Pad
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Pad
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 

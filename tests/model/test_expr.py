@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
-from spaces.model.rewrite import rewrite, substitute, variables
-from spaces.model.types import Bool, Float32, Float64, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
+from spaces.model.expressions.rewrite import rewrite, substitute, variables
+from spaces.model.expressions.types import Bool, Float32, Float64, Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

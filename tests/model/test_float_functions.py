@@ -11,16 +11,16 @@ from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.model import approximations as quick
-from spaces.model import functions as fn
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Float64
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import approximations as quick
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Float32, Float64
 
 X, Y = Var("x"), Var("y")
 

@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from spaces.model import functions as fn
-from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import Call, Variable, as_expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Estimate, Image, ReductionVar, Scalar
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Int32, UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Estimate, Image, ReductionVar, Scalar
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Call, Variable, as_expr, cast
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

@@ -7,15 +7,15 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.reference import evaluate
-from spaces.model.algebra import evaluate as number
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Allocate, HoistedStorage, loop_nest, walk_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import Allocate, HoistedStorage, loop_nest, walk_nest
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 

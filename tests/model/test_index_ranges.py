@@ -13,15 +13,15 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.directives import schedule
-from spaces.model.expr import Const, Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.types import Int16, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Const, Expr, cast
+from spaces.model.expressions.types import Int16, Int32, UInt8
 
 X = Var("x")
 IMAGE, SIGNED = ImageParam(UInt8, 1, "im"), ImageParam(Int16, 1, "signed")

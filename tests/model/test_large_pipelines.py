@@ -8,21 +8,21 @@ from itertools import pairwise
 
 import pytest
 
-from spaces.model.algebra import evaluate
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr, as_expr, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.nest_text import format_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.simplify import Simplifier
-from spaces.model.text import format_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Expr, as_expr, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.nest.nest_text import format_nest
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import format_schedule
 
 X, Y = Var("x"), Var("y")
 

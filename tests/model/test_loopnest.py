@@ -6,15 +6,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces.model.algebra import evaluate
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline as freeze
-from spaces.model.func import Func
-from spaces.model.loopnest import Allocate, loop_nest, walk_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Schedule
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline as freeze
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import Allocate, loop_nest, walk_nest
+from spaces.model.schedules.schedule import Schedule
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from backend.reference import evaluate
-from spaces.model.definition_error import DefinitionError
-from spaces.model.expr import Call, as_expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.rdom import RDom
-from spaces.model.reductions import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import (
     argmax,
     argmin,
     highest,
@@ -22,8 +20,10 @@ from spaces.model.reductions import (
     product,
     sum,
 )
-from spaces.model.types import Float32, Int8, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Call, as_expr, cast
+from spaces.model.expressions.types import Float32, Int8, Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

@@ -6,13 +6,13 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Call, Cast, Expr, Variable, cast, constant
-from spaces.model.regions import Interval, Ranges
-from spaces.model.simplify import Simplifier
-from spaces.model.smt import condition, term
-from spaces.model.types import Float32, Int32, Int64, UInt8
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Call, Cast, Expr, Variable, cast, constant
+from spaces.model.expressions.types import Float32, Int32, Int64, UInt8
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.smt import condition, term
 
 X, Y, W = Variable(Int32, "x"), Variable(Int32, "y"), Variable(Int32, "w")
 

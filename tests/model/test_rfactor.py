@@ -22,8 +22,8 @@ from spaces import (
     derived,
     schedule,
 )
-from spaces.model.accumulation import accumulation
-from spaces.model.expr import Expr
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.accumulation import accumulation
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")

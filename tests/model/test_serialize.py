@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
-from spaces.model.expr import Const, Expr, as_expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Function, Image, Pipeline, ReductionVar, Scalar, Stage
-from spaces.model.schedule import Fold, FuncSchedule, LoopLevel, Memory, Schedule
-from spaces.model.serialize import DocumentError, from_json, to_json
-from spaces.model.transformers import Deinline, Move, moves
-from spaces.model.tree import RootNode, schedule_tree
-from spaces.model.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Function, Image, Pipeline, ReductionVar, Scalar, Stage
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.transformers import Deinline, Move, moves
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, as_expr, cast
+from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
+from spaces.model.nest.tree import RootNode, schedule_tree
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, Memory, Schedule
+from spaces.model.writing.serialize import DocumentError, from_json, to_json
 from tests.model.pipelines import X, Y, blur, box, diamond
 from tests.model.random_directives import schedules
 from tests.strategies import stencil_pipelines

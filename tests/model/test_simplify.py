@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Const, Expr, Op, Variable, constant
-from spaces.model.monotone import never_decreases, never_increases
-from spaces.model.polynomial import Polynomial
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.monotone import never_decreases, never_increases
+from spaces.model.formulas.polynomial import Polynomial
+from spaces.model.formulas.simplify import Simplifier
 
 A, B, T = Variable(Int32, "a"), Variable(Int32, "b"), Variable(Int32, "t")
 E = Variable(Int32, "out.extent.0")

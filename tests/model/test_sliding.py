@@ -8,18 +8,18 @@ from math import prod
 
 import pytest
 
-from spaces.model.algebra import evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Allocate, loop_nest, walk_nest
-from spaces.model.nest_text import format_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import Allocate, loop_nest, walk_nest
+from spaces.model.nest.nest_text import format_nest
+from spaces.model.writing.text import parse_schedule
 from tests.model.nest_interpreter import ideal, run_nest
 
 X, Y = Var("x"), Var("y")

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model.chain import directive_calls, replay
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import Loop, LoopKind, Split, Tail
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import ROOT, LoopLevel, Memory, Schedule
-from spaces.model.syntax_error import ScheduleSyntaxError
-from spaces.model.text import format_schedule, parse_schedule
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.domain_order import Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import ROOT, LoopLevel, Memory, Schedule
+from spaces.model.writing.chain import directive_calls, replay
+from spaces.model.writing.syntax_error import ScheduleSyntaxError
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.pipelines import blur, box
 from tests.model.random_directives import directive_sequences, schedules
 

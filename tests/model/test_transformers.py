@@ -6,17 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.model.domain_order import LoopKind
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.levels import Levels
-from spaces.model.loopnest import loop_nest
-from spaces.model.named_levels import NamedLevels
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import ROOT, LoopLevel, Schedule
-from spaces.model.text import format_schedule, parse_schedule
-from spaces.model.transformers import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.transformers import (
     ChangeLoopType,
     Deinline,
     Inline,
@@ -29,8 +24,13 @@ from spaces.model.transformers import (
     moves,
     replay,
 )
-from spaces.model.tree import schedule_tree, well_formed
-from spaces.model.var import Var
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.nest.tree import schedule_tree, well_formed
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.levels import Levels
+from spaces.model.schedules.named_levels import NamedLevels
+from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
 from tests.strategies import stencil_pipelines

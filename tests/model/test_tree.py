@@ -6,11 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model.domain_order import LoopKind
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
-from spaces.model.tree import (
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.nest.tree import (
     ComputeNode,
     LoopNode,
     RootNode,
@@ -19,6 +16,9 @@ from spaces.model.tree import (
     schedule_tree,
     well_formed,
 )
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests import strategies as drawn
 from tests.model.pipelines import blur, box, diamond
 from tests.model.random_directives import schedules

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model import functions as fn
-from spaces.model.expr import Expr, as_expr, cast
-from spaces.model.types import SCALAR_TYPES, Bool, Type, UInt8, promote, type_of
-from spaces.model.var import Var
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, as_expr, cast
+from spaces.model.expressions.types import SCALAR_TYPES, Bool, Type, UInt8, promote, type_of
 
 X = Var("x")
 

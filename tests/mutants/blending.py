@@ -9,7 +9,7 @@ _TESTS = ("tests/backend/halide/test_blends.py",)
 MUTANTS = (
     Mutant(
         "shifted-tiles-blend-the-end",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "within = base - inner <= extent - factor",
         "within = base + inner < extent",
         "What a shifted tile repeats is changed twice, and its own last values never.",
@@ -17,7 +17,7 @@ MUTANTS = (
     ),
     Mutant(
         "shifted-tiles-blend-one-too-many",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "within = base - inner <= extent - factor",
         "within = base - inner < extent - factor",
         "The first value of a shifted tile is left to the tile before it.",
@@ -25,7 +25,7 @@ MUTANTS = (
     ),
     Mutant(
         "blended-tiles-read-less",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "    Tail.PREDICATE_STORES: Tail.ROUND_UP,\n"
         "    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,\n"
         "    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,",
@@ -37,7 +37,7 @@ MUTANTS = (
     ),
     Mutant(
         "blended-tiles-compute-less",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,\n"
         "    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,\n}\n\nBLENDING",
         "    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,\n"

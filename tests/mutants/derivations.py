@@ -12,7 +12,7 @@ _KERNELS = ("tests/backend/cuda/test_gpu_atomic.py",)
 MUTANTS = (
     Mutant(
         "global-wrapper-around-wrappers",
-        "spaces/model/derive.py",
+        "spaces/model/schedules/derive.py",
         "if n not in wrappers)",
         "if n)",
         "The wrapper for everybody is read by the wrappers that others have of their own.",
@@ -20,7 +20,7 @@ MUTANTS = (
     ),
     Mutant(
         "own-wrapper-of-none",
-        "spaces/model/derive.py",
+        "spaces/model/schedules/derive.py",
         "replaced = {step.func, *(d.name for d in wraps if not d.consumers)}",
         "replaced = {step.func}",
         "Who reads the wrapper for everybody gets no wrapper of its own any more.",
@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "clone-reads-the-original",
-        "spaces/model/derive.py",
+        "spaces/model/schedules/derive.py",
         "clone = evolve(_calling(source, {step.func: step.name}), name=step.name)",
         "clone = evolve(source, name=step.name)",
         "The updates of a clone go on from the values of the original.",
@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "identity-of-minimum",
-        "spaces/model/accumulation.py",
+        "spaces/model/schedules/accumulation.py",
         "constant(math.inf if type.is_float else type.max_value, type)",
         "constant(math.inf if type.is_float else 0, type)",
         "Partial minima begin at zero.",
@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "difference-for-a-sum",
-        "spaces/model/accumulation.py",
+        "spaces/model/schedules/accumulation.py",
         '    *("add", "mul", "min", "max", "and", "or"),\n',
         '    *("add", "sub", "mul", "min", "max", "and", "or"),\n',
         "Differences are taken for an operator whose order does not matter.",
@@ -60,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "factored-from-zero",
-        "spaces/model/rfactor.py",
+        "spaces/model/schedules/rfactor.py",
         "{record.old: walked + old.min}",
         "{record.old: walked}",
         "The loops of a split RVar begin at zero wherever its domain does.",
@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "factored-beyond-the-end",
-        "spaces/model/rfactor.py",
+        "spaces/model/schedules/rfactor.py",
         "(*beyond, *(rewrite(p, change) for p in stage.predicates)),",
         "tuple(rewrite(p, change) for p in stage.predicates),",
         "The last tile of a split that does not divide is reduced in full.",
@@ -76,7 +76,7 @@ MUTANTS = (
     ),
     Mutant(
         "factored-without-predicates",
-        "spaces/model/rfactor.py",
+        "spaces/model/schedules/rfactor.py",
         "(*beyond, *(rewrite(p, change) for p in stage.predicates)),",
         "beyond,",
         "Partial results are of the whole domain, not of where its predicates hold.",
@@ -84,7 +84,7 @@ MUTANTS = (
     ),
     Mutant(
         "best-in-any-order",
-        "spaces/model/rfactor.py",
+        "spaces/model/schedules/rfactor.py",
         "    if not found.is_commutative:\n",
         "    if False:\n",
         "Which of equally good values is kept depends on what is factored.",
@@ -156,7 +156,7 @@ MUTANTS = (
     ),
     Mutant(
         "cloned-for-all-and-still-computed",
-        "spaces/model/derived_schedule.py",
+        "spaces/model/schedules/derived_schedule.py",
         "if not after.consumers(step.func):",
         "if not before.consumers(step.func):",
         "A Func with updates that all readers have cloned is computed, though nobody reads it.",

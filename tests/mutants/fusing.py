@@ -13,7 +13,7 @@ _TESTS = (
 FUSING = (
     Mutant(
         "fused-where-both-run",
-        "spaces/model/fused_loops.py",
+        "spaces/model/nest/fused_loops.py",
         "low = simplify(reduce(fn.min,",
         "low = simplify(reduce(fn.max,",
         "Fused loops begin where the later of both does.",
@@ -21,7 +21,7 @@ FUSING = (
     ),
     Mutant(
         "shifted-the-other-way",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "self.simplify(loop.var - shifts[loop.loop])",
         "self.simplify(loop.var + shifts[loop.loop])",
         "The coordinates of an aligned loop are shifted as its iterations are.",
@@ -29,7 +29,7 @@ FUSING = (
     ),
     Mutant(
         "ends-unguarded",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "if not self.simplify.at_most(loop.max, one.max + one.shift):",
         "if False:",
         "A fused loop that is shorter runs on to the end of the longer one.",
@@ -37,7 +37,7 @@ FUSING = (
     ),
     Mutant(
         "served-where-nothing-runs",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "return depth > len(placement.path) and bool(placement.stages[index].running)",
         "return False",
         "What is computed inside fused loops is so for iterations that a stage does not have, too.",
@@ -45,7 +45,7 @@ FUSING = (
     ),
     Mutant(
         "levels-of-anybody",
-        "spaces/model/levels.py",
+        "spaces/model/schedules/levels.py",
         "level.func in (user, self.schedule.of(user).compute.func)",
         "user",
         "A loop of a Func that is fused with others encloses what others need.",
@@ -69,7 +69,7 @@ FUSING = (
     ),
     Mutant(
         "stages-out-of-turn",
-        "spaces/model/together.py",
+        "spaces/model/schedules/together.py",
         "after[before].append(root)",
         "after[root].append(before)",
         "Stages of Funcs that are computed with each other run in the opposite order.",
@@ -77,7 +77,7 @@ FUSING = (
     ),
     Mutant(
         "one-alignment-for-all-loops",
-        "spaces/model/schedule.py",
+        "spaces/model/schedules/schedule.py",
         "return dict(self.aligned).get(loop, LoopAlign.AUTO)",
         "return next((align for _, align in self.aligned), LoopAlign.AUTO)",
         "The alignment of one fused loop is that of all.",
@@ -117,7 +117,7 @@ FUSING = (
     ),
     Mutant(
         "whoever-reads-it-may-be-fused",
-        "spaces/model/together.py",
+        "spaces/model/schedules/together.py",
         "return read in found and reader != read",
         "return False",
         "Funcs of which one reads the other are computed in one loop.",

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _HALIDE = "tests/backend/halide/test_layout.py"
 _RULES = "tests/constraints/test_rules.py"
-_BOUNDS = "spaces/model/explicit_bounds.py"
+_BOUNDS = "spaces/model/schedules/explicit_bounds.py"
 
 LAYOUT = (
     Mutant(
@@ -19,7 +19,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-not-padded",
-        "spaces/model/allocation.py",
+        "spaces/model/nest/allocation.py",
         "extent = (extent + multiple - 1) / multiple * multiple",
         "pass",
         "Aligned storage is as dense as any.",
@@ -27,7 +27,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-padded-downwards",
-        "spaces/model/allocation.py",
+        "spaces/model/nest/allocation.py",
         "(extent + multiple - 1) / multiple * multiple",
         "extent / multiple * multiple",
         "Padding takes values away.",
@@ -35,7 +35,7 @@ LAYOUT = (
     ),
     Mutant(
         "hoisted-for-one-iteration",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "most = [whole.of(e).max for e in extents]",
         "most = [whole.of(e).min for e in extents]",
         "Hoisted memory is as large as the smallest of all that it is for.",
@@ -67,7 +67,7 @@ LAYOUT = (
     ),
     Mutant(
         "storage-bound-ignored",
-        "spaces/model/allocation.py",
+        "spaces/model/nest/allocation.py",
         "extent = constant(bound.extent, Int32)",
         "pass",
         "Bounded storage takes as much as any.",

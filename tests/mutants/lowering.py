@@ -178,7 +178,7 @@ VECTORS = (
     ),
     Mutant(
         "splits-forget-the-policy",
-        "spaces/model/loop_directives.py",
+        "spaces/model/directives/loop_directives.py",
         "(*_without(order.partitions, record.old), *policies),",
         "_without(order.partitions, record.old),",
         "What is made of a loop by a split is partitioned by default.",

@@ -13,7 +13,7 @@ _PROMISES = ("tests/backend/test_constraints.py",)
 MUTANTS = (
     Mutant(
         "average-rounded-down",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         "(cast(wide, a) + cast(wide, b) + constant(1, wide)) >> 1",
         "(cast(wide, a) + cast(wide, b) + constant(0, wide)) >> 1",
         "A rounding average drops the half.",
@@ -21,7 +21,7 @@ MUTANTS = (
     ),
     Mutant(
         "rounding-bit-too-high",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         "constant(by.value - 1, by.type)",
         "constant(by.value, by.type)",
         "A rounding shift adds the lowest bit that stays, not the highest one that goes.",
@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "saturation-of-64-bits-by-the-sum",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         "((a ^ total) & (b ^ total)) < 0",
         "((a ^ total) | (b ^ total)) < 0",
         "A sum of 64 bits saturates wherever its operands differ in sign.",
@@ -37,7 +37,7 @@ MUTANTS = (
     ),
     Mutant(
         "lerp-not-rounded",
-        "spaces/model/lerp.py",
+        "spaces/model/expressions/lerp.py",
         "(total + constant(largest // 2, wide))",
         "(total + constant(0, wide))",
         "An interpolation of integers is rounded down.",
@@ -45,7 +45,7 @@ MUTANTS = (
     ),
     Mutant(
         "mux-takes-the-first-in-doubt",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         "result = values[-1]",
         "result = values[0]",
         "An index out of range picks the first value.",
@@ -53,7 +53,7 @@ MUTANTS = (
     ),
     Mutant(
         "mask-is-a-remainder-of-itself",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         'binary("mod", value, constant(int(mask) + 1, node.type))',
         'binary("mod", value, constant(max(int(mask), 1), node.type))',
         "In coordinates a mask becomes the remainder by itself, not by one more.",
@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         "common-bits-of-the-larger",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "return (0, min(tops)) if tops else None",
         "return (0, min(tops) - 1) if tops else None",
         "A mask is thought to leave one value less.",
@@ -77,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "narrow-sums-never-wrap",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "if found is None or not (node.type.holds(found[0]) and node.type.holds(found[1])):",
         "if found is None:",
         "Ranges of narrow arithmetic are kept where it wraps.",
@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "largest-value-not-limited",
-        "spaces/model/size_constraints.py",
+        "spaces/model/algorithm/size_constraints.py",
         'yield Promise(Op(Bool, "le", (variable, high)), message)',
         'yield Promise(Op(Bool, "ge", (high, low or variable)), message)',
         "A parameter may be larger than its range says.",
@@ -109,7 +109,7 @@ MUTANTS = (
     ),
     Mutant(
         "undefined-arm-stored-elsewhere",
-        "spaces/model/undefined.py",
+        "spaces/model/algorithm/undefined.py",
         'return b, _both(logical("not", test), where_b)',
         "return b, _both(test, where_b)",
         "An update with undef as its first arm stores where the condition holds, not elsewhere.",
@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "random-numbers-the-same-everywhere",
-        "spaces/model/freeze.py",
+        "spaces/model/algorithm/freeze.py",
         "return Op(node.type, node.name, (*node.args, *coordinates))",
         "return Op(node.type, node.name, (*node.args, *coordinates[1:]))",
         "Random numbers do not depend on the first coordinate.",
@@ -133,7 +133,7 @@ MUTANTS = (
     ),
     Mutant(
         "coordinates-require-nothing",
-        "spaces/model/required.py",
+        "spaces/model/algorithm/required.py",
         "conditions = tuple(required(*call.args))",
         "conditions = tuple(required(*call.args[1:]))",
         "What the first coordinate of a read requires is forgotten.",
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "hints-in-coordinates-forgotten",
-        "spaces/model/required.py",
+        "spaces/model/algorithm/required.py",
         "(plain, *(arithmetic(a, HINTS) for a in args))",
         "(plain, *map(arithmetic, args))",
         "What is likely in the coordinates of a call is not said.",
@@ -181,7 +181,7 @@ MUTANTS = (
     ),
     Mutant(
         "undefined-components-undefine-others",
-        "spaces/model/undefined.py",
+        "spaces/model/algorithm/undefined.py",
         "conditions = {condition for value, condition in parts if value is not None}",
         "conditions = {condition for value, condition in parts}",
         "A component of a Tuple without a value is taken to have another condition.",
@@ -189,7 +189,7 @@ MUTANTS = (
     ),
     Mutant(
         "undefined-operands-forgotten",
-        "spaces/model/undefined.py",
+        "spaces/model/algorithm/undefined.py",
         "condition = reduce(_both, (condition for _, condition in children))",
         "condition = children[0][1]",
         "What is calculated with a value that is undefined in places is stored there, too.",
@@ -213,7 +213,7 @@ MUTANTS = (
     ),
     Mutant(
         "largest-rounded-product-wraps",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         'return select(compare("eq", wrapped, least), _highest(type), wrapped)',
         'return select(compare("ne", wrapped, wrapped), least, wrapped)',
         "The rounded product of the two least int16 wraps.",
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         "one-bit-less-counted",
-        "spaces/model/bit_counts.py",
+        "spaces/model/expressions/bit_counts.py",
         "below = value if next_one is None else value % next_one",
         "below = value",
         "Formulas count a bit as set wherever the value is as large as the bit.",
@@ -237,7 +237,7 @@ MUTANTS = (
     ),
     Mutant(
         "outer-domains-reduced-over",
-        "spaces/model/reductions.py",
+        "spaces/model/algorithm/reductions.py",
         "others = [n for n in variables if isinstance(n, RVar) and n.domain is not domain]",
         "others = [n for n in variables if isinstance(n, RVar) and n.domain is None]",
         "RVars of other domains are left inside a reduction over a domain that is named.",
@@ -245,7 +245,7 @@ MUTANTS = (
     ),
     Mutant(
         "widening-shift-wraps",
-        "spaces/model/definitions.py",
+        "spaces/model/expressions/definitions.py",
         "return shift(cast(type, a), cast(_wide(by.type), by))",
         "return cast(type, shift(a, by))",
         "A widening shift loses the bits that the narrow type does not hold.",

@@ -9,7 +9,7 @@ _TESTS = ("tests/backend/halide/test_prefetch.py",)
 PREFETCHING = (
     Mutant(
         "prefetched-now",
-        "spaces/model/prefetching.py",
+        "spaces/model/nest/prefetching.py",
         "later: Expr = origin.var + record.offset",
         "later: Expr = origin.var + 0",
         "What this iteration reads is prefetched, not what a later one does.",
@@ -17,7 +17,7 @@ PREFETCHING = (
     ),
     Mutant(
         "prefetched-beyond-the-end",
-        "spaces/model/prefetching.py",
+        "spaces/model/nest/prefetching.py",
         "condition = bounds.simplify(later <= origin.max)",
         "condition = bounds.simplify(origin.var <= origin.max)",
         "What no iteration will read is prefetched.",
@@ -33,7 +33,7 @@ PREFETCHING = (
     ),
     Mutant(
         "readers-outside-the-loop",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "path.index(place) + 1)",
         "path.index(place))",
         "What all iterations of the loop read is prefetched in each.",
@@ -41,7 +41,7 @@ PREFETCHING = (
     ),
     Mutant(
         "clamped-to-the-first",
-        "spaces/model/prefetching.py",
+        "spaces/model/nest/prefetching.py",
         "later = fn.min(later, origin.max)",
         "later = fn.min(later, origin.min)",
         "Past the end what the first iteration has read is prefetched.",

@@ -121,7 +121,7 @@ ENCODING = (
 READINGS = (
     Mutant(
         "terms-take-the-larger",
-        "spaces/model/smt.py",
+        "spaces/model/formulas/smt.py",
         '"min": lambda a, b: z3.If(a <= b, a, b)',
         '"min": lambda a, b: z3.If(a >= b, a, b)',
         "The solver reads a minimum as a maximum.",
@@ -129,7 +129,7 @@ READINGS = (
     ),
     Mutant(
         "terms-strict",
-        "spaces/model/smt.py",
+        "spaces/model/formulas/smt.py",
         '"le": lambda a, b: a <= b',
         '"le": lambda a, b: a < b',
         "The solver reads at most as less.",
@@ -137,7 +137,7 @@ READINGS = (
     ),
     Mutant(
         "remainders-may-be-negative",
-        "spaces/model/algebra.py",
+        "spaces/model/formulas/algebra.py",
         "return a % abs(b) if b else 0",
         "return a % b if b else 0",
         "A remainder takes the sign of the divisor.",
@@ -145,7 +145,7 @@ READINGS = (
     ),
     Mutant(
         "arrays-round-to-zero",
-        "spaces/model/algebra.py",
+        "spaces/model/formulas/algebra.py",
         "np.where(b == 0, 0, np.sign(b) * (a // positive))",
         "np.where(b == 0, 0, (np.sign(b) * a) // positive)",
         "Arrays are divided by negative numbers rounding the other way.",

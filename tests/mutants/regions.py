@@ -18,7 +18,7 @@ _VALUES = ("tests/model/test_value_bounds.py",)
 INTERVALS = (
     Mutant(
         "difference-of-least-ends",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "_both(a.min, b.max, _minus)",
         "_both(a.min, b.min, _minus)",
         "The least difference is taken to be that of the least operands.",
@@ -26,7 +26,7 @@ INTERVALS = (
     ),
     Mutant(
         "negative-factor-keeps-ends",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "return high, low",
         "return low, high",
         "A negative factor does not swap the ends of a term.",
@@ -34,7 +34,7 @@ INTERVALS = (
     ),
     Mutant(
         "modulo-one-short",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "b.max - 1)",
         "b.max - 2)",
         "The largest remainder is one less than it is.",
@@ -42,7 +42,7 @@ INTERVALS = (
     ),
     Mutant(
         "modulo-monotone",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "if first is last:",
         "if first is not None:",
         "A modulo is taken to grow with its operand even where it starts again at zero.",
@@ -50,7 +50,7 @@ INTERVALS = (
     ),
     Mutant(
         "union-of-smaller-ends",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.max))",
         "_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.min))",
         "A union ends where the first of its parts ends.",
@@ -58,7 +58,7 @@ INTERVALS = (
     ),
     Mutant(
         "maximum-of-unlimited",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "Interval(_either(a.min, b.min, fn.max), _both(a.max, b.max, fn.max))",
         "Interval(_either(a.min, b.min, fn.max), _either(a.max, b.max, fn.max))",
         "A maximum is limited above where only one of its operands is.",
@@ -66,7 +66,7 @@ INTERVALS = (
     ),
     Mutant(
         "magnitude-of-the-largest",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "largest = fn.max(fn.abs(a.min), fn.abs(a.max))",
         "largest = fn.abs(a.max)",
         "The largest magnitude is looked for at one end only.",
@@ -74,7 +74,7 @@ INTERVALS = (
     ),
     Mutant(
         "narrow-arithmetic-never-wraps",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "wraps = not node.type.is_float and node.type != Int32",
         "wraps = False",
         "Sums of narrow integers are taken to be exact.",
@@ -82,7 +82,7 @@ INTERVALS = (
     ),
     Mutant(
         "narrowing-cast-at-one-end",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "if to.holds(first) and to.holds(last):",
         "if to.holds(first):",
         "A cast to a narrow type is taken to keep values if it keeps the smallest.",
@@ -90,7 +90,7 @@ INTERVALS = (
     ),
     Mutant(
         "wide-cast-never-wraps",
-        "spaces/model/regions.py",
+        "spaces/model/formulas/regions.py",
         "source.bits <= 32",
         "source.bits <= 64",
         "A cast from int64 to a coordinate is taken to keep every value.",
@@ -101,7 +101,7 @@ INTERVALS = (
 BOXES = (
     Mutant(
         "output-one-too-large",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         'size_variable(name, "extent", d) - 1',
         'size_variable(name, "extent", d)',
         "The last coordinate of an output is taken to be its extent beyond the first.",
@@ -109,7 +109,7 @@ BOXES = (
     ),
     Mutant(
         "own-reads-forgotten",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "[stage.args] + [c.args for c in stage.calls if c.target == function.name]",
         "[stage.args]",
         "What an update stage reads of its own Func is not part of its box.",
@@ -117,7 +117,7 @@ BOXES = (
     ),
     Mutant(
         "loops-from-the-wrong-depth",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "*placement.path[depth:],",
         "*placement.path[depth + 1 :],",
         "The loop just inside the compute level counts as fixed when what it reads is found.",
@@ -125,7 +125,7 @@ BOXES = (
     ),
     Mutant(
         "guard-clips-nothing",
-        "spaces/model/visits.py",
+        "spaces/model/nest/visits.py",
         "high = fn.min(high, last)",
         "high = fn.max(high, last)",
         "A guarded split is taken to compute whole tiles.",
@@ -133,7 +133,7 @@ BOXES = (
     ),
     Mutant(
         "tails-not-computed",
-        "spaces/model/visits.py",
+        "spaces/model/nest/visits.py",
         "low, simplify(low + (extent + factor - 1) / factor * factor - 1)",
         "low, simplify(last)",
         "What a rounded-up tile computes beyond its box is not part of its box.",
@@ -141,7 +141,7 @@ BOXES = (
     ),
     Mutant(
         "storage-at-compute-level",
-        "spaces/model/loopnest.py",
+        "spaces/model/nest/loopnest.py",
         "levels.store(name) == path",
         "levels.site(name) == path",
         "Storage is allocated where a Func is computed, whatever its store level is.",
@@ -149,7 +149,7 @@ BOXES = (
     ),
     Mutant(
         "only-one-guard",
-        "spaces/model/loopnest.py",
+        "spaces/model/nest/loopnest.py",
         "guards=traversal.guards,",
         "guards=traversal.guards[:1],",
         "Of several splits that do not divide only one is guarded.",
@@ -160,7 +160,7 @@ BOXES = (
 LOOPS = (
     Mutant(
         "last-tile-forgotten",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "(extent + factor - 1) / factor",
         "extent / factor",
         "A split by a factor that does not divide leaves out the last tile.",
@@ -168,7 +168,7 @@ LOOPS = (
     ),
     Mutant(
         "shift-outwards",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "fn.min(base, extent - factor)",
         "fn.min(base, extent + factor)",
         "The last tile is shifted outwards, its sign swapped.",
@@ -176,7 +176,7 @@ LOOPS = (
     ),
     Mutant(
         "guard-lets-one-more",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "base + inner < extent",
         "base + inner <= extent",
         "A guard lets the first iteration beyond the end pass.",
@@ -184,7 +184,7 @@ LOOPS = (
     ),
     Mutant(
         "fuse-forgets-the-start",
-        "spaces/model/traversal.py",
+        "spaces/model/nest/traversal.py",
         "simplify(fused % divisor + inner_low)",
         "simplify(fused % divisor)",
         "The inner one of two fused loops begins at zero.",
@@ -192,7 +192,7 @@ LOOPS = (
     ),
     Mutant(
         "fused-by-outer-extent",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "simplify(inner[1] * outer[1])",
         "simplify(inner[1] * inner[1])",
         "A fused loop has as many iterations as if both were the inner one.",
@@ -200,7 +200,7 @@ LOOPS = (
     ),
     Mutant(
         "dividing-the-wrong-way",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "simplify(extent % factor) is zero",
         "simplify(factor % extent) is zero",
         "A split needs no tail where its extent divides its factor.",
@@ -208,7 +208,7 @@ LOOPS = (
     ),
     Mutant(
         "updates-shift-inwards",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "if is_update:\n        return Tail.ROUND_UP",
         "if is_update:\n        return Tail.SHIFT_INWARDS",
         "The last tile of an update is shifted inwards, and updates some values twice.",
@@ -216,7 +216,7 @@ LOOPS = (
     ),
     Mutant(
         "predicated-stores-read-less",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "Tail.PREDICATE_STORES: Tail.ROUND_UP,",
         "Tail.PREDICATE_STORES: Tail.GUARD_WITH_IF,",
         "Where stores alone are predicated, nothing is asked of images beyond the end.",
@@ -224,7 +224,7 @@ LOOPS = (
     ),
     Mutant(
         "predicated-loads-store-less",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "Tail.PREDICATE_LOADS: Tail.ROUND_UP,",
         "Tail.PREDICATE_LOADS: Tail.GUARD_WITH_IF,",
         "Where loads alone are predicated, there is no room for whole tiles.",
@@ -232,7 +232,7 @@ LOOPS = (
     ),
     Mutant(
         "rvars-round-up",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "guards = record.old in exact or",
         "guards = False and record.old in exact or",
         "A split of an RVar computes beyond the reduction domain.",
@@ -240,7 +240,7 @@ LOOPS = (
     ),
     Mutant(
         "tiles-of-updates-round-up",
-        "spaces/model/splits.py",
+        "spaces/model/nest/splits.py",
         "or (is_update and is_inside)",
         "or (is_update and False)",
         "Tiles inside a tile of an update go over its end, and update its neighbor twice.",
@@ -251,7 +251,7 @@ LOOPS = (
 ARITHMETIC = (
     Mutant(
         "at-most-by-one",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "low = self.lower(difference)\n        return low is not None and low >= 0",
         "low = self.lower(difference)\n        return low is not None and low >= -1",
         "That one expression is at most another is believed if it is one larger.",
@@ -259,7 +259,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "quotient-rounded-up",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "low // divisor.constant",
         "-(-low // divisor.constant)",
         "The lower limit of a quotient is rounded up.",
@@ -267,7 +267,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "certain-quotient-by-one",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         "self.proves_positive(b - rest)",
         "self.proves_at_most(_ZERO, b - rest)",
         "A quotient is taken to be zero where its numerator may be as large as its divisor.",
@@ -275,7 +275,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "nested-quotient-unscaled",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         "Polynomial.of(a.offset * c)",
         "Polynomial.of(a.offset)",
         "What is added between two divisions is not multiplied by the first divisor.",
@@ -283,7 +283,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "parity-of-one-operand",
-        "spaces/model/extremes.py",
+        "spaces/model/formulas/extremes.py",
         "pick(a.offset + slopes[0], b.offset + slopes[1])",
         "pick(a.offset, b.offset + slopes[1])",
         "The smaller of two functions of a parity forgets the slope of one.",
@@ -291,7 +291,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "inner-extreme-without-its-number",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         "(self.polynomial(value) + inner[1] for value in operands(inner[0]))",
         "(self.polynomial(value) for value in operands(inner[0]))",
         "What is added to a minimum inside a minimum is lost.",
@@ -299,7 +299,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "smaller-where-one-is",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "return all(any(self.proves_at_most(a, c) for c in highs) for a in lows)",
         "return any(any(self.proves_at_most(a, c) for c in highs) for a in lows)",
         "One maximum is at most another if one of its operands is.",
@@ -307,7 +307,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "difference-of-extremes-by-the-nearest",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "return min(known) if len(known) == len(found) else None",
         "return max(known) if len(known) == len(found) else None",
         "The least difference of two extremes is that of the operands furthest apart.",
@@ -315,7 +315,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "outside-knows-the-loop",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "return None if self._own in names else self._outer",
         "return self._outer",
         "What is asked inside a loop is answered by who does not know its limits.",
@@ -327,7 +327,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "choice-without-its-factor",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         "Polynomial.of(chosen).scaled(factor)",
         "Polynomial.of(chosen)",
         "The factor that moves out of a selection is lost.",
@@ -335,7 +335,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "case-without-its-factor",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         "(rest + self.polynomial(v).scaled(coefficient) for v in values)",
         "(rest + self.polynomial(v) for v in values)",
         "A selection that is counted twice is counted once in each of its cases.",
@@ -343,7 +343,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "long-division-by-the-first-term",
-        "spaces/model/polynomial.py",
+        "spaces/model/formulas/polynomial.py",
         "rest - whole * b",
         "rest - whole * Polynomial({lead: b.terms[lead]})",
         "Dividing by a sum takes away the multiples of its first term alone.",
@@ -351,7 +351,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "sum-unscaled-in-a-quotient",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "self.lower(a - b + rest.scaled(divisor), depth - 1)",
         "self.lower(a - b + rest, depth - 1)",
         "What is added to a quotient goes into its numerator as it is.",
@@ -359,7 +359,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "quotient-ends-swapped",
-        "spaces/model/limits.py",
+        "spaces/model/formulas/limits.py",
         "self._replaced(form.scaled(sign), variable)",
         "self._replaced(form, variable)",
         "The largest quotient is made of the least numerator.",
@@ -367,7 +367,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "values-of-the-first-component",
-        "spaces/model/values.py",
+        "spaces/model/nest/values.py",
         "[call.component or 0]",
         "[0]",
         "Every component of a Tuple has the limits of the first.",
@@ -375,7 +375,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "values-before-updates",
-        "spaces/model/values.py",
+        "spaces/model/nest/values.py",
         "if not function.is_pure or is_undefined:",
         "if is_undefined:",
         "Updates are taken to leave values within their first limits.",
@@ -383,7 +383,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "margin-of-a-strict-comparison",
-        "spaces/model/simplify.py",
+        "spaces/model/formulas/simplify.py",
         '"lt": lambda a, b: (a, b, 1)',
         '"lt": lambda a, b: (a, b, 0)',
         "a < b is decided as if it were a <= b.",

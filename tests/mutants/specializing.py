@@ -33,7 +33,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "less-is-not-more",
-        "spaces/model/conditions.py",
+        "spaces/model/schedules/conditions.py",
         '"lt": "ge", "le": "gt"',
         '"lt": "gt", "le": "gt"',
         "Where a size is not below a number it is taken to be above it.",
@@ -41,7 +41,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "limits-rounded-the-other-way",
-        "spaces/model/conditions.py",
+        "spaces/model/schedules/conditions.py",
         "least = constant(-(rest // slope), Int32)",
         "least = constant(-rest // slope + 1, Int32)",
         "A size is believed to be larger than a condition says.",
@@ -49,7 +49,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "later-conditions-first",
-        "spaces/model/cases.py",
+        "spaces/model/schedules/cases.py",
         "first, *others = func.specializations",
         "*others, first = func.specializations",
         "Of several conditions that hold the last counts.",
@@ -57,7 +57,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "specializations-begin-anew",
-        "spaces/model/directives.py",
+        "spaces/model/directives/directives.py",
         "Specialization(self.stage, condition, self._order, failure)",
         "Specialization(self.stage, condition, self._func.stages[0], failure)",
         "A specialization begins as the pure stage is, whatever is specialized.",

@@ -45,7 +45,7 @@ TUPLES = (
     ),
     Mutant(
         "one-component-is-inlined",
-        "spaces/model/inlining.py",
+        "spaces/model/schedules/inlining.py",
         "values[node.component or 0]",
         "values[0]",
         "Where a Tuple is inlined every read of it gets its first value.",
@@ -85,7 +85,7 @@ TUPLES = (
     ),
     Mutant(
         "components-take-one-buffer",
-        "spaces/model/consistency.py",
+        "spaces/model/algorithm/consistency.py",
         "if is_tuple == (call.component is None) or (call.component or 0) >= len(types):",
         "if is_tuple == (call.component is None):",
         "A component that a Tuple does not have may be read.",
@@ -93,7 +93,7 @@ TUPLES = (
     ),
     Mutant(
         "last-of-equals",
-        "spaces/model/reductions.py",
+        "spaces/model/algorithm/reductions.py",
         "highest(given.body.type), operator.lt)",
         "highest(given.body.type), operator.le)",
         "argmin finds the last of several least values.",
@@ -120,7 +120,7 @@ WHERE = (
     ),
     Mutant(
         "predicates-in-any-order",
-        "spaces/model/pipeline.py",
+        "spaces/model/algorithm/pipeline.py",
         "key=lambda part: part.loads)",
         "key=lambda part: not part.loads)",
         "Predicates that read are asked before those that keep their reads in bounds.",
@@ -128,7 +128,7 @@ WHERE = (
     ),
     Mutant(
         "predicates-need-what-they-leave-out",
-        "spaces/model/predicates.py",
+        "spaces/model/algorithm/predicates.py",
         "claims = [c for p in predicates if not p.loads for c in _claims(p)]",
         "claims: list[Expr] = []",
         "What a domain leaves out must exist all the same.",
@@ -136,7 +136,7 @@ WHERE = (
     ),
     Mutant(
         "predicates-narrow-by-one-too-many",
-        "spaces/model/predicates.py",
+        "spaces/model/algorithm/predicates.py",
         "return (b - a - 1,)",
         "return (b - a - 2,)",
         "A strict comparison leaves out one more value than it does.",
@@ -144,7 +144,7 @@ WHERE = (
     ),
     Mutant(
         "predicates-narrow-what-tails-visit",
-        "spaces/model/placement.py",
+        "spaces/model/nest/placement.py",
         "predicates = [p for p in stage.predicates if own.isdisjoint(p.names)]",
         "predicates = list(stage.predicates)",
         "What an update writes is found as if no tail went beyond what is required.",
@@ -160,7 +160,7 @@ WHERE = (
     ),
     Mutant(
         "predicates-read-nothing",
-        "spaces/model/pipeline.py",
+        "spaces/model/algorithm/pipeline.py",
         "nodes = walk(*self.values, *self.args, *bounds, *self.predicates)",
         "nodes = walk(*self.values, *self.args, *bounds)",
         "What a predicate reads is not asked of anybody.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_FILE = "spaces/model/sliding.py"
+_FILE = "spaces/model/nest/sliding.py"
 _TESTS = (
     "tests/model/test_sliding.py",
     "tests/model/test_loopnest.py",
@@ -160,7 +160,7 @@ SLIDING = (
     ),
     Mutant(
         "falling-never-by-turns",
-        "spaces/model/monotone.py",
+        "spaces/model/formulas/monotone.py",
         "falling[later] and simplify.at_most(b, a)",
         "falling[later]",
         "The value of a first iteration may be below that of the second.",
@@ -176,7 +176,7 @@ SLIDING = (
     ),
     Mutant(
         "rising-differences",
-        "spaces/model/monotone.py",
+        "spaces/model/formulas/monotone.py",
         "return rising[a] and falling[b], falling[a] and rising[b]",
         "return rising[a] and rising[b], falling[a] and falling[b]",
         "A difference is taken to grow with what is subtracted.",
@@ -184,7 +184,7 @@ SLIDING = (
     ),
     Mutant(
         "select-never-falls-back",
-        "spaces/model/monotone.py",
+        "spaces/model/formulas/monotone.py",
         "return rising[later] and simplify.at_most(a, b)",
         "return (rising[later] or simplify.at_most(a, b))",
         "The value of a first iteration may be above that of the second.",

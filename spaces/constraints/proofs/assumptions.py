@@ -9,16 +9,16 @@ from attrs import frozen
 
 from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.algebra import OPERATORS
-from spaces.model.definitions import arithmetic
-from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
-from spaces.model.inward_shifts import inward_shifts
-from spaces.model.loopnest import LoopNest
-from spaces.model.parameters import parameters
-from spaces.model.pipeline import size_variable
-from spaces.model.regions import Box
-from spaces.model.rewrite import variables
-from spaces.model.types import Bool, Int32
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.expressions.definitions import arithmetic
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import OPERATORS
+from spaces.model.formulas.regions import Box
+from spaces.model.nest.inward_shifts import inward_shifts
+from spaces.model.nest.loopnest import LoopNest
+from spaces.model.schedules.parameters import parameters
 
 _ONE = constant(1, Int32)
 

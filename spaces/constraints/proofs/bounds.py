@@ -8,10 +8,10 @@ from spaces.constraints.proofs.formulas import all_of, at_most, within
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Access, Path, Site, Subject, loops_of
-from spaces.model.expr import Expr, constant
-from spaces.model.loopnest import HoistedStorage
-from spaces.model.pipeline import size_variable
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import HoistedStorage
 
 
 def bounds(subject: Subject) -> Iterator[Obligation]:

@@ -25,12 +25,12 @@ from spaces.constraints.proofs.sites import (
 )
 from spaces.constraints.proofs.witness import Span, witness
 from spaces.constraints.rules.phrases import stage_name
-from spaces.model.expr import Expr, Variable
-from spaces.model.loopnest import Loop
-from spaces.model.pipeline import size_variable
-from spaces.model.regions import Box
-from spaces.model.rewrite import substitute
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.rewrite import substitute
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Box
+from spaces.model.nest.loopnest import Loop
 
 
 def coverage(subject: Subject) -> Iterator[Obligation]:

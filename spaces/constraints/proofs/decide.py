@@ -19,10 +19,10 @@ from spaces.constraints.proofs.records import (
     Refuted,
     Unknown,
 )
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr, Op, walk
-from spaces.model.rewrite import variables
-from spaces.model.smt import Term, condition
+from spaces.model.expressions.expr import Expr, Op, walk
+from spaces.model.expressions.rewrite import variables
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.smt import Term, condition
 
 TIMEOUT_MS = 2000
 """How long the solver may take for one question."""

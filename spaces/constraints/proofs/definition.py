@@ -12,9 +12,9 @@ from spaces.constraints.proofs.formulas import FALSE, all_of, at_most, equal, le
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Site, Subject, coordinates
-from spaces.model.expr import Call, Expr, walk
-from spaces.model.rewrite import substitute
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Call, Expr, walk
+from spaces.model.expressions.rewrite import substitute
+from spaces.model.expressions.types import Int32
 
 
 def definition(subject: Subject) -> Iterator[Obligation]:

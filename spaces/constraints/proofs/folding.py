@@ -17,10 +17,10 @@ from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Site, Subject, loops_of
 from spaces.constraints.proofs.sliding import moved, steps_back
-from spaces.model.expr import Expr
-from spaces.model.loopnest import Allocate
-from spaces.model.rewrite import substitute
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import substitute
+from spaces.model.nest.loopnest import Allocate
+from spaces.model.nest.traversal import LoopVar
 
 
 def folding(subject: Subject) -> Iterator[Obligation]:

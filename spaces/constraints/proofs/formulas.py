@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
-from spaces.model.expr import Const, Expr, Op, Variable, constant
-from spaces.model.rewrite import rewrite
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32
 
 TRUE: Expr = constant(True, Bool)
 FALSE: Expr = constant(False, Bool)

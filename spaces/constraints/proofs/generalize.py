@@ -12,10 +12,10 @@ from attrs import define, evolve, field
 
 from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.proofs.records import Obligation
-from spaces.model.expr import Expr, Op, Variable, constant
-from spaces.model.polynomial import Polynomial
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Op, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.polynomial import Polynomial
+from spaces.model.formulas.simplify import Simplifier
 
 PREFIX = "%"
 """How the names of variables begin that stand for formulas of sizes."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from spaces.constraints.proofs.formulas import conjuncts
-from spaces.model import functions as fn
-from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.polynomial import Polynomial
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, Op, Variable
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.polynomial import Polynomial
+from spaces.model.formulas.simplify import Simplifier
 
 _Limits: TypeAlias = dict[str, tuple[Expr | None, Expr | None]]
 

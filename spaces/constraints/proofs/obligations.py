@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from spaces.constraints.proofs.formulas import SECOND
 from spaces.constraints.proofs.records import Kind, Obligation
 from spaces.constraints.proofs.sites import Site, Subject
-from spaces.model.expr import Expr
-from spaces.model.rewrite import variables
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import variables
 
 
 def obligation(

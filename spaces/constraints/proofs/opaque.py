@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 
 from spaces.constraints.proofs.formulas import OPAQUE, at_most, different
-from spaces.model.expr import Call, Cast, Const, Expr, Op, Variable, constant
-from spaces.model.operators import ARITHMETIC, COMPARISONS, LOGIC
-from spaces.model.regions import UNBOUNDED, Interval, Ranges
-from spaces.model.rewrite import rewrite
-from spaces.model.simplify import Simplifier
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
 
 
 @define

@@ -25,8 +25,8 @@ from spaces.constraints.proofs.formulas import (
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Site, Subject, common_depth, coordinates, loops_of
-from spaces.model.expr import Expr
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.traversal import LoopVar
 
 
 def order(subject: Subject) -> Iterator[Obligation]:

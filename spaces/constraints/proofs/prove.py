@@ -28,7 +28,7 @@ from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
 from spaces.constraints.verdict import CheckedSchedule, Illegal
-from spaces.model.loopnest import LoopNest
+from spaces.model.nest.loopnest import LoopNest
 
 SECONDS = 60.0
 """How long all proofs about one nest may take."""

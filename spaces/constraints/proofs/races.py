@@ -36,10 +36,10 @@ from spaces.constraints.proofs.formulas import (
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Access, Path, Site, Subject, all_paths, encloses
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.loopnest import Loop
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.loopnest import Loop
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
 
 AT_ONCE = (
     LoopKind.PARALLEL,

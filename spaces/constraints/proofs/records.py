@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.expr import Expr
+from spaces.model.expressions.expr import Expr
 
 Kind: TypeAlias = Literal[
     "bounds", "coverage", "sliding", "folding", "race", "order", "definition", "barrier"

@@ -11,11 +11,11 @@ from spaces.constraints.proofs.assumptions import Assumptions
 from spaces.constraints.proofs.formulas import SECOND, Second, within
 from spaces.constraints.proofs.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
-from spaces.model.expr import Call, Const, Expr, constant, walk
-from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
-from spaces.model.regions import Interval
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Call, Const, Expr, constant, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Interval
+from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.nest.traversal import LoopVar
 
 
 @frozen

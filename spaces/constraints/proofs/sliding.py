@@ -16,10 +16,10 @@ from spaces.constraints.proofs.formulas import Second, all_of, any_of, at_most
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Subject, loops_of
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.rewrite import substitute
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.rewrite import substitute
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
 
 IN_TURN = (LoopKind.SERIAL, LoopKind.UNROLLED)
 """The kinds of loops whose iterations run one after the other."""

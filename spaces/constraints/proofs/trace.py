@@ -14,10 +14,10 @@ from attrs import define, field, frozen
 from spaces.constraints.proofs.coverage import asked_for
 from spaces.constraints.proofs.races import AT_ONCE
 from spaces.constraints.proofs.sites import Site, Subject
-from spaces.model.algebra import INTEGERS
-from spaces.model.expr import Const, Expr, Op, Variable
-from spaces.model.loopnest import Allocate, Compute, HoistedStorage, Loop, Node, Produce
-from spaces.model.regions import Box
+from spaces.model.expressions.expr import Const, Expr, Op, Variable
+from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.regions import Box
+from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, Node, Produce
 
 _modulo = INTEGERS.operators["mod"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.model import functions as fn
-from spaces.model.domain_order import DomainOrder, Fuse, Split, Tail
-from spaces.model.expr import Expr, constant
-from spaces.model.pipeline import Stage
-from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split, Tail
 
 Span = tuple[Expr, Expr]
 """The first value of a loop and how many values it takes."""

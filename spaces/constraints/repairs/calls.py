@@ -9,10 +9,18 @@ from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit, Rank, instead, level_call
 from spaces.constraints.repairs.left_out import left_out
-from spaces.model.calls import fold_call
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import INLINE, ROOT, Fold, FuncSchedule, LoopLevel, Memory, Schedule
-from spaces.model.text import format_call
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import (
+    INLINE,
+    ROOT,
+    Fold,
+    FuncSchedule,
+    LoopLevel,
+    Memory,
+    Schedule,
+)
+from spaces.model.writing.calls import fold_call
+from spaces.model.writing.text import format_call
 
 
 @frozen

@@ -6,9 +6,9 @@ from enum import IntEnum
 
 from attrs import field, frozen
 
-from spaces.model.calls import KIND_DIRECTIVES
-from spaces.model.domain_order import Fuse, LoopKind, Split, Tail
-from spaces.model.schedule import INLINE, LoopLevel, Schedule
+from spaces.model.schedules.domain_order import Fuse, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import INLINE, LoopLevel, Schedule
+from spaces.model.writing.calls import KIND_DIRECTIVES
 
 
 class Rank(IntEnum):

@@ -14,10 +14,10 @@ from spaces.constraints.lattice import legal_mask
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.verify import verify
-from spaces.model.domain_order import DomainOrder, Factor, Fuse, Split
-from spaces.model.parameters import bind, parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Fold, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import Fold, Schedule
 
 NUMBERS = {1: 4096, 2: 128, 3: 16}
 """By how many factors change at once: all numbers up to this are tried for each, and as many on

@@ -9,7 +9,7 @@ from spaces.constraints.repairs.factors import Found, nearest_factors
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.verdict import Illegal
 from spaces.constraints.verify import verify
-from spaces.model.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule
 
 MOST_STEPS = 16
 """Edits after which it is given up."""

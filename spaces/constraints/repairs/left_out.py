@@ -8,11 +8,17 @@ from typing import TypeVar
 from attrs import evolve
 
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.model.calls import DirectiveCall, bound_call, companion_call, hoist_call, prefetch_call
-from spaces.model.conditions import format_condition
-from spaces.model.domain_order import DomainOrder
-from spaces.model.schedule import INLINE, FuncSchedule, Schedule
-from spaces.model.text import format_call
+from spaces.model.schedules.conditions import format_condition
+from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.schedule import INLINE, FuncSchedule, Schedule
+from spaces.model.writing.calls import (
+    DirectiveCall,
+    bound_call,
+    companion_call,
+    hoist_call,
+    prefetch_call,
+)
+from spaces.model.writing.text import format_call
 
 _T = TypeVar("_T")
 

@@ -11,10 +11,10 @@ from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import GPU_KINDS
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
-from spaces.model.extents import constant_extents
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.extents import constant_extents
+from spaces.model.schedules.schedule import Schedule
 
 PERMUTED_LOOPS = 4
 """Stages of at most this many loops are put into any order; in others one loop is moved."""

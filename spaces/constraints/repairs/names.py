@@ -13,10 +13,10 @@ from spaces.constraints.repairs.calls import misspelt
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.repairs.loops import fresh
 from spaces.constraints.rules.phrases import stage_name
-from spaces.model.derive import derivation, derived
-from spaces.model.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derivation, derived
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:

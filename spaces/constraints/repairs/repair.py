@@ -15,9 +15,9 @@ from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.constraints.verify import verify
-from spaces.model.derive import derived
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
 
 MOST_EDITS = 6
 """Edits of which all sets are tried, time permitting."""

@@ -7,8 +7,8 @@ from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
 from spaces.constraints.verdict import Illegal
 from spaces.constraints.verify import verify
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 def reset(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Edit, ...] | None:

@@ -27,8 +27,8 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import OwnRule
 from spaces.constraints.verdict import Illegal
 from spaces.constraints.verify import verify
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
 
 
 class OutOfTime(Exception):

@@ -25,12 +25,12 @@ from spaces.constraints.rules.written import (
     split_directive,
     storage_bound_directive,
 )
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
-from spaces.model.expr import Expr, compare, component_name, constant
-from spaces.model.schedule import Memory
-from spaces.model.splits import factor_expr
-from spaces.model.types import Int32
-from spaces.model.undefined import read_undefined
+from spaces.model.algorithm.undefined import read_undefined
+from spaces.model.expressions.expr import Expr, compare, component_name, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.splits import factor_expr
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.schedule import Memory
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.model.accumulation import IN_ONE_STEP, accumulation
+from spaces.model.schedules.accumulation import IN_ONE_STEP, accumulation
 
 _FEWEST_BITS = 32
 """The shortest words that all GPUs compare and exchange in one step."""

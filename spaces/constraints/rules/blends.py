@@ -8,9 +8,9 @@ from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
-from spaces.model.domain_order import DomainOrder, LoopKind, Split
-from spaces.model.splits import BLENDING, loop_dimensions
-from spaces.model.vocabulary import TAILS
+from spaces.model.nest.splits import BLENDING, loop_dimensions
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.writing.vocabulary import TAILS
 
 _BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
 

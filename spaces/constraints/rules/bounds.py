@@ -15,13 +15,13 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
 from spaces.constraints.rules.written import bound_directive, split_directive
-from spaces.model.domain_order import Fuse, Split, Tail
-from spaces.model.expr import Const, Expr, Op, constant
-from spaces.model.inward_shifts import InwardShift, inward_shifts
-from spaces.model.pipeline import size_variable
-from spaces.model.regions import Box, UnboundedError
-from spaces.model.splits import resolved_tails, tail_of_writes
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.expressions.expr import Const, Expr, Op, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Box, UnboundedError
+from spaces.model.nest.inward_shifts import InwardShift, inward_shifts
+from spaces.model.nest.splits import resolved_tails, tail_of_writes
+from spaces.model.schedules.domain_order import Fuse, Split, Tail
 
 _ZERO = constant(0, Int32)
 

@@ -13,9 +13,9 @@ from spaces.constraints.rules.written import (
     level_directive,
     store_directive,
 )
-from spaces.model.domain_order import LoopKind
-from spaces.model.levels import LevelError, Path
-from spaces.model.schedule import INLINE, LoopLevel
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.levels import LevelError, Path
+from spaces.model.schedules.schedule import INLINE, LoopLevel
 
 
 @own_rule(

@@ -9,12 +9,10 @@ from spaces.constraints.rules.own_stages import why_not_in_step
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
-from spaces.model.calls import companion_call
-from spaces.model.domain_order import DomainOrder
-from spaces.model.schedule import Companion, StageOf
-from spaces.model.splits import loop_dimensions
-from spaces.model.text import format_call
-from spaces.model.together import (
+from spaces.model.nest.splits import loop_dimensions
+from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.schedule import Companion, StageOf
+from spaces.model.schedules.together import (
     circle,
     companions,
     depends,
@@ -24,6 +22,8 @@ from spaces.model.together import (
     root_of,
     turns,
 )
+from spaces.model.writing.calls import companion_call
+from spaces.model.writing.text import format_call
 
 
 def _check(func: str, one: Companion, reason: str, advice: str) -> Check:

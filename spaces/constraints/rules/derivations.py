@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
-from spaces.model.derive import derivation
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derivation
+from spaces.model.schedules.schedule import Schedule
 
 _HALIDE = "Halide, Func::in and Func::clone_in."
 _RFACTOR = "Halide, Stage::rfactor."

@@ -11,11 +11,11 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
-from spaces.model.domain_order import LoopKind, Split, Tail
-from spaces.model.expr import Expr, constant
-from spaces.model.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.types import Bool, Int32
-from spaces.model.vocabulary import PARTITIONS, TAILS
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
+from spaces.model.schedules.domain_order import LoopKind, Split, Tail
+from spaces.model.writing.vocabulary import PARTITIONS, TAILS
 
 
 def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:

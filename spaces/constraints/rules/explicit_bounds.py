@@ -11,11 +11,11 @@ from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule, own_rule
 from spaces.constraints.rules.written import bound_directive
-from spaces.model.explicit_bounds import Declared, declared
-from spaces.model.expr import Expr, constant
-from spaces.model.schedule import Alignment, Bound
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.explicit_bounds import Declared, declared
+from spaces.model.schedules.schedule import Alignment, Bound
 
 
 @own_rule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops, element_bytes
-from spaces.model.allocation import Allocation
-from spaces.model.expr import Const, Expr
-from spaces.model.simplify import Simplifier
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.allocation import Allocation
 
 _AXES = "xyz"
 

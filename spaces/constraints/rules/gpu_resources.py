@@ -23,12 +23,12 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
 from spaces.constraints.rules.written import kind_directive, store_directive
-from spaces.model import functions as fn
-from spaces.model.algebra import INTEGERS, read_all
-from spaces.model.expr import Expr, constant
-from spaces.model.rewrite import variables
-from spaces.model.schedule import Memory
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import INTEGERS, read_all
+from spaces.model.schedules.schedule import Memory
 
 _GUIDE = "CUDA C++ Programming Guide"
 _TABLE = f"{_GUIDE}, technical specifications per compute capability"

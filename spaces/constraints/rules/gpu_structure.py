@@ -12,9 +12,9 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.constraints.rules.written import kind_directive, level_directive, store_directive
-from spaces.model.domain_order import LoopKind
-from spaces.model.levels import Path, Place
-from spaces.model.required import required
+from spaces.model.algorithm.required import required
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.levels import Path, Place
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
 _MODEL = "CUDA C++ Programming Guide, thread hierarchy"

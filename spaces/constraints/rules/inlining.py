@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
-from spaces.model.derive import derived
-from spaces.model.expr import walk
-from spaces.model.pipeline import Function, Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.expressions.expr import walk
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
 
 MAX_INLINED_TERMS = 1_000_000
 """Terms that the copies of one Func may have; a million take seconds to verify."""

@@ -16,9 +16,9 @@ from spaces.constraints.rules.written import (
     pad_directive,
     storage_bound_directive,
 )
-from spaces.model.expr import constant
-from spaces.model.schedule import ROOT
-from spaces.model.types import Bool, Int32
+from spaces.model.expressions.expr import constant
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.schedules.schedule import ROOT
 
 
 def _written(records: Records, func: str) -> Iterator[tuple[str, tuple[str, ...]]]:

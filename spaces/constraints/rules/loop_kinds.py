@@ -11,9 +11,9 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule
 from spaces.constraints.rules.written import kind_directive
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
 
 MAX_VECTOR_LANES = 1024
 """The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte; beyond that LLVM

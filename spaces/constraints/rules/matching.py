@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
-from spaces.model.derive import derivation, derived
-from spaces.model.parameters import parameters
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derivation, derived
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import Schedule
 
 
 @match_rule(

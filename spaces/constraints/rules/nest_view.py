@@ -10,11 +10,11 @@ from attrs import define
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.kernels import Kernel, kernels, largest
 from spaces.constraints.rules.records import Records
-from spaces.model.allocation import Allocation
-from spaces.model.expr import Expr
-from spaces.model.parameters import parameters
-from spaces.model.placement import Bounds, Placement
-from spaces.model.traversal import LoopVar
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.parameters import parameters
 
 
 @define

@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from spaces.constraints.rules.records import Records
-from spaces.model.domain_order import DomainOrder, Fuse, Split, Tail
-from spaces.model.schedule import Companion, StageOf
-from spaces.model.splits import loop_dimensions, resolved_tails, tail_of_writes
+from spaces.model.nest.splits import loop_dimensions, resolved_tails, tail_of_writes
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split, Tail
+from spaces.model.schedules.schedule import Companion, StageOf
 
 
 def why_not_in_step(records: Records, func: str, earlier: Companion, later: Companion) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
-from spaces.model.calls import prefetch_call
-from spaces.model.domain_order import LoopKind, Prefetch
-from spaces.model.levels import Path, Place
-from spaces.model.text import format_call
+from spaces.model.schedules.domain_order import LoopKind, Prefetch
+from spaces.model.schedules.levels import Path, Place
+from spaces.model.writing.calls import prefetch_call
+from spaces.model.writing.text import format_call
 
 
 def _directive(func: str, stage: int, one: Prefetch) -> str:

@@ -9,11 +9,11 @@ from attrs import define, field
 from spaces.constraints.devices import Device, GpuDevice
 from spaces.constraints.hazards import ordered_dimensions
 from spaces.constraints.orders import Trace, trace
-from spaces.model.derive import derived
-from spaces.model.domain_order import DomainOrder, LoopKind
-from spaces.model.levels import LevelError, Levels, Path
-from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind
+from spaces.model.schedules.levels import LevelError, Levels, Path
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 

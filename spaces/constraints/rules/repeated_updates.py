@@ -9,11 +9,11 @@ from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, own_rule
 from spaces.constraints.rules.written import split_directive
-from spaces.model.domain_order import DomainOrder, Split, Tail
-from spaces.model.expr import Expr, constant
-from spaces.model.pipeline import Stage
-from spaces.model.splits import factor_expr, resolved_tails
-from spaces.model.types import Int32
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.splits import factor_expr, resolved_tails
+from spaces.model.schedules.domain_order import DomainOrder, Split, Tail
 
 _ZERO = constant(0, Int32)
 

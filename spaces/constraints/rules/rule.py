@@ -13,10 +13,10 @@ from attrs import field, frozen
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
-from spaces.model.expr import Const, Expr, constant
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.types import Bool
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const, Expr, constant
+from spaces.model.expressions.types import Bool
+from spaces.model.schedules.schedule import Schedule
 
 Value: TypeAlias = Expr | int | str | Callable[[], str]
 """What a message names: a formula, a number, text, or how to find a text that takes some work."""

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.model.algebra import OPERATORS
-from spaces.model.calls import DirectiveCall
-from spaces.model.cases import MOST_CASES, cases
-from spaces.model.conditions import negation
-from spaces.model.expr import Const, Expr, Op, Variable, constant, walk
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Specialization
-from spaces.model.text import format_call
-from spaces.model.types import Bool
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.types import Bool
+from spaces.model.formulas.algebra import OPERATORS
+from spaces.model.schedules.cases import MOST_CASES, cases
+from spaces.model.schedules.conditions import negation
+from spaces.model.schedules.schedule import Specialization
+from spaces.model.writing.calls import DirectiveCall
+from spaces.model.writing.text import format_call
 
 _PARTS = ("min", "extent", "stride")
 

@@ -16,14 +16,14 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.constraints.upper import upper_bound
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, constant
-from spaces.model.regions import Interval
-from spaces.model.schedule import Memory
-from spaces.model.splits import factor_expr
-from spaces.model.traversal import LoopVar
-from spaces.model.types import Int32
-from spaces.model.vocabulary import MEMORIES
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Interval
+from spaces.model.nest.splits import factor_expr
+from spaces.model.nest.traversal import LoopVar
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
+from spaces.model.writing.vocabulary import MEMORIES
 
 _PRIVATE = (Memory.STACK, Memory.REGISTER)
 

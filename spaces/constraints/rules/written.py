@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.model.calls import DirectiveCall, bound_call, fold_call, hoist_call
-from spaces.model.domain_order import DomainOrder, Loop, LoopKind
-from spaces.model.order_calls import order_calls, trial
-from spaces.model.schedule import (
+from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
     Fold,
@@ -19,7 +17,9 @@ from spaces.model.schedule import (
     Pad,
     StorageBound,
 )
-from spaces.model.text import format_call
+from spaces.model.writing.calls import DirectiveCall, bound_call, fold_call, hoist_call
+from spaces.model.writing.order_calls import order_calls, trial
+from spaces.model.writing.text import format_call
 
 
 def split_directive(records: Records, func: str, stage: int, index: int) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spaces.model.boundary import mirror_image, repeat_edge
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp, select
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.types import Float32, Int16, Int32, UInt8, UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.boundary import mirror_image, repeat_edge
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.functions import clamp, select
+from spaces.model.expressions.types import Float32, Int16, Int32, UInt8, UInt16
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 

@@ -12,9 +12,9 @@ from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.cuda.program import CudaExecutor
 from backend.reference import evaluate
-from spaces.model.directives import Directives
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.schedule import Schedule
 
 ORDERS: tuple[CudaExecutor, ...] = (
     Emulator("forward"),

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind, Tail
-from spaces.model.expr import Expr
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.levels import Levels, Path
-from spaces.model.pipeline import Function, Pipeline, Stage
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.schedules.levels import Levels, Path
+from spaces.model.schedules.schedule import Schedule
 
 X, Y = Var("x"), Var("y")
 TAILS = (Tail.AUTO, Tail.ROUND_UP, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)

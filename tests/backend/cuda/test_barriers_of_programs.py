@@ -7,9 +7,9 @@ import pytest
 from backend.lowering.barriers import insert_barriers
 from backend.lowering.statements import block, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
-from spaces.model.domain_order import LoopKind
-from spaces.model.schedule import Memory
-from spaces.model.types import Int32
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
 from tests.backend.cuda.written_kernels import (
     THREADS,
     B,

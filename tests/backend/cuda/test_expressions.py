@@ -14,14 +14,15 @@ from backend.cuda.emulator import Emulator
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.reference import evaluate
-from spaces.model.directives import schedule
-from spaces.model.expr import Expr, Op, cast, constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.integer_functions import reinterpret
-from spaces.model.operators import ARITHMETIC, BITS, COMPARISONS, MATH
-from spaces.model.types import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Expr, Op, cast, constant
+from spaces.model.expressions.integer_functions import reinterpret
+from spaces.model.expressions.operators import ARITHMETIC, BITS, COMPARISONS, MATH
+from spaces.model.expressions.types import (
     SCALAR_TYPES,
     Bool,
     Float32,
@@ -33,7 +34,6 @@ from spaces.model.types import (
     UInt32,
     UInt64,
 )
-from spaces.model.var import Var
 
 X = Var("x")
 TYPES = tuple(SCALAR_TYPES.values())

@@ -9,7 +9,7 @@ import spaces
 from backend.compile_gpu import compile_gpu
 from backend.replay import replay
 from spaces import Float32, Float64, Int32, Int64, Type, UInt32, UInt64
-from spaces.model.types import type_of
+from spaces.model.expressions.types import type_of
 from tests.backend.cuda.gpu_runs import ORDERS
 from tests.backend.test_atomic import by_numpy, reduced
 

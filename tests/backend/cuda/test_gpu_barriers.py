@@ -20,14 +20,14 @@ from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import walk_statements
 from backend.program import Barrier
 from backend.reference import evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import UInt16
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import UInt16
+from spaces.model.nest.loopnest import loop_nest
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import ORDERS, image
 from tests.backend.cuda.test_gpu_schedules import BLUR, PRODUCTS, STAGES, UNSHARP

@@ -4,12 +4,12 @@ import pytest
 
 from spaces import verify
 from spaces.constraints.devices import device
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import Int32
 from tests.backend.cuda.gpu_runs import check, image
 
 X, Y = Var("x"), Var("y")

@@ -14,15 +14,15 @@ from backend.cuda.launch import PycudaExecutor, gpu_available
 from backend.cuda.nvrtc import available_archs
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.reference import evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Memory, Schedule
-from spaces.model.types import Float32, Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import Float32, Int32, UInt8
+from spaces.model.schedules.schedule import Memory, Schedule
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import check, image
 from tests.backend.cuda.test_gpu_schedules import BLUR, STAGES, UNSHARP, at_block, tiled

@@ -16,9 +16,9 @@ from spaces.constraints.devices import device
 from spaces.constraints.kernels import kernels
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.algebra import evaluate as number
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.schedules.schedule import Schedule
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 
 IMAGE = np.random.default_rng(0).integers(-1000, 1000, (60, 220), dtype=np.int32)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from backend.cuda.sanitizers import SanitizedEmulator
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import Tail
-from spaces.model.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.domain_order import Tail
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import ORDERS, check, image
 

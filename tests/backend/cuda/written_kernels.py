@@ -7,9 +7,9 @@ from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.statements import block
 from backend.program import For, Load, LoopProgram, Statement, Store
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind
 
 THREADS = 8
 T, B, ROUND = Variable(Int32, "t"), Variable(Int32, "b"), Variable(Int32, "i")

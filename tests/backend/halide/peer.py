@@ -11,10 +11,10 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.text import format_schedule, parse_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import format_schedule, parse_schedule
 
 bridge = pytest.importorskip(
     "backend.halide.bridge",

@@ -14,11 +14,11 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model import algebra
-from spaces.model.expr import cast
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import cast
+from spaces.model.formulas import algebra
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cpu_runs import check
 from tests.backend.halide.peer import assert_agrees, bridge, legal
 

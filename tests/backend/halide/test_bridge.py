@@ -8,19 +8,18 @@ from hypothesis import strategies as st
 
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.reference import evaluate
-from spaces.model import functions as fn
-from spaces.model.directives import schedule
-from spaces.model.expr import Op, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.reductions import maximum, sum
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
-from spaces.model.types import (
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import maximum, sum
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Op, walk
+from spaces.model.expressions.types import (
     SCALAR_TYPES,
     Bool,
     Float32,
@@ -32,7 +31,8 @@ from spaces.model.types import (
     UInt16,
     UInt64,
 )
-from spaces.model.var import Var
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
 from tests.strategies import schedules, stencil_pipelines

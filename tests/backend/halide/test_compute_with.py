@@ -13,15 +13,15 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
 from spaces.constraints.verify import verify
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cpu_runs import check
 from tests.backend.halide.peer import assert_agrees, legal
 

@@ -18,10 +18,10 @@ from spaces import (
     pipeline,
     verify,
 )
-from spaces.model import functions as fn
-from spaces.model.expr import cast
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Int16, Int32, UInt8
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int16, Int32, UInt8
 from tests.backend.halide.peer import bridge
 from tests.model.test_derive import TEXTS, diamond
 from tests.model.test_rfactor import reduced

@@ -10,14 +10,14 @@ import pytest
 from backend.arguments import ArgumentError
 from backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
 from backend.halide.isolated import run_in_subprocess
-from spaces.model.directives import schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import UInt8
 
 pytestmark = pytest.mark.skipif(
     find_spec("halide") is None,

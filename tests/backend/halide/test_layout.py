@@ -8,17 +8,17 @@ from backend.halide.errors import RealizationError
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces import prove
-from spaces.model.algebra import evaluate as number
-from spaces.model.expr import cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Allocate, loop_nest, walk_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import Allocate, loop_nest, walk_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, bridge, legal
 
 X, Y, C = Var("x"), Var("y"), Var("c")

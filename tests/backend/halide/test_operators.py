@@ -8,17 +8,17 @@ import numpy as np
 
 from backend.halide.source import halide_source
 from backend.reference import evaluate
-from spaces.model import approximations as quick
-from spaces.model import functions as fn
-from spaces.model import integer_functions as fixed
-from spaces.model.expr import Expr, cast
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.types import Float32, Float64, Int32, UInt8, UInt64
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import approximations as quick
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.types import Float32, Float64, Int32, UInt8, UInt64
 from tests.backend.halide.peer import bridge
 
 X, Y, C = Var("x"), Var("y"), Var("c")

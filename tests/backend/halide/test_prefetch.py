@@ -12,15 +12,15 @@ from backend.halide.source import halide_source
 from backend.lowering.passes import lower
 from backend.lowering.statements import walk_statements
 from backend.program import Allocate, Block, For, If, Prefetch, Statement
-from spaces.model.algebra import evaluate as number
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.text import parse_schedule
-from spaces.model.types import UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import UInt8
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cpu_runs import check
 from tests.backend.halide.peer import assert_agrees, legal
 

@@ -8,7 +8,7 @@ import pytest
 from backend.halide.errors import RealizationError
 from backend.halide.source import halide_source
 from backend.reference import evaluate
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import bridge
 from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES, TOLD
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import bridge
 from tests.backend.test_scans import EXAMPLES, Example, assert_same
 

@@ -11,18 +11,28 @@ import pytest
 from backend.halide.errors import DirectiveError
 from backend.halide.source import halide_source
 from backend.reference import evaluate
-from spaces.model import functions as fn
-from spaces.model.directives import schedule
-from spaces.model.expr import constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.text import parse_schedule
-from spaces.model.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt8, UInt16, UInt64
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import constant
+from spaces.model.expressions.types import (
+    Bool,
+    Float32,
+    Float64,
+    Int8,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt64,
+)
+from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")
 

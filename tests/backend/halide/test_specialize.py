@@ -19,22 +19,22 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.algebra import evaluate as number
-from spaces.model.cases import cases
-from spaces.model.conditions import believe, format_condition, negation, read_condition
-from spaces.model.directives import schedule
-from spaces.model.expr import Const, Expr, Variable
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.param import Param
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
-from spaces.model.serialize import from_json, to_json
-from spaces.model.simplify import Simplifier
-from spaces.model.text import ScheduleSyntaxError, format_schedule, parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Const, Expr, Variable
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.cases import cases
+from spaces.model.schedules.conditions import believe, format_condition, negation, read_condition
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import ScheduleSyntaxError, format_schedule, parse_schedule
 from tests.backend.halide.peer import assert_agrees
 
 X, Y = Var("x"), Var("y")

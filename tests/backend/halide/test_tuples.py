@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.reference import evaluate
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees
 from tests.backend.test_tuples import PIXELS, SWAPS_ON_CPU, nearest, swaps
 

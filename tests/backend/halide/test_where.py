@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.model.text import parse_schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees
 from tests.backend.test_where import PICKY_ON_CPU, SQUARE, TRIANGLE_ON_CPU, picky, triangle
 

@@ -17,17 +17,17 @@ from backend.reference import evaluate
 from spaces import prove, verify
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.expr import constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Schedule
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import bridge
 from tests.model.nest_interpreter import run_nest
 

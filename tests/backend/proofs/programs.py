@@ -10,10 +10,10 @@ from backend.gpu_program import DeviceFunction, GpuProgram, HostNode, HostPart, 
 from backend.lowering.gpu_passes import lower_gpu
 from backend.lowering.statements import EMPTY, map_bodies, walk_statements
 from backend.program import Barrier, Statement
-from spaces.model.directives import Directives
-from spaces.model.loopnest import LoopNest, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 Change = Callable[[Statement], Statement]
 

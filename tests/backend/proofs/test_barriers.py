@@ -17,12 +17,12 @@ from spaces.constraints.devices import device
 from spaces.constraints.proofs.records import Proof, Proven, Refuted, Unknown
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Variable, constant
-from spaces.model.loopnest import LoopNest
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import LoopNest
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 from tests.backend.cuda.test_gpu_barriers import crossing, in_rows, in_tiles

@@ -10,15 +10,15 @@ from backend.program import Barrier, BufferParameter, For, If, Load, Statement, 
 from backend.proofs import barrier_obligations, prove_barriers
 from spaces.constraints.proofs.decide import decide
 from spaces.constraints.proofs.records import Obligation, Outcome, Proven, Refuted, Unknown
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import min as least
-from spaces.model.loopnest import loop_nest
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.functions import min as least
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind
 
 X = THREAD[0]
 ROUND, SIZE = Variable(Int32, "round"), Variable(Int32, "out.extent.0")

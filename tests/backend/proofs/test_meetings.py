@@ -10,8 +10,8 @@ from backend.proofs import barrier_obligations
 from backend.proofs.meetings import passable
 from spaces.constraints.proofs.decide import decide
 from spaces.constraints.proofs.records import Proven, Refuted
-from spaces.model.expr import Variable
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
 from tests.backend.cuda.written_kernels import (
     ROUND,
     THREADS,

@@ -12,11 +12,11 @@ from spaces import Func, Var, pipeline
 from spaces.constraints.proofs.decide import decide
 from spaces.constraints.proofs.formulas import SECOND, Second, at_most, within
 from spaces.constraints.proofs.records import Obligation, Proven
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.loopnest import loop_nest
-from spaces.model.text import parse_schedule
-from spaces.model.types import Int32
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 
 X, Y, Z, N, M = (Variable(Int32, n) for n in ("x", "y", "z", "n", "m"))
 OTHER = Second(("x", "y", "z"))

@@ -13,11 +13,11 @@ from backend.replay import Replay, replay
 from backend.replay.report import Mistake
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Refuted
-from spaces.model.algebra import evaluate
-from spaces.model.domain_order import Loop, LoopKind
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Fold, FuncSchedule, Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import Loop, LoopKind
+from spaces.model.schedules.schedule import Fold, FuncSchedule, Schedule
 from tests.strategies import schedules, stencil_pipelines
 
 KINDS = st.sampled_from([LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL])

@@ -17,16 +17,16 @@ from backend.replay.report import Mistake
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.algebra import evaluate
-from spaces.model.directives import Directives, schedule
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Fold
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
+from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains

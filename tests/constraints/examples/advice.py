@@ -6,7 +6,7 @@ gets the advice ``rule`` and no other.
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
+from spaces.model.directives.directives import schedule
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu, on_gpu
 from tests.constraints.examples.starts import BX, GPU, SIZED, TOTAL, D

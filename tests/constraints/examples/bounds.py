@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
+from spaces.model.directives.directives import schedule
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu
 from tests.constraints.examples.starts import BX, SIZED, D

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
-from spaces.model.schedule import StageOf
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.schedule import StageOf
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu, on_gpu
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.derivations import Clone, RFactor
-from spaces.model.directives import schedule
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.derivations import Clone, RFactor
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu
 from tests.constraints.examples.starts import POWERS, SUM, D

@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import frozen
 
 from spaces.constraints.devices import Device, device
-from spaces.model.directives import Directives
-from spaces.model.pipeline import Pipeline
-from spaces.model.schedule import Schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.schedule import Schedule
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.constraints.devices import Device
-from spaces.model.directives import Directives, schedule
+from spaces.model.directives.directives import Directives, schedule
 from tests.constraints import algorithms
 from tests.constraints.examples.example import SM75, SM80, Example, Subject, gpu, on_gpu
 from tests.constraints.examples.starts import D

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
+from spaces.model.directives.directives import schedule
 from tests.constraints import algorithms
 from tests.constraints.examples.example import Example, cpu, gpu, on_gpu
 from tests.constraints.examples.starts import GPU, TILED, D

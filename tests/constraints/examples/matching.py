@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spaces.model.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from tests.constraints.examples.example import CPU, Example, Subject, cpu, on_cpu
 from tests.constraints.examples.starts import D
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import Directives
-from spaces.model.expr import Variable
-from spaces.model.types import Int32
+from spaces.model.directives.directives import Directives
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
 from tests.constraints.examples.example import on_cpu, on_gpu
 from tests.constraints.examples.starts import BX, GPU, SIZED, WIDTH, D
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
-from spaces.model.expr import Variable
-from spaces.model.types import Int32
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
 from tests.constraints import algorithms
 
 D = schedule(algorithms.blur())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.model.directives import schedule
-from spaces.model.types import UInt8
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import UInt8
 from tests.constraints import algorithms
 from tests.constraints.examples.example import on_cpu, on_gpu
 from tests.constraints.examples.starts import POWERS, SUM

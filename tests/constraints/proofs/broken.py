@@ -7,20 +7,20 @@ from copy import copy
 
 from attrs import evolve
 
-from spaces.model.directives import Directives, schedule
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Call, Expr, walk
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce, loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.regions import Interval
-from spaces.model.rewrite import rewrite
-from spaces.model.traversal import Guard
-from spaces.model.types import Int32
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Call, Expr, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Interval
+from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce, loop_nest
+from spaces.model.nest.traversal import Guard
+from spaces.model.schedules.domain_order import LoopKind
 
 X, Y = Var("x"), Var("y")
 

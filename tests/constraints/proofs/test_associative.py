@@ -5,8 +5,8 @@ over all bit-vectors.
 import pytest
 import z3
 
-from spaces.model.accumulation import ASSOCIATIVE, identity
-from spaces.model.types import Bool, Int8, Int16, Type, UInt8, UInt16
+from spaces.model.expressions.types import Bool, Int8, Int16, Type, UInt8, UInt16
+from spaces.model.schedules.accumulation import ASSOCIATIVE, identity
 
 
 def applied(operator: str, type: Type, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:

@@ -10,7 +10,7 @@ import pytest
 from spaces.constraints.proofs.certificates import certificate, recheck, write_certificates
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Proven
-from spaces.model.loopnest import LoopNest
+from spaces.model.nest.loopnest import LoopNest
 from tests.constraints.proofs.broken import blur, nest_of
 
 

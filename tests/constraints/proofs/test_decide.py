@@ -21,10 +21,10 @@ from spaces.constraints.proofs.formulas import (
 )
 from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import Obligation, Proven, Refuted, Unknown
-from spaces.model import functions as fn
-from spaces.model.algebra import evaluate
-from spaces.model.expr import Expr, Variable, constant
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
 
 NAMES = ("a", "b", "c")
 A, B, C = (Variable(Int32, n) for n in NAMES)

@@ -10,9 +10,9 @@ from spaces.constraints.proofs.formulas import all_of, any_of, at_most, equal, l
 from spaces.constraints.proofs.generalize import PREFIX, Generalizer
 from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import Obligation, Proven, Refuted
-from spaces.model import functions as fn
-from spaces.model.expr import Expr, Variable
-from spaces.model.types import Int32
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.types import Int32
 from tests.constraints.proofs.test_decide import RANGES, A, B, C, conditions, holds, number
 
 

@@ -13,19 +13,19 @@ from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Unknown
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
-from spaces.model.algebra import evaluate
-from spaces.model.directives import schedule
-from spaces.model.domain_order import LoopKind, Split
-from spaces.model.freeze import pipeline
-from spaces.model.func import Func
-from spaces.model.functions import clamp
-from spaces.model.image_param import ImageParam
-from spaces.model.loopnest import loop_nest
-from spaces.model.pipeline import Pipeline
-from spaces.model.rdom import RDom
-from spaces.model.schedule import Schedule
-from spaces.model.types import Int32, UInt8
-from spaces.model.var import Var
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions.functions import clamp
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.domain_order import LoopKind, Split
+from spaces.model.schedules.schedule import Schedule
 from tests.apps.cases import written
 from tests.constraints.proofs.broken import blur, nest_of, polynomial
 from tests.strategies import schedules, stencil_pipelines

@@ -12,11 +12,11 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Counterexample, Refuted
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.trace import trace
-from spaces.model.algebra import evaluate
-from spaces.model.domain_order import LoopKind
-from spaces.model.expr import Expr
-from spaces.model.loopnest import Allocate, Compute, LoopNest, walk_nest
-from spaces.model.regions import Interval
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.regions import Interval
+from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, walk_nest
+from spaces.model.schedules.domain_order import LoopKind
 from tests.constraints import algorithms
 from tests.constraints.proofs import broken
 from tests.constraints.proofs.broken import blur, nest_of, polynomial, scan, window

@@ -1,0 +1,136 @@
+"""What the command line names to run a pipeline on, and where its outputs go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from apps.app import App
+from apps.errors import WrongUsage
+from apps.files import (
+    ARRAY_SUFFIX,
+    check_writable_picture,
+    read_array,
+    read_photograph,
+    write_array,
+    write_picture,
+)
+from apps.photographs import photograph
+from apps.pictures import Array, to_array
+from apps.sizes import Ranges
+from spaces.model.algorithm.pipeline import Pipeline
+
+OUT = Path("out")
+"""The folder for pictures whose file is not named."""
+
+
+def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str, Array]:
+    """The arrays for the images of a pipeline.
+
+    Nothing named: made of the photograph that comes with the library. A lone picture: made of that
+    photograph. Else each of ``named`` is ``IMAGE=FILE``, a picture or a ``.npy`` file; a lone
+    ``.npy`` file is for the only image there is.
+
+    Raises:
+        WrongUsage: a file is missing or unreadable, or does not say for which image it is.
+    """
+    if not named:
+        return app.inputs(pipeline, photograph(*app.shown_size))
+    if len(named) == 1 and "=" not in named[0] and not _is_array(Path(named[0])):
+        return app.inputs(pipeline, read_photograph(Path(named[0])))
+    images = [image.name for image in pipeline.images]
+    files = _assigned(named, images, "image", pipeline)
+    missing = [name for name in images if name not in files]
+    if missing:
+        raise WrongUsage(
+            f"Pipeline {pipeline.name} reads {', '.join(missing)}, too: name a picture or a .npy "
+            f"file with --input {missing[0]}=FILE."
+        )
+    return {
+        name: read_array(file)
+        if _is_array(file)
+        else to_array(read_photograph(file), pipeline.image(name))
+        for name, file in files.items()
+    }
+
+
+def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
+    """The file for each output that is wanted, checked before any work is done; where none is
+    named, a picture of each in the folder ``out``.
+
+    Raises:
+        WrongUsage: a file cannot be written, or does not say for which output it is.
+    """
+    if not named:
+        try:
+            OUT.mkdir(exist_ok=True)
+        except OSError as error:
+            raise WrongUsage(f"Cannot make the folder {OUT}: {error.strerror}.") from None
+    files = _assigned(named, list(pipeline.output_arrays), "output", pipeline)
+    files = files or _own_files(pipeline)
+    for file in files.values():
+        check_writable_picture(file)
+    return files
+
+
+def _own_files(pipeline: Pipeline) -> dict[str, Path]:
+    """A picture named after the pipeline, or after each output where there are several."""
+    several = len(pipeline.output_arrays) > 1
+    return {
+        output: OUT / f"{pipeline.name}{f'_{output}' if several else ''}.png"
+        for output in pipeline.output_arrays
+    }
+
+
+def write_output(app: App, array: Array, file: Path) -> None:
+    """Save an output: as it is in a ``.npy`` file, else as a picture."""
+    if _is_array(file):
+        write_array(file, array)
+    else:
+        write_picture(file, app.picture(array))
+
+
+def _is_array(file: Path) -> bool:
+    return file.suffix.lower() == ARRAY_SUFFIX
+
+
+def _assigned(
+    named: Sequence[str], names: Sequence[str], kind: str, pipeline: Pipeline
+) -> dict[str, Path]:
+    """``NAME=FILE`` arguments as files by name; a lone ``FILE`` belongs to a lone name."""
+    files: dict[str, Path] = {}
+    for argument in named:
+        name, separator, file = argument.partition("=")
+        if not separator and len(names) == 1:
+            name, file = names[0], argument
+        if name not in names:
+            raise WrongUsage(
+                f"{argument} names no {kind} of pipeline {pipeline.name}, which has "
+                f"{', '.join(names) or 'none'}; write {kind.upper()}=FILE."
+            )
+        files[name] = Path(file)
+    return files
+
+
+def parse_params(assignments: Iterable[str]) -> dict[str, int | float]:
+    """``NAME=VALUE`` arguments as values of scalar parameters.
+
+    Raises:
+        WrongUsage: one has no name or no number.
+    """
+    values: dict[str, int | float] = {}
+    for assignment in assignments:
+        name, _, value = assignment.partition("=")
+        try:
+            values[name] = float(value) if "." in value or "e" in value else int(value)
+        except ValueError:
+            raise WrongUsage(f"{assignment!r} gives no number; write NAME=NUMBER.") from None
+    return values
+
+
+def shapes(images: Mapping[str, Array]) -> dict[str, Ranges]:
+    """The ranges of arrays whose coordinates begin at 0, innermost first."""
+    return {
+        name: tuple((0, extent) for extent in reversed(array.shape))
+        for name, array in images.items()
+    }

@@ -1,0 +1,109 @@
+"""``spaces compile``: everything that is generated for a schedule, as files in a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from apps.catalog import find
+from apps.command_line.checking import checked
+from apps.command_line.console import line
+from apps.command_line.options import AppName, DeviceName, ScheduleFile, find_device, read_schedule
+from apps.command_line.program import command
+from apps.errors import Stop, WrongUsage
+from apps.files import write_bytes, write_text
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.cuda.errors import CudaUnavailable
+from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
+from backend.llvm.runtime import runtime_object
+from backend.lowering.passes import CPU_PASSES, START
+from spaces.constraints.devices import GpuDevice
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.nest.nest_text import format_nest
+from spaces.model.writing.text import format_schedule
+
+Folder = Annotated[str, typer.Option("-o", "--output", help="The folder to write into.")]
+After = Annotated[
+    str,
+    typer.Option(
+        "--after",
+        metavar="PASS",
+        help=f"The program is written as it is after this pass: start, {', '.join(CPU_PASSES)}.",
+    ),
+]
+
+
+@command("compile")
+def compile_app(
+    app: AppName,
+    schedule: ScheduleFile,
+    output: Folder,
+    device: DeviceName = "cpu",
+    after: After = START,
+) -> None:
+    """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
+    or CUDA C.
+    """
+    if after not in (START, *CPU_PASSES):
+        passes = ", ".join((START, *CPU_PASSES))
+        raise WrongUsage(f"There is no pass {after!r}; there are {passes}.")
+    found = find(app)
+    pipeline = found.pipeline()
+    target = find_device(device)
+    if after != START and isinstance(target, GpuDevice):
+        raise WrongUsage(
+            f"The passes of --after are those of programs for a CPU; {target.name} is a GPU, whose "
+            "code is CUDA C."
+        )
+    legal = checked(pipeline, read_schedule(found, pipeline, schedule), target)
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Stop(f"Cannot make the folder {folder}: {error.strerror}.") from None
+    stem = pipeline.name
+    write_text(folder / f"{stem}.sched", format_schedule(legal.schedule, pipeline) + "\n")
+    write_text(folder / f"{stem}.nest", format_nest(legal.nest) + "\n")
+    if isinstance(target, GpuDevice):
+        _write_gpu(legal, folder, stem, target)
+    else:
+        _write_cpu(legal, folder, stem, after)
+
+
+def _write_cpu(legal: CheckedSchedule, folder: Path, stem: str, after: str) -> None:
+    compiled = compile_cpu(legal.pipeline, legal)
+    write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
+    write_text(folder / f"{stem}.ll", compiled.llvm_ir())
+    write_text(folder / f"{stem}.s", compiled.assembly())
+    write_text(folder / f"{stem}.h", compiled.c_header())
+    write_bytes(folder / f"{stem}.o", compiled.object_bytes())
+    write_text(folder / f"{RUNTIME}.h", RUNTIME_HEADER)
+    write_bytes(folder / f"{RUNTIME}.o", runtime_object())
+    line(f"{folder}: {stem}.sched .nest .program .ll .s .h .o, {RUNTIME}.h .o")
+
+
+def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevice) -> None:
+    compiled = compile_gpu(legal.pipeline, legal, target.name)
+    write_text(folder / f"{stem}.cu", compiled.source)
+    try:
+        resources = compiled.resources()
+    except CudaUnavailable as error:
+        line(f"{folder}: {stem}.sched .nest .cu; no resource report, because {error}")
+        return
+    report = {
+        kernel.name: {
+            "block": list(kernel.block),
+            "registers": resources[kernel.name].registers,
+            "shared_bytes": resources[kernel.name].shared_bytes + kernel.dynamic_shared_bytes,
+            "spill_store_bytes": resources[kernel.name].spill_store_bytes,
+            "spill_load_bytes": resources[kernel.name].spill_load_bytes,
+            "stack_bytes": resources[kernel.name].stack_bytes,
+        }
+        for kernel in compiled.kernels
+    }
+    write_text(folder / f"{stem}.resources.json", json.dumps(report, indent=2) + "\n")
+    line(f"{folder}: {stem}.sched .nest .cu .resources.json")

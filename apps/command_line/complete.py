@@ -1,0 +1,62 @@
+"""``spaces complete``: legal schedules in which some Funcs are scheduled by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from apps.catalog import find
+from apps.command_line.console import complain, line
+from apps.command_line.options import AppName, AsJson, DeviceName, read_partial
+from apps.command_line.program import command
+from apps.command_line.space import Limit, space_of
+from apps.errors import Stop, WrongUsage
+from spaces.enumerate.complete import Completions
+from spaces.enumerate.emptiness import explain_empty
+from spaces.model.writing.text import format_schedule
+
+Partial = Annotated[
+    str,
+    typer.Option("--schedule", help="A .sched file; Funcs that it does not name are left open."),
+]
+Seconds = Annotated[float, typer.Option("--seconds", min=0, help="Stop after this time.")]
+
+_ENDS = {
+    "all": "These are all legal completions.",
+    "limit": "There are more; see --limit.",
+    "unknown": "Whether there are more is unknown: the time was up; see --seconds.",
+}
+
+
+@command("complete")
+def complete(
+    app: AppName,
+    schedule: Partial,
+    device: DeviceName = "cpu",
+    limit: Limit = 10,
+    seconds: Seconds = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Print legal schedules in which the Funcs that a schedule names are as it says."""
+    found = find(app)
+    partial = read_partial(found, found.pipeline(), schedule)
+    try:
+        space = space_of(found, device, partial)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    completions = Completions(space, limit or None, seconds)
+    texts: list[str] = []
+    for number, completion in enumerate(completions, start=1):
+        texts.append(format_schedule(completion, space.pipeline))
+        if not as_json:
+            line(f"# {number}")
+            line(texts[-1])
+    if as_json:
+        line(json.dumps({"app": app, "device": device, "end": completions.end,
+                         "schedules": texts}, indent=2))  # fmt: skip
+        return
+    if not texts and completions.end == "all":
+        raise Stop(str(explain_empty(space)))
+    complain(_ENDS[completions.end or "unknown"])

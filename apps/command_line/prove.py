@@ -1,0 +1,232 @@
+"""``spaces prove``: what holds of a schedule for every image size, or where it fails, and how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from apps.catalog import find
+from apps.command_line.checking import refusal
+from apps.command_line.console import heading, line, table
+from apps.command_line.options import (
+    AppName,
+    AsJson,
+    DeviceName,
+    ScheduleFile,
+    find_device,
+    read_schedule,
+)
+from apps.command_line.program import command
+from apps.command_line.proving import Findings, all_obligations, prove_schedule
+from apps.errors import Stop, WrongUsage
+from backend.replay import Replay
+from spaces.constraints.devices import Device
+from spaces.constraints.proofs.certificates import recheck as recheck_certificates
+from spaces.constraints.proofs.certificates import write_certificates
+from spaces.constraints.proofs.prove import SECONDS
+from spaces.constraints.proofs.records import (
+    Counterexample,
+    Obligation,
+    Outcome,
+    Proof,
+    ProofReport,
+    Proven,
+    Refuted,
+    Unknown,
+)
+from spaces.constraints.verdict import Illegal
+
+UNDECIDED = 3
+"""The exit status where nothing is refuted, but something is not proven either."""
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--certificates", help="Write each obligation as SMT-LIB text into this folder."),
+]
+Checked = Annotated[
+    Path | None,
+    typer.Option("--recheck", help="Prove nothing; ask the certificates in this folder again."),
+]
+Seconds = Annotated[float, typer.Option("--seconds", min=0, help="How long all proofs may take.")]
+
+
+@command("prove")
+def prove(
+    app: AppName,
+    schedule: ScheduleFile,
+    device: DeviceName = "cpu",
+    as_json: AsJson = False,
+    certificates: Folder = None,
+    recheck: Checked = None,
+    seconds: Seconds = SECONDS,
+) -> None:
+    """Prove for every image size that a schedule reads only what was computed, stays in its
+    buffers and has no race. Exit 0 if all is proven, 1 if something is refuted or the schedule is
+    illegal, 3 if something is unknown.
+    """
+    found = find(app)
+    pipeline = found.pipeline()
+    target = find_device(device)
+    chosen = read_schedule(found, pipeline, schedule)
+    if recheck is not None:
+        asked = all_obligations(pipeline, chosen, target)
+        raise typer.Exit(_asked_again(recheck, asked, as_json))
+    findings = prove_schedule(pipeline, chosen, target, seconds)
+    if certificates is not None and findings.report is not None:
+        _write(findings.report, certificates)
+    if as_json:
+        line(json.dumps(_json(findings), indent=2))
+    else:
+        _tell(findings, target)
+    raise typer.Exit(_status(findings))
+
+
+def _status(findings: Findings) -> int:
+    if not findings.verdict.legal or findings.report is None or findings.report.refuted:
+        return 1
+    return UNDECIDED if findings.report.unknown or findings.without_barriers else 0
+
+
+def _write(report: ProofReport, folder: Path) -> None:
+    try:
+        write_certificates(report, folder)
+    except OSError as error:
+        raise Stop(f"Cannot write certificates to {folder}: {error.strerror}.") from None
+
+
+def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:
+    """The certificates of a folder in a table; the exit status."""
+    if not asked:
+        raise WrongUsage("The schedule stands for no program that certificates could be about.")
+    try:
+        answers = recheck_certificates(folder, asked)
+    except OSError as error:
+        raise WrongUsage(str(error)) from None
+    refused = [a for a in answers if not a.accepted]
+    if as_json:
+        rows = [
+            {"file": a.file, "expected": a.expected, "found": a.found, "accepted": a.accepted}
+            for a in answers
+        ]
+        line(json.dumps(rows, indent=2))
+    else:
+        states = {True: "accepted", False: "refused"}
+        rows_shown = [(a.file, a.expected, a.found, states[a.accepted]) for a in answers]
+        table(("certificate", "expected", "found", ""), rows_shown)
+        line(f"{len(answers)} certificates, {len(refused)} refused.")
+    expected = {a.expected for a in answers}
+    if refused or "sat" in expected:
+        return 1
+    return UNDECIDED if "unknown" in expected else 0
+
+
+def _tell(findings: Findings, device: Device) -> None:
+    verdict, report = findings.verdict, findings.report
+    if isinstance(verdict, Illegal):
+        line(refusal(verdict, device))
+    if report is None:
+        line("It stands for no program, so there is nothing to prove.")
+        return
+    if isinstance(verdict, Illegal):
+        line("What is proven of the program that it stands for all the same:")
+    table(("kind", "what must hold", "proven", "ms"), map(_row, report.proofs))
+    line(_summary(report))
+    if findings.without_barriers:
+        line(findings.without_barriers)
+    for proof in report.unknown:
+        assert isinstance(proof.outcome, Unknown)
+        expression = proof.outcome.expression
+        line(f"Unknown: {proof.obligation.statement}")
+        line(f"  {proof.outcome.reason}" + (f" It is about `{expression}`." if expression else ""))
+    for proof in report.refuted:
+        assert isinstance(proof.outcome, Refuted)
+        line(f"Refuted: {proof.obligation.statement}")
+        line(f"  It fails for {proof.outcome.counterexample}.")
+    for run in findings.replays:
+        heading(f"Run unchecked for {_listed(run.sizes)}:")
+        line("\n".join(f"  {sentence}" for sentence in str(run).splitlines()))
+
+
+def _row(proof: Proof) -> tuple[object, ...]:
+    """Kind, statement (which names the Func), how it went, and milliseconds."""
+    by = proof.outcome.by if isinstance(proof.outcome, Proven) else ""
+    went = f"by {by}" if by else _word(proof.outcome)
+    return proof.obligation.kind, proof.obligation.statement, went, round(proof.seconds * 1000, 1)
+
+
+def _word(outcome: Outcome) -> str:
+    match outcome:
+        case Proven():
+            return "proven"
+        case Refuted():
+            return "refuted"
+        case Unknown():
+            return "unknown"
+
+
+def _summary(report: ProofReport) -> str:
+    by_solver = sum(p.outcome == Proven("solver") for p in report.proven)
+    return (
+        f"{len(report.proofs)} obligations: {len(report.proven)} proven ({by_solver} by the "
+        f"solver), {len(report.refuted)} refuted, {len(report.unknown)} unknown, in "
+        f"{report.seconds:.2f} s, of which the solver took {report.solver_seconds:.2f} s."
+    )
+
+
+def _listed(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _json(findings: Findings) -> dict[str, Any]:
+    """The findings as a dictionary of JSON's types."""
+    report = findings.report
+    return {
+        **findings.verdict.json(),
+        "obligations": None if report is None else [_proof(p) for p in report.proofs],
+        "seconds": None if report is None else report.seconds,
+        "solver_seconds": None if report is None else report.solver_seconds,
+        "without_barriers": findings.without_barriers,
+        "replays": [_replay(run) for run in findings.replays],
+    }
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    obligation, outcome = proof.obligation, proof.outcome
+    told: dict[str, Any] = {
+        "kind": obligation.kind,
+        "func": obligation.func,
+        "stage": obligation.stage,
+        "statement": obligation.statement,
+        "outcome": _word(outcome),
+        "seconds": proof.seconds,
+        "solver_seconds": proof.solver_seconds,
+    }
+    match outcome:
+        case Proven(by=by):
+            return {**told, "by": by}
+        case Refuted(counterexample=found):
+            return {**told, "counterexample": _counterexample(found)}
+        case Unknown(reason=reason, expression=expression):
+            return {**told, "reason": reason, "expression": expression}
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    return {
+        "sizes": found.sizes,
+        "iteration": found.iteration,
+        "other": found.other,
+        "buffer": found.buffer,
+        "coordinate": list(found.coordinate),
+    }
+
+
+def _replay(run: Replay) -> dict[str, Any]:
+    return {
+        "sizes": dict(run.sizes),
+        "shows_a_mistake": run.shows_a_mistake,
+        "told": str(run).splitlines(),
+    }

@@ -1,0 +1,99 @@
+"""``spaces rules``: what makes a schedule illegal, and what is advised of legal ones."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from apps.command_line.console import heading, line, table
+from apps.command_line.options import AsJson
+from apps.command_line.program import command
+from apps.errors import WrongUsage
+from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
+from spaces.constraints.rules.rule import AdviceRule, Rule
+from spaces.model.suggestions import suggestion
+
+RuleId = Annotated[
+    str,
+    typer.Argument(
+        metavar="[ID]",
+        help="A rule such as order.factor, or a subject such as order; all, where left out.",
+    ),
+]
+
+
+@command("rules")
+def rules(id: RuleId = "", as_json: AsJson = False) -> None:
+    """List the rules of legality and the kinds of advice, all or of one subject; or tell all of
+    one.
+    """
+    every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
+    chosen = [each for each in every if not id or _subject(each) == id]
+    if chosen:
+        _list(chosen, as_json)
+        return
+    only = _named(id)
+    if as_json:
+        line(json.dumps(_json(only), indent=2))
+    else:
+        _whole(only)
+
+
+def _subject(chosen: Rule | AdviceRule) -> str:
+    """What an id begins with, such as ``storage``."""
+    return chosen.id.partition(".")[0]
+
+
+def _named(id: str) -> Rule | AdviceRule:
+    every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
+    subjects = list(dict.fromkeys(map(_subject, every)))
+    try:
+        return rule(id)
+    except KeyError:
+        near = suggestion(id, [*subjects, *(each.id for each in every)], most=3)
+        raise WrongUsage(
+            f"No rule and no subject is called {id!r}{near}; the subjects are "
+            f"{', '.join(subjects)}, and `spaces rules` lists the rules."
+        ) from None
+
+
+def _list(chosen: Sequence[Rule | AdviceRule], as_json: bool) -> None:
+    """Those chosen in tables, the rules first, or as a JSON array."""
+    if as_json:
+        line(json.dumps([_json(each) for each in chosen], indent=2))
+        return
+    kinds = {"rule": Rule, "advice": AdviceRule}
+    tables = [(name, [r for r in chosen if isinstance(r, kind)]) for name, kind in kinds.items()]
+    for place, (name, rows) in enumerate((name, rows) for name, rows in tables if rows):
+        if place:
+            line("")
+        table((name, "statement", "source"), [(r.id, r.statement, r.source) for r in rows])
+
+
+def _whole(chosen: Rule | AdviceRule) -> None:
+    heading(chosen.id)
+    line(chosen.statement)
+    line(f"Source: {chosen.source}")
+    line(f"Asked: {_asked(chosen)}")
+    for name, unit in chosen.units.items():
+        line(f"Quantity {name}: in {unit}")
+
+
+def _asked(chosen: Rule | AdviceRule) -> str:
+    """When and how often a rule is asked, as its function says."""
+    return " ".join((inspect.getdoc(chosen.check) or "").split())
+
+
+def _json(chosen: Rule | AdviceRule) -> dict[str, object]:
+    return {
+        "id": chosen.id,
+        "kind": "advice" if isinstance(chosen, AdviceRule) else "rule",
+        "statement": chosen.statement,
+        "source": chosen.source,
+        "asked": _asked(chosen),
+        "units": dict(chosen.units),
+    }

@@ -1,0 +1,99 @@
+"""``spaces run``: a pipeline on a picture or an array."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from apps.catalog import find
+from apps.command_line.arguments import (
+    output_files,
+    parse_params,
+    read_images,
+    shapes,
+    write_output,
+)
+from apps.command_line.checking import checked
+from apps.command_line.console import line
+from apps.command_line.options import CPU, DEFAULT, AppName, find_device, read_schedule
+from apps.command_line.program import command
+from apps.errors import Stop
+from apps.sizes import parse_ranges, sizes_of_outputs
+from backend.arguments import ArgumentError
+from backend.compile import compile_cpu
+from backend.preconditions import SizeError, check_run
+
+Inputs = Annotated[
+    list[str],
+    typer.Option(
+        "--input",
+        help="A picture or .npy file, IMAGE=FILE where there are several; else the photograph "
+        "that comes with the library.",
+    ),
+]
+Outputs = Annotated[
+    list[str],
+    typer.Option(
+        "--output",
+        help="A picture or .npy file, OUTPUT=FILE where there are several; else pictures in out/.",
+    ),
+]
+ChosenSchedule = Annotated[
+    str,
+    typer.Option(
+        "--schedule", help="A .sched file, or the name of one of the app's; else cpu, or default."
+    ),
+]
+Params = Annotated[list[str], typer.Option("--set", help="A scalar parameter, NAME=NUMBER.")]
+Size = Annotated[
+    str,
+    typer.Option(
+        "--size",
+        help="Of all dimensions of the output, such as 640x480 or 640x480x3; else what the input "
+        "suffices for.",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, max=1024, help="All cores if not given.")
+]
+
+
+@command("run")
+def run(
+    app: AppName,
+    input: Inputs = [],  # noqa: B006 - typer reads the default and never changes it
+    output: Outputs = [],  # noqa: B006
+    schedule: ChosenSchedule = "",
+    params: Params = [],  # noqa: B006
+    size: Size = "",
+    threads: Threads = None,
+) -> None:
+    """Run an app on the CPU and write what it computes."""
+    found = find(app)
+    pipeline = found.pipeline()
+    files = output_files(pipeline, output)
+    images = read_images(found, pipeline, input)
+    values = parse_params(params)
+    name = schedule or (CPU if CPU in found.schedules else DEFAULT)
+    chosen = checked(pipeline, read_schedule(found, pipeline, name), find_device(CPU))
+    if size:
+        sizes = sizes_of_outputs(pipeline, parse_ranges(size))
+    else:
+        sizes = found.sizes(pipeline, shapes(images))
+    try:
+        check_run(chosen, images, values, sizes)  # compiling may take seconds
+        compiled = compile_cpu(pipeline, chosen, threads)
+        start = time.perf_counter()
+        results = compiled.run(images, values, sizes)
+    except SizeError as error:
+        asks = f"That is because of the app's schedule {name}; --schedule {DEFAULT} asks for less."
+        raise Stop(str(error) if schedule or name == DEFAULT else f"{error}\n{asks}") from None
+    except (ArgumentError, MemoryError) as error:
+        raise Stop(str(error)) from None
+    elapsed_ms = (time.perf_counter() - start) * 1e3
+    for result, file in files.items():
+        write_output(found, results[result], file)
+        extents = " x ".join(str(extent) for extent in reversed(results[result].shape))
+        line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")

@@ -1,0 +1,207 @@
+"""``spaces enumerate``, ``count`` and ``search``: the space of an app's schedules for a device."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from apps.app import App
+from apps.catalog import find
+from apps.command_line.console import complain, line, progress, table
+from apps.command_line.options import AppName, AsJson, DeviceName, Seed, find_device
+from apps.command_line.program import command
+from apps.errors import Stop, WrongUsage
+from apps.loading import is_function_name, load_function, told
+from spaces.constraints.devices import GpuDevice
+from spaces.cost.batch import Batch, BatchError
+from spaces.cost.model import CostFunction
+from spaces.cost.registry import cost_model
+from spaces.enumerate.board import Limits
+from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.events import Done, Event, Expanded, Found, Improved
+from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
+from spaces.enumerate.strategies import UnknownStrategyError
+from spaces.enumerate.strategies import search as search_space
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
+
+EXACT_UP_TO = 100_000
+"""Candidates that are judged one structure after another to count the legal ones."""
+
+SAMPLES = 50
+"""Candidates drawn to estimate how many of a larger space are legal."""
+
+Limit = Annotated[
+    int, typer.Option("--limit", min=0, help="How many to print; 0 for all, however many.")
+]
+Cost = Annotated[
+    str,
+    typer.Option(
+        "--cost",
+        help="A cost model, or file.py:function of a batch.",
+        show_default="reuse on a CPU, occupancy on a GPU",
+    ),
+]
+StrategyName = Annotated[str, typer.Option("--strategy", help="A search strategy.")]
+Top = Annotated[int, typer.Option("--top", min=1, help="How many schedules to find.")]
+Seconds = Annotated[
+    float | None,
+    typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
+]
+
+
+@command("enumerate")
+def enumerate_schedules(
+    app: AppName, device: DeviceName = "cpu", limit: Limit = 10, as_json: AsJson = False
+) -> None:
+    """Print legal schedules, always in the same order."""
+    space = space_of(find(app), device)
+    chosen = itertools.islice(space, limit or None)
+    if as_json:
+        texts = [_text(schedule, space.pipeline) for schedule in chosen]
+        line(json.dumps({"app": app, "device": device, "schedules": texts}, indent=2))
+        return
+    number = 0
+    for number, schedule in enumerate(chosen, start=1):
+        line(f"# {number}")
+        line(_text(schedule, space.pipeline))
+    if not number:
+        raise Stop(str(explain_empty(space)))
+    if limit:
+        complain(f"At most {limit} of up to {_about(space.candidates)} are shown; see --limit.")
+
+
+@command("count")
+def count(app: AppName, device: DeviceName = "cpu") -> None:
+    """Count the legal schedules; where they are too many, estimate how many are legal."""
+    space = space_of(find(app), device)
+    line(f"{_about(space.candidates)} candidates")
+    if space.candidates <= EXACT_UP_TO:
+        legal = space.count()
+        line(f"{legal:,} legal schedules")
+        if not legal:
+            line(str(explain_empty(space)))
+    else:
+        about, error = space.estimate(SAMPLES)
+        range_ = f"about {_about(about)} legal schedules, give or take {_about(error)}"
+        line(f"{range_} (of {SAMPLES} drawn)")
+
+
+@command("search")
+def search(
+    app: AppName,
+    device: DeviceName = "cpu",
+    cost: Cost = "",
+    strategy: StrategyName = "stagewise",
+    seed: Seed = 0,
+    top: Top = 5,
+    seconds: Seconds = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the cheapest schedules."""
+    space = space_of(find(app), device)
+    cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
+    model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
+    limits = Limits(top=top, seconds=seconds, seed=seed)
+    try:
+        chosen = cost_model(model, space.device)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    try:
+        done = follow(search_space(space, chosen, strategy, limits))
+    except UnknownStrategyError as error:
+        raise WrongUsage(str(error)) from None
+    except BatchError as error:
+        raise Stop(str(error)) from None
+    except EmptySpaceError as error:
+        raise Stop(f"{error}\n{explain_empty(space)}") from None
+    if as_json:
+        found = [{"cost": f.cost, "schedule": _text(f.schedule, space.pipeline)} for f in done.best]
+        report = {
+            "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
+            "structures": done.structures, "choices": done.choices, "complete": done.complete,
+            "schedules": found,
+        }  # fmt: skip
+        line(json.dumps(report, indent=2))
+    else:
+        show_found(done, space.pipeline)
+
+
+def _own_model(name: str) -> CostFunction:
+    """The function of the user's that ``name`` means; where it fails, a sentence says so."""
+    function = load_function(name)
+
+    def cost(batch: Batch) -> NDArray[np.float64]:
+        try:
+            return batch.full(function(batch))
+        except BatchError as error:
+            raise Stop(f"{name}: {error}") from None
+        except Exception as error:
+            raise Stop(f"{name} failed: {told(error)}") from error
+
+    return cost
+
+
+def follow(events: Iterator[Event]) -> Done:
+    """Watch a search to its end, with a progress bar where there is a terminal."""
+    best = ""
+    with progress() as bars:
+        task = bars.add_task("searching", total=None, status="")
+        for event in events:
+            match event:
+                case Expanded():
+                    total = event.steps or None
+                    bars.update(task, completed=event.step, total=total, description=event.what)
+                case Improved(best=Found(cost=cost)):
+                    best = f"best {cost:.4g}"
+                    bars.update(task, status=best)
+                case Done():
+                    return event
+    raise Stop("The search ended without a result; a strategy ends with Done.")
+
+
+def show_found(done: Done, pipeline: Pipeline) -> None:
+    """What a search found, best first."""
+    ending = "" if done.complete else ", stopped by the time limit"
+    line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
+    show_ranking(done, pipeline)
+
+
+def show_ranking(done: Done, pipeline: Pipeline) -> None:
+    """The schedules that a search found, as a table, best first."""
+    rows = [
+        (rank, found.cost, _text(found.schedule, pipeline))
+        for rank, found in enumerate(done.best, start=1)
+    ]
+    table(("rank", "cost", "schedule"), rows)
+
+
+def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> ScheduleSpace:
+    """The space of an app's schedules, some Funcs scheduled already.
+
+    Raises:
+        WrongUsage: the pipeline has no estimates, or there is no such device.
+        ValueError: what is fixed does not fit the pipeline.
+    """
+    pipeline = app.pipeline()
+    if any(pipeline.estimate(name) is None for name in pipeline.outputs):
+        raise WrongUsage(
+            f"Pipeline {pipeline.name} has no estimates of its outputs, which a space needs: "
+            "give pipeline(..., estimates={output: [width, height]})."
+        )
+    return ScheduleSpace(pipeline, find_device(device), fixed=fixed)
+
+
+def _text(schedule: Schedule, pipeline: Pipeline) -> str:
+    return format_schedule(schedule, pipeline)
+
+
+def _about(count: float) -> str:
+    return f"{count:,.0f}" if count < 1e6 else f"{count:.3g}"

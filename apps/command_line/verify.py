@@ -1,0 +1,125 @@
+"""``spaces verify``: whether a schedule is legal for a device, everything that is wrong, and the
+nearest schedule that is legal.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from apps.catalog import find
+from apps.command_line.checking import refusal
+from apps.command_line.console import complain, line
+from apps.command_line.options import (
+    AppName,
+    AsJson,
+    DeviceName,
+    ScheduleFile,
+    find_device,
+    read_schedule,
+)
+from apps.command_line.program import command
+from apps.errors import Stop, WrongUsage
+from apps.files import write_text
+from spaces.constraints.devices import Device
+from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.repairs.repair import Repair
+from spaces.constraints.repairs.repair import repair as repair_schedule
+from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.constraints.verify import verify as verify_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
+
+WithRepair = Annotated[
+    bool, typer.Option("--repair", help="Find the nearest legal schedule, and what to change.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the repaired schedule to this file.")
+]
+Seconds = Annotated[
+    float, typer.Option("--seconds", min=0, help="How long to look for the nearest schedule.")
+]
+
+
+@command("verify")
+def verify(
+    app: AppName,
+    schedule: ScheduleFile,
+    device: DeviceName = "cpu",
+    with_repair: WithRepair = False,
+    output: Output = None,
+    seconds: Seconds = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a schedule is legal for a device, at the sizes estimated; exit 1 if not."""
+    if output is not None and not with_repair:
+        raise WrongUsage("--output is where --repair writes the schedule; give --repair, too.")
+    found = find(app)
+    pipeline = found.pipeline()
+    target = find_device(device)
+    given = read_schedule(found, pipeline, schedule)
+    verdict = verify_schedule(pipeline, given, target)
+    legal_where = _legal_where(verdict, pipeline, given, target)
+    repaired = repair_schedule(pipeline, given, target, seconds=seconds) if with_repair else None
+    if as_json:
+        report = verdict.json() | {"preconditions": [p.json() for p in legal_where]}
+        if repaired is not None:
+            report["repair"] = _report(repaired, pipeline)
+        line(json.dumps(report, indent=2))
+    else:
+        _tell(verdict, legal_where, target)
+        if repaired is not None:
+            _tell_repair(repaired, pipeline)
+    if output is not None and repaired is not None:
+        if repaired.schedule is None:
+            raise Stop(f"{output} is not written: there is no legal schedule to write.")
+        write_text(output, format_schedule(repaired.schedule, pipeline) + "\n")
+        complain(f"{output} is written.")
+    raise typer.Exit(0 if verdict.legal else 1)
+
+
+def _legal_where(
+    verdict: Verdict, pipeline: Pipeline, schedule: Schedule, device: Device
+) -> tuple[Precondition, ...]:
+    """The sizes for which a schedule is legal; none are known of where it is for no sizes."""
+    if isinstance(verdict, CheckedSchedule):
+        return size_preconditions(verdict)
+    anywhere = verify_schedule(attrs.evolve(pipeline, estimates=()), schedule, device)
+    return size_preconditions(anywhere) if isinstance(anywhere, CheckedSchedule) else ()
+
+
+def _tell(verdict: Verdict, legal_where: tuple[Precondition, ...], device: Device) -> None:
+    if isinstance(verdict, Illegal):
+        line(refusal(verdict, device))
+    else:
+        line(f"The schedule is legal for {device.name}.")
+        if verdict.advice:
+            line("\n".join(["What has no effect in it:", *(f"  {a}" for a in verdict.advice)]))
+    if legal_where:
+        line("\n".join(["Sizes for which it is legal:", *(f"  {p}" for p in legal_where)]))
+
+
+def _tell_repair(repaired: Repair, pipeline: Pipeline) -> None:
+    line(str(repaired))
+    if repaired.edits and repaired.schedule is not None:
+        line("It reads:")
+        text = format_schedule(repaired.schedule, pipeline) or "# the default schedule"
+        line("\n".join(f"  {directives}" for directives in text.splitlines()))
+
+
+def _report(repaired: Repair, pipeline: Pipeline) -> dict[str, Any]:
+    """A repair as a dictionary of JSON's types."""
+    schedule = repaired.schedule
+    return {
+        "answer": repaired.answer,
+        "changes": repaired.changes,
+        "distance": repaired.distance,
+        "exhausted": repaired.exhausted,
+        "edits": [{"func": edit.func, "text": edit.text} for edit in repaired.edits],
+        "schedule": None if schedule is None else format_schedule(schedule, pipeline),
+    }

@@ -1,0 +1,91 @@
+"""Whether a Pipeline record that was not built by the definition language hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.expressions.expr import Call
+from spaces.model.expressions.types import Type
+
+_Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
+"""The types of the values, and the dimensions, of what may be called."""
+
+
+def pipeline_problems(pipeline: Pipeline) -> list[str]:
+    """What contradicts itself in ``pipeline``, one sentence each; empty for a sound one."""
+    return list(_problems(pipeline))
+
+
+def _problems(pipeline: Pipeline) -> Iterator[str]:
+    signatures: _Signatures = {}
+    for image in pipeline.images:
+        signatures[image.name] = ((image.type,), image.dimensions)
+    names = [
+        *(f.name for f in pipeline.functions),
+        *(i.name for i in pipeline.images),
+        *(s.name for s in pipeline.scalars),
+    ]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            yield f"The name {name!r} is used {names.count(name)} times."
+    for function in pipeline.functions:
+        # A Func may read itself in its updates.
+        signatures[function.name] = (function.types, len(function.args))
+        yield from _function_problems(function, signatures)
+    computed = {f.name for f in pipeline.functions}
+    if not pipeline.outputs:
+        yield "There is no output."
+    for output in pipeline.outputs:
+        if output not in computed:
+            yield f"The output {output!r} is not a Func of the pipeline."
+    for estimate in pipeline.estimates:
+        known = signatures.get(estimate.buffer)
+        if known is None or known[1] != len(estimate.ranges):
+            yield f"The estimate of {estimate.buffer!r} does not fit a buffer of the pipeline."
+
+
+def _function_problems(function: Function, signatures: _Signatures) -> Iterator[str]:
+    name = function.name
+    if not function.types:
+        yield f"Func {name} has no element type."
+    if not function.stages:
+        yield f"Func {name} has no definition."
+    for index, stage in enumerate(function.stages):
+        if len(stage.args) != len(function.args):
+            yield f"Stage {index} of Func {name} has {len(stage.args)} coordinates."
+        given = tuple(value.type for value in stage.values)
+        if given != function.types:
+            wanted = _shown(function.types)
+            yield f"Stage {index} of Func {name} gives {_shown(given)}, not {wanted}."
+        for predicate in stage.predicates:
+            if not predicate.type.is_bool:
+                yield f"Stage {index} of Func {name} has a predicate of type {predicate.type}."
+        if index == 0 and stage.predicates:
+            yield f"The first definition of Func {name} has predicates."
+        if index == 0 and stage.dimensions != function.args:
+            yield f"The first definition of Func {name} is not at its Vars."
+        for call in stage.calls:
+            known = signatures.get(call.target)
+            if known is None:
+                yield (
+                    f"Func {name} calls {call.target!r}, which is neither an image nor a Func "
+                    "before it."
+                )
+            elif not _fits(call, *known):
+                yield f"Func {name} calls {call.target!r} with other dimensions or another type."
+            elif call.target == name and index == 0:
+                yield f"The pure definition of Func {name} calls {name} itself."
+
+
+def _fits(call: Call, types: tuple[Type, ...], dimensions: int) -> bool:
+    """Whether a call gives one of ``types``, and as many coordinates as there are dimensions."""
+    is_tuple = len(types) > 1
+    if is_tuple == (call.component is None) or (call.component or 0) >= len(types):
+        return False
+    return types[call.component or 0] == call.type and dimensions == len(call.args)
+
+
+def _shown(types: tuple[Type, ...]) -> str:
+    return ", ".join(map(str, types)) or "nothing"

@@ -1,0 +1,335 @@
+"""From the definition language to a frozen Pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import frozen
+
+from spaces.model.algorithm.dimensions import BufferDimensions
+from spaces.model.algorithm.func import Definition, Func
+from spaces.model.algorithm.image_param import ImageParam, SizeVariable
+from spaces.model.algorithm.param import Param, ScalarVariable
+from spaces.model.algorithm.pipeline import (
+    Estimate,
+    Function,
+    Image,
+    Pipeline,
+    Promise,
+    ReductionVar,
+    Scalar,
+    Stage,
+)
+from spaces.model.algorithm.rdom import RVar
+from spaces.model.algorithm.reference import Reference
+from spaces.model.algorithm.require import Required, require, varying
+from spaces.model.algorithm.required import reading, required, requiring
+from spaces.model.algorithm.size_constraints import Constraints, check_estimates
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.definitions import RANDOM, arithmetic
+from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Int32
+
+Estimates = Mapping[Func | ImageParam | str, Sequence[int | tuple[int, int]]]
+
+
+def pipeline(
+    outputs: Func | Sequence[Func],
+    name: str | None = None,
+    estimates: Estimates | None = None,
+    requirements: Sequence[tuple[Expr, str]] = (),
+) -> Pipeline:
+    """Freeze everything that ``outputs`` depend on.
+
+    Args:
+        outputs: the Func, or Funcs, whose values are wanted.
+        name: name of the pipeline; that of the first output if not given.
+        estimates: for outputs and images, the extent (or the (min, extent)) of each dimension,
+            innermost first, that schedules are chosen for.
+        requirements: conditions on sizes and Params that every call must meet, each with the
+            sentence that another is refused with (Halide's ``add_requirement``).
+
+    Raises:
+        DefinitionError: a Func is undefined, two different Funcs, images or parameters share
+            a name, or an estimate is for nothing the pipeline has, or contradicts what is known.
+    """
+    wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
+    if not wanted:
+        raise DefinitionError("A pipeline needs at least one output Func.")
+    if len({id(f) for f in wanted}) < len(wanted):
+        raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
+    found = _Collected()
+    for func in wanted:
+        found.visit_func(func)
+    asked = [_asked(condition, message) for condition, message in requirements]
+    found.visit_sizes([*asked, *(e for f in wanted for e in _given(f.buffer))])
+    names = found.unique_names()
+    found.check_parameters()
+    buffers = {
+        **{names[id(f)]: len(f.args) for f in wanted},
+        **{i.name: i.dimensions for i in found.images},
+    }
+    constraints = Constraints.of(
+        [("output", names[id(f)], len(f.args), f.buffer) for f in wanted]
+        + [("image", i.name, i.dimensions, i.buffer) for i in found.images],
+        found.params,
+    )
+    freezing = _Freezing(names, constraints.values, {})
+    functions = tuple(_freeze_func(f, freezing) for f in found.funcs)
+    for expr in asked:
+        freezing(expr)
+    sizes = dict(_estimate(key, given, names, buffers) for key, given in (estimates or {}).items())
+    promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
+    as_said = _Freezing(names, {}, {})
+    promised = tuple(Promise(as_said(p.condition), p.message) for p in promises)
+    check_estimates(sizes, promised)
+    return Pipeline(
+        name=name or names[id(wanted[0])],
+        functions=functions,
+        images=tuple(Image(i.name, i.type, i.dimensions) for i in found.images),
+        scalars=tuple(Scalar(p.name, p.type, p.default) for p in found.params),
+        outputs=tuple(names[id(f)] for f in wanted),
+        estimates=tuple(Estimate(buffer, ranges) for buffer, ranges in sizes.items()),
+        promises=promised,
+        strides=constraints.strides,
+    )
+
+
+def _asked(condition: Expr, message: str) -> Expr:
+    """A requirement of a whole pipeline.
+
+    Raises:
+        DefinitionError: it depends on coordinates or pixels.
+    """
+    found = varying(condition)
+    if found is not None:
+        raise DefinitionError(
+            f"`{condition}` depends on `{found}`; requirements ask for what is known before a call "
+            "begins: sizes of images and outputs, and Params. require() inside a definition asks "
+            "for others."
+        )
+    return require(condition, condition, message)
+
+
+class _Collected:
+    """Funcs (producers first), images and parameters that the outputs reach."""
+
+    def __init__(self) -> None:
+        self.funcs: list[Func] = []
+        self.images: list[ImageParam] = []
+        self.params: list[Param] = []
+        self._state: dict[int, str] = {}
+
+    def visit_func(self, root: Func) -> None:
+        """Depth first with an explicit stack, so that deep pipelines need no deep recursion."""
+        stack: list[tuple[Func, bool]] = [(root, False)]
+        while stack:
+            func, ready = stack.pop()
+            if ready:
+                self._state[id(func)] = "done"
+                self.funcs.append(func)
+                continue
+            if id(func) in self._state:
+                if self._state[id(func)] == "open":
+                    raise DefinitionError(f"Func {func.shown} depends on itself through a cycle.")
+                continue
+            if not func.definitions:
+                raise DefinitionError(f"Func {func.shown} is used but not defined.")
+            self._state[id(func)] = "open"
+            stack.append((func, True))
+            stack.extend((f, False) for f in reversed(self._callees(func)))
+
+    def _callees(self, func: Func) -> list[Func]:
+        callees: dict[int, Func] = {}
+        for node in walk(*_roots(func)):
+            self._note(node)
+            if not isinstance(node, Reference) or not isinstance(node.source, Func):
+                continue
+            source = node.source
+            if source is not func and self._state.get(id(source)) != "done":
+                callees[id(source)] = source
+        return list(callees.values())
+
+    def _note(self, node: Expr) -> None:
+        """Take in the parameter or image that a node stands for."""
+        if isinstance(node, ScalarVariable) and node.source not in self.params:
+            self.params.append(node.source)
+        if not isinstance(node, Reference | SizeVariable) or isinstance(node.source, Func):
+            return
+        if not any(node.source is i for i in self.images):
+            self.images.append(node.source)
+            self.visit_sizes(_given(node.source.buffer))
+
+    def visit_sizes(self, exprs: Iterable[Expr]) -> None:
+        """Take in what expressions over sizes and parameters mention."""
+        for node in walk(*exprs):
+            self._note(node)
+
+    def unique_names(self) -> dict[int, str]:
+        """The final name of each Func; anonymous ones are numbered in order of discovery."""
+        taken: dict[str, str] = {}
+        for kind, named in (
+            ("an image", self.images),
+            ("a parameter", self.params),
+            ("a Func", [f for f in self.funcs if "#" not in f.name]),
+        ):
+            for thing in named:
+                if thing.name in taken:
+                    raise DefinitionError(
+                        f"The name {thing.name!r} is used by two different things, "
+                        f"{taken[thing.name]} and {kind}; rename one."
+                    )
+                taken[thing.name] = kind
+        names = {id(f): f.name for f in self.funcs if "#" not in f.name}
+        for func in self.funcs:
+            if "#" in func.name:
+                base = func.name.split("#")[0]
+                candidates = (base if n == 0 else f"{base}_{n}" for n in range(len(taken) + 1))
+                names[id(func)] = next(c for c in candidates if c not in taken)
+                taken[names[id(func)]] = "a Func"
+        return names
+
+    def check_parameters(self) -> None:
+        """In a frozen definition a coordinate and a parameter differ by name only."""
+        scalars = {p.name for p in self.params}
+        for func in self.funcs:
+            for name in func.args:
+                if name in scalars:
+                    raise DefinitionError(
+                        f"{name!r} is both a Param and a Var of Func {func.shown}; rename one."
+                    )
+
+
+def _given(buffer: BufferDimensions) -> tuple[Expr, ...]:
+    """What is given as sizes of a buffer."""
+    return tuple(e for d in buffer.known.values() for e in d.given.values())
+
+
+def _roots(func: Func) -> list[Expr]:
+    roots: list[Expr] = []
+    for definition in func.definitions:
+        roots += [*definition.values, *definition.args, *definition.predicates]
+        for rvar in _reduction_vars(definition):
+            roots += [rvar.min, rvar.extent]
+    return roots
+
+
+def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
+    for node in walk(*definition.values, *definition.args):
+        if isinstance(node, RVar):
+            return node.domain.vars
+    return ()
+
+
+@frozen
+class _Freezing:
+    """Expressions of the definition language as those of a pipeline.
+
+    Attributes:
+        names: the final name of each Func.
+        known: sizes that are known beforehand, by the name of their variable.
+        required: what is required on the way, as conditions with their messages.
+    """
+
+    names: Mapping[int, str]
+    known: Mapping[str, Expr]
+    required: dict[tuple[Expr, str], None]
+
+    def __call__(self, expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
+        """``expr``, frozen; random numbers in it are made of ``coordinates``."""
+        return rewrite(expr, lambda node: self._node(node, coordinates))
+
+    def _node(self, node: Expr, coordinates: tuple[Expr, ...]) -> Expr:
+        if isinstance(node, Op) and node.name in RANDOM:
+            return Op(node.type, node.name, (*node.args, *coordinates))
+        if isinstance(node, Required):
+            if node.varies:
+                return requiring(node.condition, node.value, node.message)
+            said = " ".join(p.words if isinstance(p, Text) else str(p) for p in node.message)
+            self.required[node.condition, said] = None
+            return node.value
+        if isinstance(node, Reference):
+            name = self.names.get(id(node.source), node.target)
+            return reading(Call(node.type, name, node.args, node.component))
+        if isinstance(node, Variable) and node.name in self.known:
+            return self.known[node.name]
+        if isinstance(node, RVar | ScalarVariable | SizeVariable):
+            return Variable(node.type, node.name)
+        return node
+
+
+def _freeze_func(func: Func, freeze: _Freezing) -> Function:
+    def place(expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
+        """What says where, and not which value."""
+        frozen = freeze(expr, coordinates)
+        for one in required(frozen):
+            raise DefinitionError(
+                f"`{one.condition}` is required by `{frozen}`, which says where Func {func.shown} "
+                "is defined; require() stands in values, so put it around the right side."
+            )
+        return arithmetic(frozen)
+
+    stages = tuple(
+        Stage(
+            args=tuple(
+                place(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
+            ),
+            values=tuple(freeze(v, _coordinates(d, func.args)) for v in d.values),
+            rvars=tuple(
+                ReductionVar(r.name, place(r.min), place(r.extent)) for r in _reduction_vars(d)
+            ),
+            predicates=tuple(place(p, _coordinates(d, func.args)) for p in d.predicates),
+        )
+        for d in func.definitions
+    )
+    return Function(freeze.names[id(func)], func.args, func.types, stages)
+
+
+def _as_place(arg: Expr, name: str) -> Expr:
+    """A left-hand coordinate. Alone stands only the Func's own Var, over which a loop runs, or an
+    RVar; a parameter, a size, or another dimension's Var is an expression (``p + 0``).
+    """
+    if not isinstance(arg, Variable) or isinstance(arg, RVar):
+        return arg
+    if arg.name == name and not isinstance(arg, ScalarVariable):
+        return arg
+    return Op(arg.type, "add", (arg, constant(0, arg.type)))
+
+
+def _coordinates(definition: Definition, vars: tuple[str, ...]) -> tuple[Expr, ...]:
+    """The Vars and RVars that a definition runs over."""
+    pure = (
+        a
+        for a, name in zip(definition.args, vars, strict=True)
+        if isinstance(a, Variable) and a.name == name
+    )
+    reduced = (Variable(Int32, r.name) for r in _reduction_vars(definition))
+    return (*pure, *reduced)
+
+
+def _estimate(
+    key: Func | ImageParam | str,
+    given: Sequence[int | tuple[int, int]],
+    names: Mapping[int, str],
+    buffers: Mapping[str, int],
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The buffer that ``key`` means, and its ranges; ``buffers`` gives dimensions by name."""
+    name = names.get(id(key), key.name) if isinstance(key, Func | ImageParam) else key
+    if name not in buffers:
+        raise DefinitionError(
+            f"There is an estimate for {name}, but sizes are estimated for the outputs and images "
+            f"of the pipeline only: {', '.join(buffers)}."
+        )
+    ranges = tuple(e if isinstance(e, tuple) else (0, e) for e in given)
+    if len(ranges) != buffers[name]:
+        raise DefinitionError(
+            f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
+        )
+    for dimension, (_, extent) in enumerate(ranges):
+        if extent < 1:
+            raise DefinitionError(
+                f"The estimated extent of dimension {dimension} of {name} is {extent}; "
+                "it must be at least 1."
+            )
+    return name, ranges

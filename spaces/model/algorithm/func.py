@@ -1,0 +1,337 @@
+"""Func: a function by its definition and updates, as in Halide.
+
+Funcs, RDoms, Params and ImageParams are mutable and only serve to write an algorithm down;
+:func:`spaces.pipeline` (module ``freeze``) turns what they describe into a
+:class:`~spaces.model.algorithm.pipeline.Pipeline`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import define
+
+from spaces.model.algorithm.dimensions import BufferDimensions
+from spaces.model.algorithm.rdom import RVar, domain_of, require_one_domain
+from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
+from spaces.model.algorithm.undefined import is_partial, stored, without, written
+from spaces.model.algorithm.var import Var, check_name, is_free_var, is_var
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import (
+    Arithmetic,
+    Expr,
+    ExprLike,
+    Variable,
+    as_expr,
+    cast,
+    constant,
+    walk,
+)
+from spaces.model.expressions.types import Int32, Type
+
+_anonymous = itertools.count()
+
+
+@define(eq=False)
+class Definition:
+    """One definition as written: left-hand coordinates, a value for each component, and where its
+    reduction domain has points.
+    """
+
+    args: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+    predicates: tuple[Expr, ...] = ()
+
+
+def Tuple(*values: ExprLike) -> tuple[Expr, ...]:
+    """The values of a Func that has several at each coordinate.
+
+    ``f[x] = Tuple(a, b)`` is ``f[x] = (a, b)``; ``f[x][1]`` reads the second.
+    """
+    return tuple(as_expr(v) for v in values)
+
+
+class Func:
+    """A function from integer coordinates to values, given by a pure definition and updates.
+
+    ``f[x, y] = e`` defines it; a further assignment, or ``+=`` and its kin, adds an update stage.
+    ``f[x, y] = (a, b)`` gives it two values at each coordinate, and ``f[x, y][1]`` reads one. An
+    update of a Tuple evaluates all of its values before it stores any.
+    """
+
+    def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
+        # A name with '#' is ours to make unique when the pipeline is frozen.
+        unique = check_name("Func", "f" if name is None else name)
+        self.name = f"{unique}#{next(_anonymous)}" if name is None or anonymous else unique
+        self.definitions: list[Definition] = []
+        self.buffer = BufferDimensions(self.name, lambda: len(self.args), self._size)
+
+    def output_buffer(self) -> BufferDimensions:
+        """The buffer that the Func is written to where it is an output; ``dim(d)`` is a dimension,
+        of which bounds and stride may be given.
+        """
+        return self.buffer
+
+    def _size(self, part: str, dimension: int) -> Expr:
+        return Variable(Int32, f"{self.name}.{part}.{dimension}")
+
+    @property
+    def type(self) -> Type:
+        """The element type, known once there is a pure definition.
+
+        Raises:
+            DefinitionError: the Func is a Tuple, which has several :attr:`types`.
+        """
+        if len(self.types) > 1:
+            raise DefinitionError(
+                f"Func {self.shown} is a Tuple of {len(self.types)} values, which have types of "
+                f"their own ({', '.join(map(str, self.types))})."
+            )
+        return self.types[0]
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The element type of each value, known once there is a pure definition."""
+        self._require_definition()
+        return tuple(value.type for value in self.definitions[0].values)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """Names of the Vars of the pure definition."""
+        self._require_definition()
+        return tuple(a.name for a in self.definitions[0].args if isinstance(a, Variable))
+
+    def _require_definition(self) -> None:
+        if not self.definitions:
+            raise DefinitionError(
+                f"Func {self.shown} is called before it is defined. Define it first; if it is to "
+                "call itself, give it a pure definition and then an update over an RDom."
+            )
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it."""
+        return self.name.split("#")[0]
+
+    def __getitem__(self, coordinates: Any) -> FuncRef:
+        return FuncRef(self, coordinates_of(coordinates))
+
+    def __call__(self, *coordinates: Any) -> FuncRef:
+        return self[coordinates]
+
+    def __setitem__(self, coordinates: Any, value: Any) -> None:
+        if isinstance(value, _Accumulated):
+            return  # `f[x] += e` has already added its definitions.
+        args = coordinates_of(coordinates)
+        if self.definitions:
+            self._define_update(args, self._matched(_values(value)))
+        else:
+            given = tuple(map(as_expr, _values(value)))
+            partial = is_partial(given)
+            self._define_pure(args, tuple(map(without if partial else stored, given)))
+            if partial:
+                self._define_update(args, given)
+
+    def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
+        """The values of an update, literals in the types they meet."""
+        if len(values) != len(self.types):
+            raise DefinitionError(
+                f"Func {self.shown} has {_counted(len(self.types))}, but an update of it gives "
+                f"{len(values)}."
+            )
+        return tuple(as_expr(v, t) for v, t in zip(values, self.types, strict=True))
+
+    def _define_pure(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
+        names = [a.name for a in args if is_free_var(a)]
+        if len(names) != len(args) or len(set(names)) != len(names):
+            shown = ", ".join(map(str, args))
+            raise DefinitionError(
+                f"The first definition of Func {self.shown} must be at distinct Vars, "
+                f"and {self.shown}[{shown}] is not."
+            )
+        nodes = list(walk(*values))
+        reduced = next((n for n in nodes if isinstance(n, RVar)), None)
+        if reduced is not None:
+            raise DefinitionError(
+                f"The first definition of Func {self.shown} uses RVar {reduced.name}; "
+                "reduction variables belong into an update definition, or inside sum(), "
+                "maximum() or minimum()."
+            )
+        _check_free(self.shown, nodes, set(names), "the first definition")
+        self.definitions.append(Definition(args, values))
+
+    def _define_update(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
+        self._check_arity(args)
+        args = indices_of(self.shown, args)
+        for component, (value, type) in enumerate(zip(values, self.types, strict=True)):
+            if value.type != type:
+                which = "" if len(values) == 1 else f"[{component}]"
+                raise DefinitionError(
+                    f"An update of Func {self.shown}{which} has type {value.type}, but "
+                    f"{self.shown}{which} is {type}; cast the value."
+                )
+        allowed = {v for a, v in zip(args, self.args, strict=True) if is_var(a, v)}
+        require_one_domain(f"An update of Func {self.shown}", *values, *args)
+        domain = domain_of(*values, *args)
+        stored = written(self.shown, values, FuncRef(self, args))
+        if stored is None:
+            return  # it leaves everything as it is
+        values, conditions = stored
+        predicates = (*(() if domain is None else domain.used_by(self.shown)), *conditions)
+        exprs = (*values, *args, *predicates)
+        _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition")
+        self._check_pure_reads(args, exprs)
+        self.definitions.append(Definition(args, values, predicates))
+
+    def _check_pure_reads(self, args: tuple[Expr, ...], exprs: tuple[Expr, ...]) -> None:
+        """Along a Var an update is pure: it reads its own Func only where it writes. Otherwise
+        its values would depend on how much of the Func is computed.
+        """
+        own = [n for n in walk(*exprs) if isinstance(n, Reference) and n.source is self]
+        for d, (arg, name) in enumerate(zip(args, self.args, strict=True)):
+            other = next((r for r in own if r.args[d] is not arg), None)
+            if is_var(arg, name) and other is not None:
+                raise DefinitionError(
+                    f"An update of Func {self.shown} at Var {name} reads `{other}`, which is not "
+                    f"at {name} in dimension {d}; run it over an RDom to read other coordinates."
+                )
+
+    def _check_arity(self, args: tuple[Expr, ...]) -> None:
+        if len(args) != len(self.args):
+            raise DefinitionError(
+                f"Func {self.shown} has {len(self.args)} dimensions "
+                f"({', '.join(self.args)}) but is used with {len(args)} coordinates."
+            )
+
+
+class _Accumulated:
+    """What ``f[x] += e`` hands to the assignment that Python performs next."""
+
+
+class FuncRef(Arithmetic):
+    """A Func at coordinates, to be read or to be updated in place. That of a Tuple holds several
+    values, ``ref[0]``, ``ref[1]`` and so on.
+
+    The in-place operators define an update stage instead of giving a value, which is why they
+    break with the signature of the operators they extend.
+    """
+
+    def __init__(self, func: Func, args: tuple[Expr, ...]) -> None:
+        self.func = func
+        self.args = args
+
+    @property
+    def type(self) -> Type:
+        """The element type of the Func."""
+        return self.func.type
+
+    def as_expr(self) -> Expr:
+        count = len(self.func.types)
+        if count > 1:
+            raise DefinitionError(
+                f"Func {self.func.shown} is a Tuple of {count} values; name one of them, as in "
+                f"{self}[0]."
+            )
+        return self._value(self.func.type, None)
+
+    def components(self) -> tuple[Expr, ...]:
+        return tuple(self) if len(self.func.types) > 1 else ()
+
+    def __getitem__(self, component: int) -> Expr:
+        """One value of a Tuple.
+
+        Raises:
+            DefinitionError: the Func is no Tuple, or has no such component.
+        """
+        types = self.func.types
+        if len(types) == 1 or not 0 <= component < len(types):
+            raise DefinitionError(
+                f"Func {self.func.shown} has {_counted(len(types))}; there is no "
+                f"{self}[{component}]."
+            )
+        return self._value(types[component], component)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """All values, one if the Func is no Tuple."""
+        types = self.func.types
+        return iter([self[c] for c in range(len(types))] if len(types) > 1 else [self.as_expr()])
+
+    def _value(self, type: Type, component: int | None) -> Expr:
+        self.func._check_arity(self.args)
+        indices = indices_of(self.func.name, self.args)
+        return Reference(type, self.func.name, indices, component, self.func)
+
+    def __str__(self) -> str:
+        return f"{self.func.shown}({', '.join(map(str, self.args))})"
+
+    def __repr__(self) -> str:
+        return f"<FuncRef {self}>"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _accumulate(self, operation: str, identity: int, value: Any) -> _Accumulated:
+        given = _values(value)
+        if self.func.definitions:
+            operands = self.func._matched(given)
+        else:
+            operands = tuple(as_expr(v) for v in given)
+            initial = tuple(
+                Var(f"_{d}") if not is_free_var(a) else a for d, a in enumerate(self.args)
+            )
+            self.func[initial] = tuple(constant(identity, o.type) for o in operands)
+        self.func[self.args] = tuple(
+            _COMBINED[operation](current, cast(current.type, operand))
+            for current, operand in zip(self, operands, strict=True)
+        )
+        return _Accumulated()
+
+    def __iadd__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("+", 0, value)
+
+    def __isub__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("-", 0, value)
+
+    def __imul__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("*", 1, value)
+
+    def __itruediv__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+        return self._accumulate("/", 1, value)
+
+
+_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def _values(value: Any) -> tuple[ExprLike, ...]:
+    """What is assigned, a value for each component."""
+    if isinstance(value, FuncRef):
+        return tuple(value)
+    values = value if isinstance(value, tuple) else (value,)
+    if not values:
+        raise DefinitionError("A Func needs at least one value at each coordinate.")
+    return values
+
+
+def _counted(values: int) -> str:
+    return "one value" if values == 1 else f"{values} values"
+
+
+def _check_free(func: str, nodes: list[Expr], allowed: set[str], where: str) -> None:
+    """Every coordinate variable that the definition uses must be one of ``allowed``."""
+    for node in nodes:
+        if not is_free_var(node):
+            continue
+        is_size = ".min." in node.name or ".extent." in node.name
+        if not is_size and node.name not in allowed:
+            raise DefinitionError(
+                f"Var {node.name} is used in {where} of Func {func} but is not one of its "
+                f"coordinates ({', '.join(sorted(allowed)) or 'none'})."
+            )

@@ -1,0 +1,83 @@
+"""ImageParam: an input image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field, frozen
+
+from spaces.model.algorithm.dimensions import BufferDimensions, Dimension
+from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
+from spaces.model.algorithm.var import check_name
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.types import Int32, Type, type_of
+
+
+@frozen(eq=False, slots=True, repr=False)
+class SizeVariable(Variable):
+    """The first coordinate or the extent of a dimension of an :class:`ImageParam`."""
+
+    source: ImageParam = field()
+
+
+@define(eq=False)
+class ImageParam:
+    """An input image of a given element type and number of dimensions."""
+
+    type: Type = field(converter=type_of)
+    dimensions: int
+    name: str = field()
+    buffer: BufferDimensions = field(init=False)
+
+    @name.validator
+    def _is_name(self, _: Any, name: str) -> None:
+        check_name("ImageParam", name)
+
+    def __getitem__(self, coordinates: Any) -> Expr:
+        """The pixel at integer ``coordinates``, one a dimension, innermost first."""
+        args = coordinates_of(coordinates)
+        if len(args) != self.dimensions:
+            raise DefinitionError(
+                f"Image {self.name} has {self.dimensions} dimensions but is read "
+                f"with {len(args)} coordinates."
+            )
+        return Reference(self.type, self.name, indices_of(self.name, args), None, self)
+
+    def __call__(self, *coordinates: Any) -> Expr:
+        return self[coordinates]
+
+    def dim(self, dimension: int) -> Dimension:
+        """A dimension, of which bounds and stride may be given.
+
+        Raises:
+            DefinitionError: there is no such dimension.
+        """
+        return self.buffer.dim(dimension)
+
+    @buffer.default
+    def _buffer(self) -> BufferDimensions:
+        return BufferDimensions(self.name, lambda: self.dimensions, self._size)
+
+    def _size(self, part: str, dimension: int) -> Expr:
+        return SizeVariable(Int32, f"{self.name}.{part}.{dimension}", self)
+
+    def min(self, dimension: int) -> Expr:
+        """The first coordinate of a dimension."""
+        return self._size("min", dimension)
+
+    def extent(self, dimension: int) -> Expr:
+        """The number of elements along a dimension."""
+        return self._size("extent", dimension)
+
+    def width(self) -> Expr:
+        """The extent of dimension 0."""
+        return self.extent(0)
+
+    def height(self) -> Expr:
+        """The extent of dimension 1."""
+        return self.extent(1)
+
+    def channels(self) -> Expr:
+        """The extent of dimension 2."""
+        return self.extent(2)

@@ -1,0 +1,73 @@
+"""Param: a scalar chosen at each run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field, frozen
+
+from spaces.model.algorithm.var import check_name
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Arithmetic, Expr, Variable
+from spaces.model.expressions.types import Type, type_of
+
+
+@frozen(eq=False, slots=True, repr=False)
+class ScalarVariable(Variable):
+    """The value of a :class:`Param` inside an expression."""
+
+    source: Param = field()
+
+
+@define(eq=False)
+class Param(Arithmetic):
+    """A scalar chosen at each run."""
+
+    type: Type = field(converter=type_of)
+    name: str = field()
+    default: int | float | None = None
+    lowest: int | float | None = None
+    highest: int | float | None = None
+
+    @name.validator
+    def _is_name(self, _: Any, name: str) -> None:
+        check_name("Param", name)
+
+    def as_expr(self) -> Expr:
+        return ScalarVariable(self.type, self.name, self)
+
+    def set_range(self, lowest: int | float, highest: int | float) -> Param:
+        """Every call gives a value from ``lowest`` to ``highest``, or is refused; bounds know it.
+
+        Raises:
+            DefinitionError: no value, or not the default, lies in the range.
+        """
+        return self.set_min_value(lowest).set_max_value(highest)
+
+    def set_min_value(self, lowest: int | float) -> Param:
+        """Every call gives at least ``lowest``."""
+        self.lowest = lowest
+        self._check_range()
+        return self
+
+    def set_max_value(self, highest: int | float) -> Param:
+        """Every call gives at most ``highest``."""
+        self.highest = highest
+        self._check_range()
+        return self
+
+    def _check_range(self) -> None:
+        low, high = self.lowest, self.highest
+        at_least = self.default if self.default is not None else high
+        at_most = self.default if self.default is not None else low
+        if (low is not None and at_least is not None and at_least < low) or (
+            high is not None and at_most is not None and at_most > high
+        ):
+            raise DefinitionError(
+                f"Param {self.name} is to lie between {low} and {high}"
+                f"{'' if self.default is None else f', and its default {self.default} does not'}; "
+                "give it a range that holds values."
+            )
+
+    def __hash__(self) -> int:
+        return id(self)

@@ -1,0 +1,264 @@
+"""The algorithm as a frozen graph: Funcs with their pure and update stages, images, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from attrs import evolve, field, frozen
+
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, component_names, walk
+from spaces.model.expressions.types import Int32, Type
+from spaces.model.schedules.derivations import Derivation
+
+
+@frozen
+class ReductionVar:
+    """One dimension of a reduction domain: ``min <= name < min + extent``."""
+
+    name: str
+    min: Expr
+    extent: Expr
+
+
+def _plain_first(predicates: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Conjunctions taken apart; what reads nothing comes first."""
+    parts: list[Expr] = []
+    stack = list(reversed(predicates))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Op) and node.name == "and":
+            stack += reversed(node.args)
+        else:
+            parts.append(node)
+    return tuple(sorted(dict.fromkeys(parts), key=lambda part: part.loads))
+
+
+@frozen(cache_hash=True)
+class Stage:
+    """One definition of a Func: at coordinates ``args`` it takes ``values``, one for each component
+    of a Tuple. All of them are evaluated before any is stored.
+
+    For the pure stage ``args`` are the Func's own Vars. An update stage runs over the pure Vars
+    that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order). Where
+    one of ``predicates`` does not hold it leaves the Func as it is, and evaluates nothing that
+    comes after it; those that read no Func and no image come first.
+    """
+
+    args: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+    rvars: tuple[ReductionVar, ...] = ()
+    predicates: tuple[Expr, ...] = field(default=(), converter=_plain_first)
+
+    @property
+    def pure_vars(self) -> tuple[str, ...]:
+        """Names of the pure Vars this stage runs over, innermost first."""
+        reduced = {r.name for r in self.rvars}
+        return tuple(a.name for a in self.args if isinstance(a, Variable) and a.name not in reduced)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The loops of the default domain order, innermost first: RVars, then pure Vars."""
+        return (*(r.name for r in self.rvars), *self.pure_vars)
+
+    @cached_property
+    def callees(self) -> tuple[str, ...]:
+        """Names of the Funcs and images that it reads, each once."""
+        return tuple(dict.fromkeys(c.target for c in self.calls))
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Distinct calls to Funcs and images in values, coordinates, reduction bounds and
+        predicates.
+        """
+        bounds = [e for r in self.rvars for e in (r.min, r.extent)]
+        nodes = walk(*self.values, *self.args, *bounds, *self.predicates)
+        return tuple(n for n in nodes if isinstance(n, Call))
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Stage:
+        """The stage with ``change`` applied to each of its expressions."""
+        return evolve(
+            self,
+            args=tuple(change(a) for a in self.args),
+            values=tuple(change(v) for v in self.values),
+            rvars=tuple(ReductionVar(r.name, change(r.min), change(r.extent)) for r in self.rvars),
+            predicates=tuple(change(p) for p in self.predicates),
+        )
+
+
+@frozen(cache_hash=True)
+class Function:
+    """A Func: its Vars (innermost first), the element type of each component (one, if it is no
+    Tuple), and stages, the pure one first.
+    """
+
+    name: str
+    args: tuple[str, ...]
+    types: tuple[Type, ...]
+    stages: tuple[Stage, ...]
+
+    @property
+    def components(self) -> tuple[int | None, ...]:
+        """What a :class:`~spaces.model.expressions.expr.Call` names the values by: numbers
+        those of a Tuple, None a single one.
+        """
+        return tuple(range(len(self.types))) if len(self.types) > 1 else (None,)
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the arrays that hold its values: ``f``, or ``f.0``, ``f.1`` of a Tuple."""
+        return component_names(self.name, len(self.types))
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of one element, all components together."""
+        return sum(type.bytes for type in self.types)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether there is no update stage."""
+        return len(self.stages) == 1
+
+    @cached_property
+    def callees(self) -> tuple[str, ...]:
+        """Names of the other Funcs and images that its stages read, each once."""
+        names = dict.fromkeys(name for stage in self.stages for name in stage.callees)
+        return tuple(n for n in names if n != self.name)
+
+
+@frozen
+class Image:
+    """An input buffer of ``dimensions`` dimensions, the innermost first."""
+
+    name: str
+    type: Type
+    dimensions: int
+
+
+@frozen
+class Scalar:
+    """A scalar parameter, set at each run; ``default`` is used where a run names no value."""
+
+    name: str
+    type: Type
+    default: int | float | None = None
+
+
+@frozen
+class Estimate:
+    """The size that a schedule is chosen for: (min, extent) of each dimension of a buffer."""
+
+    buffer: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+@frozen
+class Promise:
+    """A condition on sizes and parameters that every call meets, or is refused with ``message``."""
+
+    condition: Expr
+    message: str
+
+
+@frozen
+class Strides:
+    """Elements in memory from a value to its neighbor along each dimension of an image or output;
+    None where that is left to the caller.
+    """
+
+    buffer: str
+    steps: tuple[int | None, ...]
+
+
+@frozen(cache_hash=True)
+class Pipeline:
+    """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
+
+    Sizes are the variables ``B.min.D`` and ``B.extent.D`` for dimension D of an output or image B.
+    ``derivations`` are those of a schedule by which it was rewritten already (module ``derive``).
+    """
+
+    name: str
+    functions: tuple[Function, ...]
+    images: tuple[Image, ...]
+    scalars: tuple[Scalar, ...]
+    outputs: tuple[str, ...]
+    estimates: tuple[Estimate, ...] = field(default=())
+    derivations: tuple[Derivation, ...] = field(default=())
+    promises: tuple[Promise, ...] = field(default=())
+    strides: tuple[Strides, ...] = field(default=())
+
+    def function(self, name: str) -> Function:
+        """The Func of that name.
+
+        Raises:
+            KeyError: there is none; the message lists those there are.
+        """
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(
+            f"Pipeline {self.name} has no Func {name!r}; it has "
+            f"{', '.join(f.name for f in self.functions)}."
+        )
+
+    def image(self, name: str) -> Image:
+        """The input image of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for image in self.images:
+            if image.name == name:
+                return image
+        raise KeyError(f"Pipeline {self.name} has no image {name!r}.")
+
+    @property
+    def is_image(self) -> dict[str, bool]:
+        """For each callable name, whether it is an input image."""
+        return {
+            **{f.name: False for f in self.functions},
+            **{i.name: True for i in self.images},
+        }
+
+    @property
+    def output_arrays(self) -> dict[str, Type]:
+        """The element type of each array that is an output: of a Func, or of one of the components
+        of a Tuple.
+        """
+        functions = map(self.function, self.outputs)
+        return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
+
+    def consumers(self, name: str) -> tuple[str, ...]:
+        """Names of the Funcs that read ``name``, producers first."""
+        return tuple(f.name for f in self.functions if name in f.callees)
+
+    def estimate(self, buffer: str) -> tuple[tuple[int, int], ...] | None:
+        """The estimated (min, extent) of each dimension of ``buffer``, or None."""
+        for estimate in self.estimates:
+            if estimate.buffer == buffer:
+                return estimate.ranges
+        return None
+
+    def steps(self, buffer: str, dimensions: int) -> tuple[int | None, ...]:
+        """The strides of an image, or of the array of an output: 1 along the first dimension and
+        the caller's along others, unless said otherwise.
+        """
+        for strides in self.strides:
+            if buffer == strides.buffer or buffer.rpartition(".")[0] == strides.buffer:
+                return strides.steps
+        return (1, *(None,) * (dimensions - 1))[:dimensions]
+
+    def sizes(self) -> dict[str, int]:
+        """The size variables (``out.extent.0`` ...) at the estimates."""
+        return {
+            f"{e.buffer}.{part}.{d}": value
+            for e in self.estimates
+            for d, (low, extent) in enumerate(e.ranges)
+            for part, value in (("min", low), ("extent", extent))
+        }
+
+
+def size_variable(buffer: str, part: str, dimension: int) -> Variable:
+    """The variable for ``part`` ("min" or "extent") of one dimension of an image or output."""
+    return Variable(Int32, f"{buffer}.{part}.{dimension}")

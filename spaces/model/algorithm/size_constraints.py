@@ -1,0 +1,125 @@
+"""What a definition says of the sizes and strides of buffers, and of parameters, as promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.algorithm.dimensions import BufferDimensions
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Promise, Strides, size_variable
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expressions.types import Bool
+from spaces.model.formulas.algebra import FormulaError, evaluate
+
+Buffer: TypeAlias = tuple[str, str, int, BufferDimensions]
+"""Image or output, its name, how many dimensions it has, and what is given of them."""
+
+
+@frozen
+class Constraints:
+    """All that is said.
+
+    Attributes:
+        values: sizes that are numbers, by the name of their variable.
+        promises: conditions that calls must meet.
+        strides: of buffers of which a stride is given.
+    """
+
+    values: Mapping[str, Expr]
+    promises: tuple[Promise, ...]
+    strides: tuple[Strides, ...]
+
+    @staticmethod
+    def of(buffers: Sequence[Buffer], params: Sequence[Param]) -> Constraints:
+        """What is given of some buffers and parameters.
+
+        Raises:
+            DefinitionError: strides of a buffer contradict one another.
+        """
+        values = {
+            f"{name}.{part}.{d}": value
+            for _, name, _, buffer in buffers
+            for d, dimension in buffer.known.items()
+            for part, value in dimension.given.items()
+            if isinstance(value, Const)
+        }
+        sizes = (p for buffer in buffers for p in _sizes(buffer))
+        ranges = (p for param in params for p in _range(param))
+        strides = (_strides(buffer) for buffer in buffers)
+        return Constraints(values, (*sizes, *ranges), tuple(s for s in strides if s is not None))
+
+
+def _limits(variable: Expr, low: Expr | None, high: Expr | None, message: str) -> Iterator[Promise]:
+    if low is not None:
+        yield Promise(Op(Bool, "ge", (variable, low)), message)
+    if high is not None:
+        yield Promise(Op(Bool, "le", (variable, high)), message)
+
+
+def _sizes(buffer: Buffer) -> Iterator[Promise]:
+    kind, name, _, dimensions = buffer
+    for d, dimension in sorted(dimensions.known.items()):
+        for part, value in dimension.given.items():
+            what = "begin at" if part == "min" else "have extent"
+            text = f"Dimension {d} of {kind} {name} must {what} {value}, as its definition says."
+            yield from _limits(size_variable(name, part, d), value, value, text)
+
+
+def _range(param: Param) -> Iterator[Promise]:
+    low, high = param.lowest, param.highest
+    if low is None and high is None:
+        return
+    least, most = (None if v is None else constant(v, param.type) for v in (low, high))
+    shown = (
+        f"at most {high}" if low is None else f"at least {low}" if high is None else
+        f"between {low} and {high}"
+    )  # fmt: skip
+    text = f"Parameter {param.name} must be {shown}, as its definition says."
+    yield from _limits(Variable(param.type, param.name), least, most, text)
+
+
+def _strides(buffer: Buffer) -> Strides | None:
+    _, name, count, dimensions = buffer
+    given = {d: k.stride for d, k in dimensions.known.items() if k.stride is not None}
+    if not given:
+        return None
+    steps = tuple(given.get(d, 1 if d == 0 else None) for d in range(count))
+    known = [s for s in steps if s is not None]
+    if len(set(known)) < len(known):
+        raise DefinitionError(
+            f"Two dimensions of {name} have the same stride ({', '.join(map(str, steps))}, with 1 "
+            "for the first unless given), so that different elements would share their place; "
+            "give each a stride of its own."
+        )
+    return Strides(name, steps)
+
+
+def check_estimates(
+    sizes: Mapping[str, Sequence[tuple[int, int]]], promises: Sequence[Promise]
+) -> None:
+    """Refuse estimates that no call can have.
+
+    Raises:
+        DefinitionError: an estimate breaks a promise.
+    """
+    values = {
+        f"{buffer}.{part}.{d}": value
+        for buffer, ranges in sizes.items()
+        for d, (low, extent) in enumerate(ranges)
+        for part, value in (("min", low), ("extent", extent))
+    }
+    for promise in promises:
+        if promise.condition.names <= set(values) and not _holds(promise.condition, values):
+            shown = ", ".join(f"{n} as {values[n]}" for n in sorted(promise.condition.names))
+            raise DefinitionError(f"{promise.message} But the estimates give {shown}.")
+
+
+def _holds(condition: Expr, values: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(condition, values))
+    except FormulaError:
+        return True

@@ -1,0 +1,156 @@
+"""``undef``: a value that is none, and so is what is calculated with it. A definition that gives
+nothing else stores nothing, and an update leaves its Func as it is where its value is undefined. A
+pure definition that gives a value in some places only is both: one without a value, and an update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.expressions.definitions import UNDEFINED
+from spaces.model.expressions.expr import Call, Expr, Op, constant, logical, walk
+from spaces.model.expressions.types import Bool, Type, type_of
+
+_TRUE = constant(True, Bool)
+_FALSE = constant(False, Bool)
+
+Part: TypeAlias = tuple[Expr | None, Expr]
+"""A value without what is undefined, None if nothing is left, and the condition it holds under."""
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Undefined(Expr):
+    """No value of a type; it exists only while a Func is being defined."""
+
+
+def undef(type: Type | str) -> Expr:
+    """No value at all: an update whose select gives it leaves the Func as it is there."""
+    return Undefined(type_of(type))
+
+
+def is_partial(values: Iterable[Expr]) -> bool:
+    """Whether the values of a pure definition hold undef elsewhere than alone."""
+    return any(
+        isinstance(n, Undefined)
+        for value in values
+        if not isinstance(value, Undefined)
+        for n in walk(value)
+    )
+
+
+def without(value: Expr) -> Expr:
+    """What a pure definition stores that gives no value: nothing."""
+    return Op(value.type, UNDEFINED, ())
+
+
+def stored(value: Expr) -> Expr:
+    """What a pure definition stores; nothing, where it gives no value."""
+    return without(value) if isinstance(value, Undefined) else value
+
+
+def read_undefined(function: Function) -> Iterator[tuple[int, int]]:
+    """Components to which the pure definition gives no value, with the first stage that reads them
+    where it writes, before any has stored them; 0 for the stage where none ever does.
+    """
+    for component, value in enumerate(function.stages[0].values):
+        stage = _first_use(function, component) if is_nothing(value) else None
+        if stage is not None:
+            yield component, stage
+
+
+def _first_use(function: Function, component: int) -> int | None:
+    number = function.components[component]
+    for index, stage in enumerate(function.stages[1:], start=1):
+        own = Call(function.types[component], function.name, stage.args, number)
+        kept = stage.values[component] is own
+        others = [v for c, v in enumerate(stage.values) if c != component or not kept]
+        if any(node is own for node in walk(*others, *stage.predicates)):
+            return index
+        if not kept:
+            return None
+    return 0
+
+
+def is_nothing(value: Expr) -> bool:
+    """Whether a pure definition gives no value at all."""
+    return isinstance(value, Op) and value.name == UNDEFINED
+
+
+def written(
+    func: str, values: tuple[Expr, ...], now: Iterable[Expr]
+) -> tuple[tuple[Expr, ...], tuple[Expr, ...]] | None:
+    """The values of an update and the conditions under which they are stored; None if never. A
+    component of a Tuple without any value becomes what it is ``now``.
+
+    Raises:
+        DefinitionError: the components of a Tuple are undefined in different places (Halide's
+            rule).
+    """
+    if not any(isinstance(n, Undefined) for n in walk(*values)):
+        return values, ()
+    done: dict[Expr, Part] = {}
+    parts = [_part(value, done) for value in values]
+    conditions = {condition for value, condition in parts if value is not None}
+    if len(conditions) > 1:
+        raise DefinitionError(
+            f"Func {func} stores its components under different conditions: "
+            f"{', '.join(map(str, conditions))}; give each its own update, or one condition to all."
+        )
+    if not conditions:
+        return None
+    kept = zip(parts, now, strict=True)
+    left = tuple(current if value is None else value for (value, _), current in kept)
+    return left, tuple(c for c in conditions if c is not _TRUE)
+
+
+def _part(value: Expr, done: dict[Expr, Part]) -> Part:
+    """A value that is calculated with undef is undefined, a selected one where its arm is."""
+    if value not in done:
+        done[value] = _found(value, done)
+    return done[value]
+
+
+def _found(value: Expr, done: dict[Expr, Part]) -> Part:
+    if isinstance(value, Undefined):
+        return None, _FALSE
+    if not any(isinstance(n, Undefined) for n in walk(value)):
+        return value, _TRUE
+    children = [_part(child, done) for child in value.children]
+    if isinstance(value, Op) and value.name == "select":
+        (test, holds), first, second = children
+        if test is None:
+            return None, _FALSE
+        chosen, condition = _either(test, first, second)
+        return chosen, _both(condition, holds)
+    operands = tuple(operand for operand, _ in children if operand is not None)
+    if len(operands) < len(children):
+        return None, _FALSE
+    condition = reduce(_both, (condition for _, condition in children))
+    return value.with_children(operands), condition
+
+
+def _either(test: Expr, first: Part, second: Part) -> Part:
+    a, where_a = first
+    b, where_b = second
+    if a is None:
+        return b, _both(logical("not", test), where_b)
+    if b is None:
+        return a, _both(test, where_a)
+    chosen = Op(a.type, "select", (test, a, b))
+    if where_a is _TRUE and where_b is _TRUE:
+        return chosen, _TRUE
+    return chosen, _both(test, where_a) | _both(logical("not", test), where_b)
+
+
+def _both(a: Expr, b: Expr) -> Expr:
+    if a is _FALSE or b is _FALSE:
+        return _FALSE
+    if a is b or b is _TRUE:
+        return a
+    return b if a is _TRUE else logical("and", a, b)

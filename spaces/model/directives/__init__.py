@@ -1,0 +1,1 @@
+"""From one schedule to another: Halide's directives, and [TOY]'s transformers."""

@@ -1,0 +1,240 @@
+"""Directives about the loops of the selected stage: split, reorder, vectorize and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import attrs
+from attrs import frozen
+
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.directives.directive_arguments import (
+    Name,
+    Tile,
+    factor_of,
+    member_of,
+    name_of,
+    tile_arguments,
+    whole_of,
+)
+from spaces.model.directives.selection import Selection
+from spaces.model.schedules.domain_order import (
+    DomainOrder,
+    Factor,
+    Fuse,
+    Loop,
+    LoopKind,
+    Partition,
+    Partitioned,
+    Prefetch,
+    PrefetchBound,
+    Split,
+    Tail,
+)
+
+
+@frozen
+class LoopDirectives(Selection):
+    """Directives that change the domain order of the selected stage."""
+
+    def split(
+        self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Split loop ``old``: ``inner`` has ``factor`` iterations, ``outer`` counts them."""
+        record = Split(
+            name_of(old), name_of(outer), name_of(inner), factor_of(factor), member_of(Tail, tail)
+        )
+        order = self._order
+        kind, policy = order.kind(record.old), order.partition(record.old)
+        parts = (Loop(record.outer, kind), Loop(record.inner, kind))
+        policies = [Partitioned(name, policy) for name in (record.outer, record.inner)]
+        return self._with_order(
+            DomainOrder(
+                (*order.splits, record),
+                _replaced(order.loops, record.old, parts),
+                (*_without(order.partitions, record.old), *policies),
+                order.prefetches,
+            )
+        )
+
+    def fuse(self, inner: Name, outer: Name, fused: Name) -> Self:
+        """Make one loop of two; it stands where ``inner`` stood and keeps its kind."""
+        record = Fuse(name_of(inner), name_of(outer), name_of(fused))
+        loops = tuple(loop for loop in self._order.loops if loop.name != record.outer)
+        kind, policy = self._order.kind(record.inner), self._order.partition(record.inner)
+        policies = _without(self._order.partitions, record.inner, record.outer)
+        return self._with_order(
+            DomainOrder(
+                (*self._order.splits, record),
+                _replaced(loops, record.inner, (Loop(record.fused, kind),)),
+                (*policies, Partitioned(record.fused, policy)),
+                self._order.prefetches,
+            )
+        )
+
+    def partition(self, loop: Name, policy: Partition | str) -> Self:
+        """Say whether a loop is split where tests along it are decided. What is made of it later
+        is partitioned likewise.
+        """
+        one = Partitioned(name_of(loop), member_of(Partition, policy))
+        changed = (*self._order.partitions, one)
+        return self._with_order(attrs.evolve(self._order, partitions=changed))
+
+    def never_partition(self, *loops: Name) -> Self:
+        """Leave loops whole: less code, whose tests are asked in each iteration."""
+        return self._partition_all(loops, Partition.NEVER)
+
+    def always_partition(self, *loops: Name) -> Self:
+        """Split loops where tests along them are decided, if there are no vectors in them, too."""
+        return self._partition_all(loops, Partition.ALWAYS)
+
+    def never_partition_all(self) -> Self:
+        """Leave all loops of the stage whole."""
+        return self._partition_all(self._order.names, Partition.NEVER)
+
+    def always_partition_all(self) -> Self:
+        """Split all loops of the stage where tests along them are decided."""
+        return self._partition_all(self._order.names, Partition.ALWAYS)
+
+    def _partition_all(self, loops: Sequence[Name], policy: Partition) -> Self:
+        result = self
+        for loop in loops:
+            result = result.partition(loop, policy)
+        return result
+
+    def prefetch(
+        self,
+        target: str | Func | ImageParam,
+        at: Name,
+        origin: Name,
+        offset: int = 1,
+        bound: PrefetchBound | str = PrefetchBound.GUARD_WITH_IF,
+    ) -> Self:
+        """At the beginning of each iteration of loop ``at``, bring near what its body reads of an
+        image or a Func ``offset`` iterations of loop ``origin`` later; ``bound`` says of what at
+        the end of that loop.
+        """
+        names = name_of(target), name_of(at), name_of(origin)
+        record = Prefetch(*names, whole_of(offset), member_of(PrefetchBound, bound))
+        changed = (*self._order.prefetches, record)
+        return self._with_order(attrs.evolve(self._order, prefetches=changed))
+
+    def reorder(self, *loops: Name) -> Self:
+        """Put the named loops into this order, innermost first, in the places they hold."""
+        names = [name_of(loop) for loop in loops]
+        current = list(self._order.loops)
+        for name in names:
+            if all(loop.name != name for loop in current):
+                current.insert(0, Loop(name))
+        places = [i for i, loop in enumerate(current) if loop.name in names]
+        found = {loop.name: loop for loop in current}
+        wanted = [found[name] for name in reversed(names)]
+        # A name given twice leaves more loops than places; they all stay, for `verify` to name.
+        reordered = list(current)
+        for place, loop in zip(places, wanted, strict=False):
+            reordered[place] = loop
+        reordered[len(reordered) :] = wanted[len(places) :]
+        return self._with_order(attrs.evolve(self._order, loops=tuple(reordered)))
+
+    def loops(self, *loops: Name | Loop) -> Self:
+        """Set the loops outright, innermost first, without regard to the splits.
+
+        No legal schedule needs it; it records orders that no other directives lead to.
+        """
+        records = tuple(loop if isinstance(loop, Loop) else Loop(name_of(loop)) for loop in loops)
+        return self._with_order(attrs.evolve(self._order, loops=records[::-1]))
+
+    def tile(self, *args: Name | Factor | Tail) -> Self:
+        """``tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`` or, reusing the names of ``x`` and
+        ``y`` for the outer loops, ``tile(x, y, xi, yi, xfactor, yfactor)``; a tail may follow.
+        Three dimensions are written likewise.
+
+        Raises:
+            TypeError: neither form.
+        """
+        return self._tile(tile_arguments("tile", (2, 3), args))
+
+    def _tile(self, tile: Tile) -> Self:
+        result = self
+        for split in zip(tile.old, tile.outer, tile.inner, tile.factors, strict=True):
+            result = result.split(*split, tile.tail)
+        return result.reorder(*tile.inner, *tile.outer)
+
+    def _kind(self, loop: Name, kind: LoopKind) -> Self:
+        name = name_of(loop)
+        loops = self._order.loops
+        if all(known.name != name for known in loops):
+            loops = (Loop(name), *loops)
+        changed = tuple(Loop(name, kind) if known.name == name else known for known in loops)
+        return self._with_order(attrs.evolve(self._order, loops=changed))
+
+    def _split_then(
+        self, loop: Name, factor: Factor | None, suffix: str, kind: LoopKind, tail: Tail | str
+    ) -> Self:
+        if factor is None:
+            return self._kind(loop, kind)
+        inner = f"{name_of(loop)}_{suffix}"
+        return self.split(loop, loop, inner, factor, tail)._kind(inner, kind)
+
+    def serial(self, loop: Name) -> Self:
+        """Execute the iterations in order."""
+        return self._kind(loop, LoopKind.SERIAL)
+
+    def parallel(
+        self, loop: Name, task_size: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Execute the iterations on the thread pool; with ``task_size``, that many a task."""
+        if task_size is None:
+            return self._kind(loop, LoopKind.PARALLEL)
+        inner = f"{name_of(loop)}_p"
+        return self.split(loop, loop, inner, task_size, tail)._kind(loop, LoopKind.PARALLEL)
+
+    def vectorize(
+        self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Execute the iterations as vector lanes; with ``factor``, of a split by it."""
+        return self._split_then(loop, factor, "v", LoopKind.VECTORIZED, tail)
+
+    def unroll(
+        self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
+    ) -> Self:
+        """Write the iterations out; with ``factor``, those of a split by it."""
+        return self._split_then(loop, factor, "u", LoopKind.UNROLLED, tail)
+
+    def gpu_blocks(self, *loops: Name) -> Self:
+        """Map loops to the GPU grid, innermost first."""
+        result = self
+        for loop in loops:
+            result = result._kind(loop, LoopKind.GPU_BLOCK)
+        return result
+
+    def gpu_threads(self, *loops: Name) -> Self:
+        """Map loops to the threads of a block, innermost first."""
+        result = self
+        for loop in loops:
+            result = result._kind(loop, LoopKind.GPU_THREAD)
+        return result
+
+    def gpu_tile(self, *args: Name | Factor | Tail) -> Self:
+        """``tile`` whose outer loops are GPU blocks and whose inner loops are threads; it has
+        one to three dimensions.
+
+        Raises:
+            TypeError: the arguments are not those of ``tile``.
+        """
+        tile = tile_arguments("gpu_tile", (1, 2, 3), args)
+        return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
+
+
+def _without(policies: tuple[Partitioned, ...], *loops: str) -> tuple[Partitioned, ...]:
+    return tuple(one for one in policies if one.loop not in loops)
+
+
+def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """``loops`` with ``old`` replaced in place; innermost where there is no such loop."""
+    for i, loop in enumerate(loops):
+        if loop.name == old:
+            return (*loops[:i], *new, *loops[i + 1 :])
+    return (*loops, *new)

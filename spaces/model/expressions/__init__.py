@@ -1,0 +1,1 @@
+"""Expressions: nodes, element types, operators, and what derived operators are made of."""

@@ -1,0 +1,432 @@
+"""Operators that are defined by simpler ones: their signatures, and one definition for all layers.
+
+A node such as ``rounding_halving_add(a, b)`` keeps its name in a pipeline, in text and on the way
+to Halide. What evaluates, bounds or compiles it reads :func:`expanded` instead, in which only
+operators of :data:`spaces.model.expressions.operators.OPERATORS` are left; adding an operator here
+is adding it everywhere. All meanings are Halide's, bit for bit on integers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Container, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from attrs import frozen
+
+from spaces.model.expressions import fast_math
+from spaces.model.expressions.expr import Const, Expr, Op, binary, cast, compare, constant
+from spaces.model.expressions.functions import abs as magnitude
+from spaces.model.expressions.functions import clamp, max, min, select
+from spaces.model.expressions.lerp import blended
+from spaces.model.expressions.operators import BITS
+from spaces.model.expressions.random_bits import random_float, random_int, random_uint
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
+
+REQUIRE = "require"
+"""The operator of (condition, value, parts of a message) that is its value; what computes it asks
+the condition too (module ``required``).
+"""
+
+UNDEFINED = "undef"
+"""The operator of nothing that is any value: who stores one that is this alone, need not."""
+
+LIKELY_AT = "likely_at"
+"""The operator of a call and its coordinates, that is the call: in the coordinates once more stands
+which side of their tests is likely, which the call itself no longer says.
+"""
+
+Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
+"""Whether a result type and operand types fit together."""
+
+Definition: TypeAlias = Callable[..., Expr]
+"""The meaning, given the result type and the operands."""
+
+
+@frozen
+class Derived:
+    """An operator defined by others."""
+
+    fits: Signature
+    definition: Definition
+
+
+def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
+    """Whether an operator of this module, or of
+    :data:`~spaces.model.expressions.operators.BITS`, may have these types.
+    """
+    return (_BIT_SIGNATURES[name] if name in _BIT_SIGNATURES else DERIVED[name].fits)(
+        result, operands
+    )
+
+
+def expanded(expr: Expr, names: Container[str] | None = None) -> Expr:
+    """An equal expression without the operators of :data:`DERIVED`, or without those named."""
+    without = DERIVED if names is None else names
+    return rewrite(expr, lambda n: _expanded(n) if isinstance(n, Op) and n.name in without else n)
+
+
+def arithmetic(expr: Expr, but: Container[str] = ()) -> Expr:
+    """An equal expression for a coordinate: shifts by numbers and masks are products, quotients and
+    remainders, which interval analysis, normal forms and solvers know. Operators of the names
+    ``but`` stay.
+    """
+    return rewrite(expr, lambda n: n if isinstance(n, Op) and n.name in but else _arithmetic(n))
+
+
+def _expanded(node: Expr) -> Expr:
+    if isinstance(node, Op) and node.name in DERIVED:
+        return DERIVED[node.name].definition(node.type, *node.args)
+    return node
+
+
+def _arithmetic(node: Expr) -> Expr:
+    match node:
+        case Op(name="absd", args=(a, b)) if not a.type.is_float and a.type.bits < 32:
+            return cast(node.type, magnitude(cast(Int32, a) - cast(Int32, b)))
+        case Op(name="absd", args=(a, b)) if a.type == Int32:
+            return magnitude(a - b)  # coordinates do not wrap
+        case Op(name="shift_left" | "shift_right", args=(value, Const(value=by))):
+            # A power of two that the type does not hold would be read as a negative number.
+            if 0 <= by < value.type.bits - value.type.is_int:
+                power = constant(1 << int(by), node.type)
+                return binary("mul" if node.name == "shift_left" else "div", value, power)
+        case Op(name="bit_and", args=(value, Const(value=mask)) | (Const(value=mask), value)):
+            if mask >= 0 and (int(mask) + 1) & int(mask) == 0 and node.type.holds(int(mask) + 1):
+                return binary("mod", value, constant(int(mask) + 1, node.type))
+    return _expanded(node)
+
+
+def _unsigned(type: Type) -> Type:
+    return Type("uint", type.bits)
+
+
+def _wide(type: Type) -> Type:
+    return Type(type.code, 2 * type.bits)
+
+
+def _highest(type: Type) -> Expr:
+    return constant(type.max_value, type)
+
+
+def _is_pair(result: Type, operands: tuple[Type, ...]) -> bool:
+    return operands == (result, result) and not result.is_bool
+
+
+def _is_integer_pair(result: Type, operands: tuple[Type, ...]) -> bool:
+    return _is_pair(result, operands) and not result.is_float
+
+
+def _is_widening(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two operands of half the bits of the result, which is signed if one of them is."""
+    if len(operands) != 2 or result.is_float or any(o.is_float or o.is_bool for o in operands):
+        return False
+    is_signed = any(o.is_int for o in operands)
+    return result.is_int == is_signed and all(2 * o.bits == result.bits for o in operands)
+
+
+def _is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    return (
+        len(operands) == 2
+        and operands[0] == result
+        and not any(o.is_float or o.is_bool or o.bits != result.bits for o in operands)
+    )
+
+
+def _is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    return (
+        len(operands) == 2
+        and not any(o.is_float or o.is_bool or 2 * o.bits != result.bits for o in operands)
+        and result.code == operands[0].code
+    )
+
+
+def _is_required(result: Type, operands: tuple[Type, ...]) -> bool:
+    return len(operands) >= 3 and operands[0].element == Bool and operands[1] == result
+
+
+def _is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
+    return operands == (result,)
+
+
+def _is_integer_unary(result: Type, operands: tuple[Type, ...]) -> bool:
+    return operands == (result,) and not result.is_float and not result.is_bool
+
+
+def _is_float_test(result: Type, operands: tuple[Type, ...]) -> bool:
+    return result == Bool and len(operands) == 1 and operands[0].is_float
+
+
+def _is_float32(count: int) -> Signature:
+    return lambda result, operands: (
+        result.is_float and result.bits == 32 and operands == (result,) * count
+    )
+
+
+def _of_integers(result: Type) -> Signature:
+    return lambda found, operands: (
+        found == result and bool(operands) and all(o.bits == 32 and o != Bool for o in operands)
+    )
+
+
+_BIT_SIGNATURES: Mapping[str, Signature] = {
+    **dict.fromkeys(BITS, _is_integer_unary),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _is_integer_pair),
+    **dict.fromkeys(("shift_left", "shift_right"), _is_shift),
+    "reinterpret": lambda result, operands: (
+        len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool
+    ),
+}
+
+
+def _bit_not(type: Type, a: Expr) -> Expr:
+    return constant(-1, type) - a
+
+
+def _absd(type: Type, a: Expr, b: Expr) -> Expr:
+    if type.is_float:
+        return magnitude(a - b)
+    left, right = cast(type, a), cast(type, b)
+    return select(a < b, right - left, left - right)
+
+
+def _halving_add(type: Type, a: Expr, b: Expr) -> Expr:
+    return (a & b) + ((a ^ b) >> 1)
+
+
+def _rounding_halving_add(type: Type, a: Expr, b: Expr) -> Expr:
+    if type.bits == 64:
+        return (a | b) - ((a ^ b) >> 1)
+    wide = _wide(type)  # the form that compilers find averaging instructions for
+    return cast(type, (cast(wide, a) + cast(wide, b) + constant(1, wide)) >> 1)
+
+
+def _halving_sub(type: Type, a: Expr, b: Expr) -> Expr:
+    # (a - b) / 2 is (a + ~b + 1) / 2, and for unsigned numbers half their range more.
+    half = constant(0 if type.is_int else 1 << (type.bits - 1), type)
+    return _rounding_halving_add(type, a, _bit_not(type, b)) + half
+
+
+def _rounding_shift_right(type: Type, a: Expr, by: Expr) -> Expr:
+    if isinstance(by, Const) and by.value > 0:
+        return (a >> by) + ((a >> constant(by.value - 1, by.type)) & _one(a))
+    last = (a >> _saturating_sub(by.type, by, _one(by))) & _one(a)
+    return (a >> by) + select(by > 0, last, constant(0, type))
+
+
+def _rounding_shift_left(type: Type, a: Expr, by: Expr) -> Expr:
+    if by.type.is_uint:
+        return a << by
+    last = (a << _saturating_add(by.type, by, _one(by))) & _one(a)
+    return (a << by) + select(by < 0, last, constant(0, type))
+
+
+def _one(like: Expr) -> Expr:
+    return constant(1, like.type)
+
+
+def _widened_shift(shift: Callable[[Expr, Expr], Expr]) -> Definition:
+    def definition(type: Type, a: Expr, by: Expr) -> Expr:
+        return shift(cast(type, a), cast(_wide(by.type), by))
+
+    return definition
+
+
+def _narrowed(type: Type, wide: Expr) -> Expr:
+    """``wide`` limited to the values of a narrower type of the same signedness."""
+    return cast(
+        type, clamp(wide, constant(type.min_value, wide.type), cast(wide.type, _highest(type)))
+    )
+
+
+def _saturating_add(type: Type, a: Expr, b: Expr) -> Expr:
+    if type.is_float:
+        return a + b
+    total = a + b
+    if type.is_uint:
+        return select(total < a, _highest(type), total)
+    if type.bits < 64:
+        return _narrowed(type, cast(_wide(type), a) + cast(_wide(type), b))
+    # The sum has the other sign than both operands where it is out of range.
+    return select(((a ^ total) & (b ^ total)) < 0, _limit_by_sign(type, a), total)
+
+
+def _saturating_sub(type: Type, a: Expr, b: Expr) -> Expr:
+    if type.is_float:
+        return a - b
+    if type.is_uint:
+        return select(b < a, a - b, constant(0, type))
+    if type.bits < 64:
+        return _narrowed(type, cast(_wide(type), a) - cast(_wide(type), b))
+    rest = a - b
+    return select(((a ^ b) & (a ^ rest)) < 0, _limit_by_sign(type, a), rest)
+
+
+def _limit_by_sign(type: Type, a: Expr) -> Expr:
+    return select(a < 0, constant(type.min_value, type), _highest(type))
+
+
+def _saturating_cast(type: Type, a: Expr) -> Expr:
+    source = a.type
+    if type.is_float:
+        return _finite(type, a)
+    low, high = (constant(v, source) for v in (type.min_value, type.max_value))
+    if source.is_float and type.bits >= source.bits:
+        # The largest value rounds up to a power of two, the first value out of range.
+        above = max(a, low)
+        return select(above >= high, _highest(type), cast(type, above))
+    if source.is_float or source.holds(type.max_value):
+        a = min(a, high)
+    if source.is_float or source.holds(type.min_value):
+        a = max(a, low)
+    return cast(type, a)
+
+
+def _finite(type: Type, a: Expr) -> Expr:
+    """Infinities as the largest magnitudes of ``type``, worked out in the wider of two floats."""
+    if not a.type.is_float:
+        return cast(type, a)
+    wider = type if type.bits >= a.type.bits else a.type
+    most = constant(_largest_float(type), wider)
+    return cast(type, max(min(cast(wider, a), most), constant(0.0, wider) - most))
+
+
+def _largest_float(type: Type) -> float:
+    return float(np.finfo(type.dtype).max)
+
+
+def _product(type: Type, a: Expr, b: Expr) -> Expr:
+    return cast(_wide(type), a) * cast(_wide(type), b)
+
+
+def _mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
+    return _narrowed(type, _product(type, a, b) >> by)
+
+
+def _rounding_mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
+    if type == Int16 and isinstance(by, Const) and by.value == 15:
+        # The form that compilers find an instruction for; it wraps where the product is largest.
+        wrapped = cast(type, ((_product(type, a, b) >> 14) + 1) >> 1)
+        least = constant(type.min_value, type)
+        return select(compare("eq", wrapped, least), _highest(type), wrapped)
+    amount = cast(Type("uint", 2 * type.bits), by)
+    return _narrowed(type, _rounding_shift_right(_wide(type), _product(type, a, b), amount))
+
+
+def _is_mul_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    return (
+        len(operands) == 3
+        and _is_integer_pair(result, operands[:2])
+        and result.bits < 64
+        and operands[2] == _unsigned(result)
+    )
+
+
+def _mux(type: Type, index: Expr, *values: Expr) -> Expr:
+    result = values[-1]
+    for number in range(len(values) - 2, -1, -1):
+        result = select(compare("eq", index, constant(number, index.type)), values[number], result)
+    return result
+
+
+def _is_mux(result: Type, operands: tuple[Type, ...]) -> bool:
+    index, *values = operands
+    return len(values) > 1 and not index.is_float and all(v == result for v in values)
+
+
+def _is_lerp(result: Type, operands: tuple[Type, ...]) -> bool:
+    is_weight = len(operands) == 3 and not operands[2].is_int
+    return is_weight and operands[:2] == (result, result) and (result.is_float or result.bits < 64)
+
+
+def _is_infinite(type: Type, a: Expr) -> Expr:
+    return compare("eq", magnitude(a), constant(math.inf, a.type))
+
+
+DERIVED: Mapping[str, Derived] = {
+    "bit_not": Derived(_is_integer_unary, _bit_not),
+    "absd": Derived(
+        lambda result, operands: (
+            len(operands) == 2
+            and operands[0] == operands[1]
+            and result == (operands[0] if result.is_float else _unsigned(operands[0]))
+        ),
+        _absd,
+    ),
+    "widening_add": Derived(_is_widening, lambda t, a, b: cast(t, a) + cast(t, b)),
+    "widening_mul": Derived(_is_widening, lambda t, a, b: cast(t, a) * cast(t, b)),
+    "widening_sub": Derived(
+        lambda result, operands: (
+            result.is_int
+            and len(operands) == 2
+            and operands[0] == operands[1]
+            and not operands[0].is_float
+            and 2 * operands[0].bits == result.bits
+        ),
+        lambda t, a, b: cast(t, a) - cast(t, b),
+    ),
+    **{
+        f"widen_right_{name}": Derived(
+            lambda result, operands: (
+                len(operands) == 2
+                and operands[0] == result
+                and not result.is_float
+                and result == _wide(operands[1])
+            ),
+            lambda t, a, b, _name=name: binary(_name, a, cast(t, b)),
+        )
+        for name in ("add", "sub", "mul")
+    },
+    "halving_add": Derived(_is_integer_pair, _halving_add),
+    "halving_sub": Derived(_is_integer_pair, _halving_sub),
+    "rounding_halving_add": Derived(_is_integer_pair, _rounding_halving_add),
+    "rounding_shift_left": Derived(_is_shift, _rounding_shift_left),
+    "rounding_shift_right": Derived(_is_shift, _rounding_shift_right),
+    "widening_shift_left": Derived(_is_widening_shift, _widened_shift(operator.lshift)),
+    "widening_shift_right": Derived(_is_widening_shift, _widened_shift(operator.rshift)),
+    "saturating_add": Derived(_is_pair, _saturating_add),
+    "saturating_sub": Derived(_is_pair, _saturating_sub),
+    "saturating_cast": Derived(
+        lambda result, operands: len(operands) == 1 and not result.is_bool, _saturating_cast
+    ),
+    "mul_shift_right": Derived(_is_mul_shift, _mul_shift_right),
+    "rounding_mul_shift_right": Derived(_is_mul_shift, _rounding_mul_shift_right),
+    "lerp": Derived(_is_lerp, blended),
+    "mux": Derived(_is_mux, _mux),
+    "likely": Derived(_is_unary, lambda t, a: a),
+    "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
+    LIKELY_AT: Derived(
+        lambda result, operands: operands[:1] == (result,), lambda t, call, *places: call
+    ),
+    UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
+    REQUIRE: Derived(_is_required, lambda t, condition, value, *message: value),
+    "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
+    "is_inf": Derived(_is_float_test, _is_infinite),
+    "is_finite": Derived(
+        _is_float_test, lambda t, a: compare("lt", magnitude(a), constant(math.inf, a.type))
+    ),
+    "fast_exp": Derived(_is_float32(1), fast_math.exponential),
+    "fast_log": Derived(_is_float32(1), fast_math.logarithm),
+    "fast_pow": Derived(_is_float32(2), fast_math.power),
+    "fast_sin": Derived(_is_float32(1), fast_math.sine),
+    "fast_cos": Derived(_is_float32(1), fast_math.cosine),
+    "fast_inverse": Derived(_is_float32(1), lambda t, a: constant(1.0, t) / a),
+    "fast_inverse_sqrt": Derived(
+        _is_float32(1), lambda t, a: constant(1.0, t) / Op(t, "sqrt", (a,))
+    ),
+    "random_uint": Derived(_of_integers(UInt32), random_uint),
+    "random_int": Derived(_of_integers(Int32), random_int),
+    "random_float": Derived(_of_integers(Float32), random_float),
+}
+"""The operators with a definition. ``is_nan`` is ``a != a``, and so on: those of floats assume that
+arithmetic is strict; ``likely`` is its operand.
+"""
+
+HINTS = ("likely", "likely_if_innermost")
+"""Operators that are their operand, and say which side of a test is the usual one."""
+
+RANDOM = ("random_uint", "random_int", "random_float")
+"""Operators that Halide has under the same names with other values."""

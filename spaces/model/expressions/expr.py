@@ -1,0 +1,530 @@
+"""Expressions: the one small language of algorithms, loop bounds, formulas and rules.
+
+Every node is immutable and *interned*: building the same expression twice gives the same object,
+so equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize
+on the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in
+Python (as needed by sets, dicts and record equality) is whether the two are the same expression.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from spaces.model.expressions.interning import Interned
+from spaces.model.expressions.operators import literal, operation, symbol
+from spaces.model.expressions.shared_text import ATOM, Shown, shared_text
+from spaces.model.expressions.types import Bool, Float32, Int32, Type, promote, type_of
+
+ExprLike: TypeAlias = "Arithmetic | int | float | bool"
+
+
+class Arithmetic:
+    """Halide's operators, for everything that :func:`as_expr` accepts as an expression."""
+
+    __slots__ = ()
+
+    def as_expr(self) -> Expr:
+        """The expression that this object stands for."""
+        raise TypeError(f"{self!r} is not an expression.")
+
+    def components(self) -> tuple[Expr, ...]:
+        """The values of a Tuple that this object stands for; none where it is one value."""
+        return ()
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("mod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("mod", other, self)
+
+    def __neg__(self) -> Expr:
+        return binary("sub", 0, self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return compare("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return compare("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return compare("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return compare("ge", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, Arithmetic | int | float):
+            return NotImplemented
+        return compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, Arithmetic | int | float):
+            return NotImplemented
+        return compare("ne", self, other)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return bitwise("and", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return bitwise("and", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return bitwise("or", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return bitwise("or", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return bitwise("xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return bitwise("xor", other, self)
+
+    def __invert__(self) -> Expr:
+        return complement(self)
+
+    def __lshift__(self, amount: ExprLike) -> Expr:
+        return shift("shift_left", self, amount)
+
+    def __rlshift__(self, value: ExprLike) -> Expr:
+        return shift("shift_left", value, self)
+
+    def __rshift__(self, amount: ExprLike) -> Expr:
+        return shift("shift_right", self, amount)
+
+    def __rrshift__(self, value: ExprLike) -> Expr:
+        return shift("shift_right", value, self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Expr(Arithmetic, metaclass=Interned):
+    """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
+
+    type: Type
+    digest: int = field(init=False, default=0)
+    """A number made of the structure alone, the same in every run: a stable order for sums."""
+    names: frozenset[str] = field(init=False, default=frozenset())
+    """Names of the variables that occur."""
+    loads: bool = field(init=False, default=False)
+    """Whether a value of a Func or an image occurs."""
+
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What two calls must share to give the same node."""
+        return fields
+
+    def _free_names(self) -> frozenset[str]:
+        names: frozenset[str] = frozenset()
+        for child in self.children:
+            if child.names is not names and child.names:
+                names = names | child.names if names else child.names
+        return names
+
+    def _loads(self) -> bool:
+        return any(child.loads for child in self.children)
+
+    def _fields(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The direct subexpressions, in order."""
+        return ()
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        """The same node over other subexpressions (of the same types)."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._fields()
+
+    def written(self, children: tuple[str, ...]) -> str:
+        """The text of a node that is no part of the language itself, given those below it."""
+        return f"{type(self).__name__}({', '.join(children)})"
+
+    def as_expr(self) -> Expr:
+        """The expression itself."""
+        return self
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Expr:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Expr:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"`{self}` has no truth value while the pipeline is being built; "
+            "use select(condition, a, b), and & | ~ in place of and, or, not."
+        )
+
+    def __str__(self) -> str:
+        return shared_text(tuple(walk(self)), _written)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Const(Expr):
+    """A literal of any type; integers are stored wrapped, floats rounded to their type."""
+
+    value: int | float = field()
+
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        # 0.0 and -0.0 are equal in Python, and 1, 1.0 and True are, but they are other literals.
+        type, value = fields
+        return (type, float(value).hex() if type.is_float else int(value))
+
+    def __bool__(self) -> bool:
+        if self.type.is_bool:
+            return bool(self.value)
+        return Expr.__bool__(self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Variable(Expr):
+    """A named scalar: a coordinate, a loop variable, a size or a parameter."""
+
+    name: str = field()
+
+    def _free_names(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Op(Expr):
+    """An operator of :data:`spaces.model.expressions.operators.OPERATORS` applied to operands."""
+
+    name: str = field()
+    args: tuple[Expr, ...] = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Op(self.type, self.name, children)
+
+    def __bool__(self) -> bool:
+        if self.name == "eq":
+            return self.args[0] is self.args[1]
+        if self.name == "ne":
+            return self.args[0] is not self.args[1]
+        return Expr.__bool__(self)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Cast(Expr):
+    """Conversion to ``type``: integers wrap (a boolean, of one bit, too), floats truncate toward
+    zero.
+    """
+
+    value: Expr = field()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Cast(self.type, children[0])
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Call(Expr):
+    """The value of a Func or an input image, by name, at integer coordinates.
+
+    ``component`` tells which value of a Func that has a Tuple of them; None where there is one.
+    """
+
+    target: str = field()
+    args: tuple[Expr, ...] = field()
+    component: int | None = field(default=None)
+
+    @staticmethod
+    def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        # The component may be left out.
+        return fields[:3] if fields[3:] == (None,) else fields
+
+    @property
+    def buffer(self) -> str:
+        """The name of what is read: ``f.1`` for component 1 of a Tuple."""
+        return component_name(self.target, self.component)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Call(self.type, self.target, children, self.component)
+
+    def _loads(self) -> bool:
+        return True
+
+
+def component_name(func: str, component: int | None) -> str:
+    """The name of one of the values of a Func, as of an array that holds it (Halide's names)."""
+    return func if component is None else f"{func}.{component}"
+
+
+def component_names(func: str, count: int) -> tuple[str, ...]:
+    """The names of all ``count`` values of a Func: its own where there is one."""
+    return tuple(component_name(func, c) for c in range(count)) if count > 1 else (func,)
+
+
+@frozen(eq=False, slots=True, repr=False)
+class Text(Expr):
+    """Words for people, an operand that has no value: the message of ``require``."""
+
+    words: str = field()
+
+
+def _written(node: Expr, parts: list[Shown]) -> Shown:
+    """Infix text with the fewest parentheses, given the texts of operands."""
+    texts = [text for text, _ in parts]
+    match node:
+        case Const(value=value):
+            if node.type.is_bool:
+                return "true" if value else "false", ATOM
+            return literal(value)
+        case Variable(name=name):
+            return name, ATOM
+        case Text(words=words):
+            return json.dumps(words), ATOM
+        case Cast(type=to):
+            return f"{to}({texts[0]})", ATOM
+        case Call(target=name, component=component):
+            index = "" if component is None else f"[{component}]"
+            return f"{name}({', '.join(texts)}){index}", ATOM
+        case Op(name=name):
+            return operation(name, parts)
+        case _:
+            return node.written(tuple(texts)), ATOM
+
+
+def constant(value: int | float, type: Type) -> Const:
+    """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float32."""
+    if type.is_float:
+        return Const(type, float(type.dtype.type(value)))
+    return _integer(int(value), type)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, type: Type) -> Const:
+    return Const(type, type.wrap(value))
+
+
+def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
+    """``value`` as an expression; Python numbers take the type ``like`` where it can hold them.
+
+    Raises:
+        TypeError: ``value`` is no expression and no number.
+        OverflowError: an integer literal does not fit the type it meets.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Arithmetic):
+        return value.as_expr()
+    if isinstance(value, bool):
+        return constant(value, Bool)
+    if isinstance(value, int):
+        target = Int32 if like is None else like
+        if not target.holds(value):
+            raise OverflowError(
+                f"The literal {value} does not fit {target}, the type it is combined with; "
+                "cast one side to a wider type first."
+            )
+        return constant(value, target)
+    if isinstance(value, float):
+        return constant(value, like if like is not None and like.is_float else Float32)
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not an expression or a number.")
+
+
+def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both operands in their common type (Halide's ``match_types``)."""
+    if isinstance(a, Expr) and isinstance(b, Expr) and a.type is b.type:
+        return a, b
+    left = as_expr(a, getattr(b, "type", None))
+    right = as_expr(b, getattr(a, "type", None))
+    common = promote(left.type, right.type)
+    return cast(common, left), cast(common, right)
+
+
+def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """An arithmetic operator over matched operands.
+
+    Raises:
+        TypeError: it would calculate with conditions (Halide does, modulo 2).
+    """
+    left, right = match(a, b)
+    if left.type.is_bool and name not in ("min", "max"):
+        raise TypeError(f"`{left}` and `{right}` are conditions; cast them to a number first.")
+    return Op(left.type, name, (left, right))
+
+
+def floor_divide(a: ExprLike, b: ExprLike) -> Expr:
+    """``a / b`` rounded down; for integers that is what ``div`` does anyway."""
+    quotient = binary("div", a, b)
+    return Op(quotient.type, "floor", (quotient,)) if quotient.type.is_float else quotient
+
+
+def compare(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """A comparison over matched operands; its type is Bool."""
+    left, right = match(a, b)
+    if left is right and a is not b:
+        # Different expressions that promotion made alike must not test as the same expression.
+        right = Cast(right.type, right)
+    return Op(Bool, name, (left, right))
+
+
+def logical(name: str, *operands: ExprLike) -> Expr:
+    """``and``, ``or``, ``not`` over Bool operands.
+
+    Raises:
+        TypeError: an operand is not a condition.
+    """
+    args = tuple(as_expr(o) for o in operands)
+    for arg in args:
+        if not arg.type.is_bool:
+            raise TypeError(f"`{arg}` is {arg.type}, but `{name}` combines conditions only.")
+    return Op(Bool, name, args)
+
+
+def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type; of
+    conditions the logic.
+
+    Raises:
+        TypeError: an operand is a float, or one is signed and the other is not.
+        OverflowError: an integer literal does not fit the type of the other operand.
+    """
+    left, right = as_expr(a, getattr(b, "type", None)), as_expr(b, getattr(a, "type", None))
+    if left.type.is_bool and right.type.is_bool:
+        return Op(Bool, "ne", (left, right)) if name == "xor" else logical(name, left, right)
+    for operand in (left, right):
+        if operand.type.is_float or operand.type.is_bool:
+            raise TypeError(
+                f"`{operand}` is {operand.type}, but `{symbol('bit_' + name)}` combines two "
+                "integers or two conditions."
+            )
+    if left.type.code != right.type.code:
+        raise TypeError(
+            f"`{left}` is {left.type} and `{right}` is {right.type}; "
+            f"`{symbol('bit_' + name)}` needs both signed or both unsigned, so cast one."
+        )
+    common = promote(left.type, right.type)
+    return Op(common, f"bit_{name}", (cast(common, left), cast(common, right)))
+
+
+def complement(value: ExprLike) -> Expr:
+    """Every bit of an integer turned over; of a condition its opposite.
+
+    Raises:
+        TypeError: ``value`` is a float.
+    """
+    operand = as_expr(value)
+    if operand.type.is_float:
+        raise TypeError(f"`{operand}` is {operand.type}, but `~` is for integers and conditions.")
+    return (
+        logical("not", operand) if operand.type.is_bool else Op(operand.type, "bit_not", (operand,))
+    )
+
+
+def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
+    """``shift_left`` or ``shift_right``, in the type of ``value`` made as wide as ``amount``.
+
+    Raises:
+        TypeError: an operand is no integer.
+    """
+    shifted = as_expr(value)
+    if isinstance(amount, int) and not isinstance(amount, bool):
+        if amount < 0:
+            name = "shift_right" if name == "shift_left" else "shift_left"
+        by: Expr = constant(abs(amount), Type("uint", shifted.type.bits))
+    else:
+        by = as_expr(amount)
+    for operand in (shifted, by):
+        if operand.type.is_float or operand.type.is_bool:
+            raise TypeError(f"`{operand}` is {operand.type}, but only integers are shifted.")
+    return Op(wider(shifted, by).type, name, (wider(shifted, by), wider(by, shifted)))
+
+
+def wider(value: Expr, other: Expr) -> Expr:
+    """``value``, at least as wide as ``other`` is, signed or unsigned as it was."""
+    return cast(Type(value.type.code, max(value.type.bits, other.type.bits)), value)
+
+
+def cast(to: Type | str, value: ExprLike) -> Expr:
+    """``value`` converted to the element type ``to``; no node is made where nothing changes."""
+    target = type_of(to)
+    if isinstance(value, int) and not Int32.holds(value):
+        return constant(value, target)
+    expr = as_expr(value)
+    if expr.type == target:
+        return expr
+    if isinstance(expr, Const):
+        if target.is_float:
+            return constant(expr.value, target)
+        if not expr.type.is_float:
+            return constant(expr.value, target)
+    return Cast(target, expr)
+
+
+def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
+    """Every distinct node below ``roots``, children before parents; what lies below a node in
+    ``known`` is left out, as is the node.
+    """
+    seen: set[Expr] = set()
+    stack: list[Expr | None] = list(reversed(roots))
+    parents: list[Expr] = []
+    while stack:
+        node = stack.pop()
+        if node is None:  # the children of the last parent have all been given
+            yield parents.pop()
+        elif node not in seen and node not in known:
+            seen.add(node)
+            children = node.children
+            if children:
+                parents.append(node)
+                stack.append(None)
+                stack.extend(reversed(children))
+            else:
+                yield node

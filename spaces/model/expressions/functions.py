@@ -1,0 +1,301 @@
+"""Functions on expressions that a pipeline is written with, under Halide's names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, overload
+
+from spaces.model.expressions.expr import (
+    Arithmetic,
+    Const,
+    Expr,
+    ExprLike,
+    Op,
+    as_expr,
+    binary,
+    cast,
+    constant,
+    match,
+)
+from spaces.model.expressions.types import Float32, Float64, Int32, Type, promote
+
+Choice: TypeAlias = "ExprLike | Sequence[ExprLike]"
+"""A value, or those of a Tuple."""
+
+
+@overload
+def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr: ...
+@overload
+def select(
+    condition: Choice, if_true: Sequence[ExprLike], if_false: Choice, *more: Choice
+) -> tuple[Expr, ...]: ...
+@overload
+def select(
+    condition: Choice, if_true: ExprLike, if_false: Sequence[ExprLike], *more: Choice
+) -> tuple[Expr, ...]: ...
+def select(
+    condition: Choice, if_true: Choice, if_false: Choice, *more: Choice
+) -> Expr | tuple[Expr, ...]:
+    """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
+    type of the other one, whatever its own.
+
+    ``select(c1, v1, c2, v2, ..., default)`` takes the value of the first condition that holds. Of
+    Tuples each component is selected; a condition may be a Tuple, too, with one for each.
+
+    Raises:
+        TypeError: a condition is not one, or a condition has no value after it, or Tuples have
+            several sizes.
+    """
+    parts = (condition, if_true, if_false, *more)
+    each = tuple(map(_components, parts))
+    if not any(each):
+        return _select(*(part for part in parts if not isinstance(part, Sequence)))
+    sizes = sorted({len(values) for values in each if values})
+    ends = (*each[1::2], each[-1])
+    if len(sizes) > 1 or not all(ends):
+        raise TypeError(
+            "select chooses between Tuples of one size, with one condition for all values or a "
+            f"Tuple of them; here it was given Tuples of {sizes} values"
+            f"{'' if all(ends) else ', and a single value'}."
+        )
+    rows = (values or (part,) * sizes[0] for values, part in zip(each, parts, strict=True))
+    return tuple(_select(*row) for row in zip(*rows, strict=True))
+
+
+def _components(value: Choice) -> tuple[ExprLike, ...]:
+    """The values of a Tuple; none where it is one value."""
+    if isinstance(value, Arithmetic):
+        return value.components()
+    return tuple(value) if isinstance(value, Sequence) else ()
+
+
+def _select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr:
+    test = as_expr(condition)
+    if not test.type.is_bool:
+        raise TypeError(f"select needs a condition first, and `{test}` is {test.type}.")
+    if len(more) == 1:
+        raise TypeError(
+            "select takes conditions, each with a value after it, and one value at the end; "
+            "here the last condition has no value."
+        )
+    if more:
+        if_false = _select(if_false, *more)
+    if _is_signed_constant(if_true) and isinstance(if_false, Arithmetic):
+        if_true = cast(as_expr(if_false).type, if_true)
+    elif _is_signed_constant(if_false) and isinstance(if_true, Arithmetic):
+        if_false = cast(as_expr(if_true).type, if_false)
+    a, b = match(if_true, if_false)
+    return Op(a.type, "select", (test, a, b))
+
+
+def mux(index: ExprLike, values: Sequence[ExprLike]) -> Expr:
+    """``values[index]``; the last value where ``index`` is none of theirs.
+
+    Raises:
+        TypeError: there are no values, or they have several types, or ``index`` is a float.
+    """
+    at = as_expr(index)
+    typed = next((as_expr(v).type for v in values if isinstance(v, Arithmetic)), None)
+    chosen = tuple(as_expr(v, typed) for v in values)
+    if not chosen or any(v.type != chosen[0].type for v in chosen) or at.type.is_float:
+        shown = ", ".join(f"`{v}` of {v.type}" for v in chosen)
+        raise TypeError(
+            f"mux picks one of several values of one type by an integer, not of ({shown}) by "
+            f"`{at}`, which is {at.type}."
+        )
+    return chosen[0] if len(chosen) == 1 else Op(chosen[0].type, "mux", (at, *chosen))
+
+
+def _is_signed_constant(value: ExprLike) -> bool:
+    return isinstance(value, Const) and value.type.is_int
+
+
+def min(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
+    """The smaller of the operands, in their common type."""
+    result = binary("min", a, b)
+    return min(result, *more) if more else result
+
+
+def max(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
+    """The larger of the operands, in their common type."""
+    result = binary("max", a, b)
+    return max(result, *more) if more else result
+
+
+def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
+    """``value`` limited to ``[low, high]``; the limits take the type of ``value``.
+
+    Raises:
+        TypeError: a limit has a type whose values that of ``value`` does not hold.
+    """
+    v = as_expr(value)
+    return max(min(v, _lossless(v, high)), _lossless(v, low))
+
+
+def _lossless(value: Expr, limit: ExprLike) -> Expr:
+    """A limit in the type of the value that it limits."""
+    given = as_expr(limit, value.type)
+    kept = (
+        value.type.holds(int(given.value))
+        if isinstance(given, Const) and not given.type.is_float
+        else promote(value.type, given.type) == value.type and not _loses_sign(value, given)
+    )
+    if not kept:
+        raise TypeError(
+            f"clamp limits `{value}`, which is {value.type}, by `{given}`, which is {given.type}; "
+            "cast one of them."
+        )
+    return cast(value.type, given)
+
+
+def _loses_sign(value: Expr, limit: Expr) -> bool:
+    """Whether ``limit`` is unsigned and too wide for the signed type of ``value``."""
+    return value.type.is_int and limit.type.is_uint and limit.type.bits >= value.type.bits
+
+
+def _math(name: str, *values: ExprLike) -> Expr:
+    args = [as_expr(v) for v in values]
+    wide = any(a.type.is_float and a.type.bits == 64 for a in args)
+    result = Float64 if wide else Float32
+    return Op(result, name, tuple(cast(result, a) for a in args))
+
+
+def sqrt(x: ExprLike) -> Expr:
+    """Square root, in float32 unless ``x`` is float64 (as all functions of this group)."""
+    return _math("sqrt", x)
+
+
+def sin(x: ExprLike) -> Expr:
+    """Sine of an angle in radians."""
+    return _math("sin", x)
+
+
+def cos(x: ExprLike) -> Expr:
+    """Cosine of an angle in radians."""
+    return _math("cos", x)
+
+
+def tan(x: ExprLike) -> Expr:
+    """Tangent of an angle in radians."""
+    return _math("tan", x)
+
+
+def asin(x: ExprLike) -> Expr:
+    """The angle between -pi/2 and pi/2 with the sine ``x``."""
+    return _math("asin", x)
+
+
+def acos(x: ExprLike) -> Expr:
+    """The angle between 0 and pi with the cosine ``x``."""
+    return _math("acos", x)
+
+
+def atan(x: ExprLike) -> Expr:
+    """The angle between -pi/2 and pi/2 with the tangent ``x``."""
+    return _math("atan", x)
+
+
+def atan2(y: ExprLike, x: ExprLike) -> Expr:
+    """The angle between -pi and pi of the point (x, y)."""
+    return _math("atan2", y, x)
+
+
+def sinh(x: ExprLike) -> Expr:
+    """Hyperbolic sine."""
+    return _math("sinh", x)
+
+
+def cosh(x: ExprLike) -> Expr:
+    """Hyperbolic cosine."""
+    return _math("cosh", x)
+
+
+def tanh(x: ExprLike) -> Expr:
+    """Hyperbolic tangent."""
+    return _math("tanh", x)
+
+
+def asinh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic sine."""
+    return _math("asinh", x)
+
+
+def acosh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic cosine, for ``x`` from 1 on."""
+    return _math("acosh", x)
+
+
+def atanh(x: ExprLike) -> Expr:
+    """Inverse of the hyperbolic tangent."""
+    return _math("atanh", x)
+
+
+def exp(x: ExprLike) -> Expr:
+    """E raised to ``x``."""
+    return _math("exp", x)
+
+
+def log(x: ExprLike) -> Expr:
+    """Natural logarithm."""
+    return _math("log", x)
+
+
+def hypot(x: ExprLike, y: ExprLike) -> Expr:
+    """The root of the sum of the squares, with no care for overflow, as in Halide."""
+    a, b = match(x, y)
+    return sqrt(a * a + b * b)
+
+
+def pow(x: ExprLike, y: ExprLike) -> Expr:
+    """``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its own type, as
+    Halide does.
+    """
+    exponent = as_expr(y)
+    if _is_signed_constant(exponent) and isinstance(exponent, Const):
+        return _integer_power(as_expr(x), int(exponent.value))
+    return _math("pow", x, y)
+
+
+def _integer_power(base: Expr, exponent: int) -> Expr:
+    """Repeated squaring, in the order of Halide's multiplications."""
+    if exponent <= 0:
+        one = cast(base.type, constant(1, Int32))
+        return one if exponent == 0 else one / _integer_power(base, -exponent)
+    if exponent == 1:
+        return base
+    half = _integer_power(base, exponent >> 1)
+    return half * half * base if exponent & 1 else half * half
+
+
+def floor(x: ExprLike) -> Expr:
+    """The largest whole number not above ``x``, still a float."""
+    return _math("floor", x)
+
+
+def ceil(x: ExprLike) -> Expr:
+    """The smallest whole number not below ``x``, still a float."""
+    return _math("ceil", x)
+
+
+def round(x: ExprLike) -> Expr:
+    """The nearest whole number, the even one of two, still a float."""
+    return _math("round", x)
+
+
+def trunc(x: ExprLike) -> Expr:
+    """The whole number that is left without the fraction, still a float."""
+    return _math("trunc", x)
+
+
+def fract(x: ExprLike) -> Expr:
+    """What ``trunc`` leaves out, with the sign of ``x``."""
+    return as_expr(x) - trunc(x)
+
+
+def abs(x: ExprLike) -> Expr:
+    """Magnitude; of a signed integer it is unsigned of the same width, as in Halide."""
+    value = as_expr(x)
+    if value.type.is_uint:
+        return value
+    result = Type("uint", value.type.bits) if value.type.is_int else value.type
+    return Op(result, "abs", (value,))

@@ -1,0 +1,300 @@
+"""Fixed-point arithmetic, bits and conversions, under Halide's names."""
+
+from __future__ import annotations
+
+from spaces.model.expressions.expr import Const, Expr, ExprLike, Op, as_expr, cast, match, wider
+from spaces.model.expressions.types import Type, type_of
+
+
+def _require_integers(name: str, *operands: Expr, most_bits: int = 64) -> None:
+    for operand in operands:
+        if operand.type.is_float or operand.type.is_bool or operand.type.bits > most_bits:
+            limit = f" of at most {most_bits} bits (twice as many hold its result)"
+            raise TypeError(
+                f"`{operand}` is {operand.type}, but {name} takes integers"
+                f"{limit if most_bits < 64 else ''}; cast it first."
+            )
+
+
+def _same(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    left, right = match(a, b)
+    _require_integers(name, left, right)
+    return Op(left.type, name, (left, right))
+
+
+def _unsigned(type: Type) -> Type:
+    return Type("uint", type.bits)
+
+
+def absd(a: ExprLike, b: ExprLike) -> Expr:
+    """``abs(a - b)`` without overflow: of integers it is unsigned, of the same width."""
+    left, right = match(a, b)
+    result = left.type if left.type.is_float else _unsigned(left.type)
+    return Op(result, "absd", (left, right))
+
+
+def widening_add(a: ExprLike, b: ExprLike) -> Expr:
+    """``a + b`` in twice the bits.
+
+    Raises:
+        TypeError: an operand is no integer of at most 32 bits (as all of this group).
+    """
+    left, right = match(a, b)
+    _require_integers("widening_add", left, right, most_bits=32)
+    return Op(Type(left.type.code, 2 * left.type.bits), "widening_add", (left, right))
+
+
+def widening_sub(a: ExprLike, b: ExprLike) -> Expr:
+    """``a - b`` in twice the bits, always signed."""
+    left, right = match(a, b)
+    _require_integers("widening_sub", left, right, most_bits=32)
+    return Op(Type("int", 2 * left.type.bits), "widening_sub", (left, right))
+
+
+def widening_mul(a: ExprLike, b: ExprLike) -> Expr:
+    """``a * b`` in twice the bits, signed if one of them is; they need not agree in that."""
+    left, right = as_expr(a, getattr(b, "type", None)), as_expr(b, getattr(a, "type", None))
+    left, right = wider(left, right), wider(right, left)
+    _require_integers("widening_mul", left, right, most_bits=32)
+    code = left.type.code if left.type.is_int else right.type.code
+    return Op(Type(code, 2 * left.type.bits), "widening_mul", (left, right))
+
+
+def widen_right_add(a: ExprLike, b: ExprLike) -> Expr:
+    """``a + b`` where ``b`` has half the bits of ``a`` and its sign."""
+    return _widen_right("widen_right_add", a, b)
+
+
+def widen_right_sub(a: ExprLike, b: ExprLike) -> Expr:
+    """``a - b`` where ``b`` has half the bits of ``a`` and its sign."""
+    return _widen_right("widen_right_sub", a, b)
+
+
+def widen_right_mul(a: ExprLike, b: ExprLike) -> Expr:
+    """``a * b`` where ``b`` has half the bits of ``a`` and its sign."""
+    return _widen_right("widen_right_mul", a, b)
+
+
+def _widen_right(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    left, right = as_expr(a), as_expr(b)
+    _require_integers(name, left)
+    _require_integers(name, right, most_bits=32)
+    if left.type != Type(right.type.code, 2 * right.type.bits):
+        raise TypeError(
+            f"{name} takes a number and one of half its bits, but `{left}` is {left.type} and "
+            f"`{right}` is {right.type}."
+        )
+    return Op(left.type, name, (left, right))
+
+
+def halving_add(a: ExprLike, b: ExprLike) -> Expr:
+    """``(a + b) / 2`` without overflow, rounded down."""
+    return _same("halving_add", a, b)
+
+
+def rounding_halving_add(a: ExprLike, b: ExprLike) -> Expr:
+    """``(a + b + 1) / 2`` without overflow, rounded down: the average, halves rounded up."""
+    return _same("rounding_halving_add", a, b)
+
+
+def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
+    """``(a - b) / 2`` without overflow, rounded down, and then wrapped to the type."""
+    return _same("halving_sub", a, b)
+
+
+def rounding_shift_right(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a / 2**amount`` rounded to the nearest, halves up; ``amount`` may be negative."""
+    return _shift("rounding_shift_right", a, amount)
+
+
+def rounding_shift_left(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a * 2**amount``; rounded to the nearest, halves up, where ``amount`` is negative."""
+    return _shift("rounding_shift_left", a, amount)
+
+
+def widening_shift_left(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a * 2**amount`` in twice the bits; ``amount`` may be negative."""
+    return _shift("widening_shift_left", a, amount)
+
+
+def widening_shift_right(a: ExprLike, amount: ExprLike) -> Expr:
+    """``a / 2**amount`` rounded down, in twice the bits; ``amount`` may be negative."""
+    return _shift("widening_shift_right", a, amount)
+
+
+_MIRRORED = {
+    "widening_shift_right": "widening_shift_left",
+    "widening_shift_left": "widening_shift_right",
+    "rounding_shift_right": "rounding_shift_left",
+    "rounding_shift_left": "rounding_shift_right",
+}
+
+
+def _shift(name: str, a: ExprLike, amount: ExprLike) -> Expr:
+    value = as_expr(a)
+    if isinstance(amount, int) and amount < 0:
+        return _shift(_MIRRORED[name], value, -amount)
+    by = as_expr(amount, _unsigned(value.type)) if isinstance(amount, int) else as_expr(amount)
+    value, by = wider(value, by), wider(by, value)
+    widens = name.startswith("widening")
+    _require_integers(name, value, by, most_bits=32 if widens else 64)
+    result = Type(value.type.code, 2 * value.type.bits) if widens else value.type
+    return Op(result, name, (value, by))
+
+
+def saturating_add(a: ExprLike, b: ExprLike) -> Expr:
+    """``a + b``, or the nearest value of the type where that is none; of floats the sum."""
+    return _saturating("saturating_add", a, b)
+
+
+def saturating_sub(a: ExprLike, b: ExprLike) -> Expr:
+    """``a - b``, or the nearest value of the type where that is none; of floats the difference."""
+    return _saturating("saturating_sub", a, b)
+
+
+def _saturating(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    left, right = match(a, b)
+    if not left.type.is_float:
+        _require_integers(name, left, right)
+    return Op(left.type, name, (left, right))
+
+
+def saturating_cast(to: Type | str, value: ExprLike) -> Expr:
+    """``value`` converted to ``to``, or the nearest value of ``to`` where that is none; a float is
+    rounded toward zero.
+
+    Raises:
+        TypeError: ``to`` is the boolean.
+    """
+    target, given = type_of(to), as_expr(value)
+    if target.is_bool:
+        raise TypeError(f"saturating_cast makes numbers, and `{given}` was to become a condition.")
+    same = given.type == target and not target.is_float
+    return given if same else Op(target, "saturating_cast", (given,))
+
+
+def mul_shift_right(a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
+    """``a * b / 2**amount`` rounded down, or the nearest value of the type; ``amount`` unsigned.
+
+    Raises:
+        TypeError: a factor is no integer of at most 32 bits, or ``amount`` may be negative.
+    """
+    return _mul_shift("mul_shift_right", a, b, amount)
+
+
+def rounding_mul_shift_right(a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
+    """As :func:`mul_shift_right`, but rounded to the nearest, halves up."""
+    return _mul_shift("rounding_mul_shift_right", a, b, amount)
+
+
+def _mul_shift(name: str, a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
+    left, right = match(a, b)
+    by = as_expr(amount, _unsigned(left.type)) if isinstance(amount, int) else as_expr(amount)
+    if not by.type.is_uint or by.type.is_bool:
+        raise TypeError(f"The shift of {name} is unsigned, but `{by}` is {by.type}.")
+    left, right, by = wider(left, by), wider(right, by), wider(by, left)
+    _require_integers(name, left, right, most_bits=32)
+    return Op(left.type, name, (left, right, by))
+
+
+def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
+    """From ``zero`` to ``one`` in proportion to ``weight``: a float of 0 to 1, or an unsigned
+    integer of which the largest value stands for 1. Integers are rounded to the nearest.
+
+    Raises:
+        TypeError: the ends have different types or 64 bits, or the weight is signed.
+        ValueError: a constant weight of integers lies outside of 0 to 1.
+    """
+    low, high = as_expr(zero), as_expr(one)
+    if isinstance(low, Const) and low.type.is_int:
+        low = cast(high.type, low)
+    elif isinstance(high, Const) and high.type.is_int:
+        high = cast(low.type, high)
+    part = as_expr(weight)
+    if low.type != high.type or (not low.type.is_float and low.type.bits == 64):
+        raise TypeError(
+            f"lerp goes between two values of one type, of at most 32 bits if integers, not from "
+            f"`{low}`, which is {low.type}, to `{high}`, which is {high.type}; cast them."
+        )
+    if part.type.is_int:
+        raise TypeError(f"The weight of lerp is unsigned or a float, but `{part}` is {part.type}.")
+    is_share = part.type.is_float and not low.type.is_float
+    if is_share and isinstance(part, Const) and not 0 <= part.value <= 1:
+        raise ValueError(f"The weight {part} of a lerp of integers is not between 0 and 1.")
+    return Op(low.type, "lerp", (low, high, part))
+
+
+def popcount(x: ExprLike) -> Expr:
+    """How many bits are set, in the type of ``x``."""
+    return _bits("popcount", x)
+
+
+def count_leading_zeros(x: ExprLike) -> Expr:
+    """How many of the highest bits are not set, in the type of ``x``."""
+    return _bits("count_leading_zeros", x)
+
+
+def count_trailing_zeros(x: ExprLike) -> Expr:
+    """How many of the lowest bits are not set, in the type of ``x``; all of them for 0."""
+    return _bits("count_trailing_zeros", x)
+
+
+def _bits(name: str, x: ExprLike) -> Expr:
+    value = as_expr(x)
+    _require_integers(name, value)
+    return Op(value.type, name, (value,))
+
+
+def reinterpret(to: Type | str, value: ExprLike) -> Expr:
+    """The bits of ``value`` read as another type of the same width.
+
+    Raises:
+        TypeError: the widths differ, or one is the boolean.
+    """
+    target, given = type_of(to), as_expr(value)
+    if target.bits != given.type.bits or target.is_bool:
+        raise TypeError(
+            f"`{given}` is {given.type}; its bits cannot be read as {target}, which has others."
+        )
+    return given if target == given.type else Op(target, "reinterpret", (given,))
+
+
+def likely(value: ExprLike) -> Expr:
+    """``value``; a hint that it decides most iterations, which loops are split by."""
+    return _hint("likely", value)
+
+
+def likely_if_innermost(value: ExprLike) -> Expr:
+    """``value``; a hint as :func:`likely` gives for innermost loops."""
+    return _hint("likely_if_innermost", value)
+
+
+def _hint(name: str, value: ExprLike) -> Expr:
+    given = as_expr(value)
+    return Op(given.type, name, (given,))
+
+
+def _float_test(name: str, x: ExprLike) -> Expr:
+    value = as_expr(x)
+    if not value.type.is_float:
+        raise TypeError(f"`{value}` is {value.type}, but {name} is asked of floats only.")
+    return Op(Type("uint", 1), name, (value,))
+
+
+def is_nan(x: ExprLike) -> Expr:
+    """Whether ``x`` is no number.
+
+    Raises:
+        TypeError: ``x`` is no float (as in the next two).
+    """
+    return _float_test("is_nan", x)
+
+
+def is_inf(x: ExprLike) -> Expr:
+    """Whether ``x`` is infinite."""
+    return _float_test("is_inf", x)
+
+
+def is_finite(x: ExprLike) -> Expr:
+    """Whether ``x`` is neither infinite nor no number."""
+    return _float_test("is_finite", x)

@@ -1,0 +1,60 @@
+"""The operators of expressions: their names, and how they are written."""
+
+from __future__ import annotations
+
+from spaces.model.expressions.shared_text import ATOM, Shown
+
+ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+LOGIC = ("and", "or", "not")
+MATH = (
+    "sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow", "round", "trunc",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
+BITS = (
+    "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
+    "count_leading_zeros", "count_trailing_zeros", "popcount", "reinterpret",
+)  # fmt: skip
+OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *BITS, "abs", "select")
+"""Names an :class:`Op` may have that every layer knows; those that
+:mod:`spaces.model.expressions.definitions` defines by these come on top. ``div`` rounds so that
+``mod`` is never negative, and both give 0 for a zero divisor, as in Halide; ``select`` evaluates
+``(condition, if_true, if_false)``. A shift by ``n`` multiplies or divides by ``2**n`` (the other
+way where ``n`` is negative), rounding down, and keeps the bits that fit; ``round`` takes the even
+one of two equally near."""
+
+
+_INFIX = {
+    "or": ("|", 1), "bit_or": ("|", 1), "bit_xor": ("^", 2), "and": ("&", 3), "bit_and": ("&", 3),
+    "eq": ("==", 4), "ne": ("!=", 4), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
+    "ge": (">=", 5), "shift_left": ("<<", 6), "shift_right": (">>", 6), "add": ("+", 7),
+    "sub": ("-", 7), "mul": ("*", 8), "div": ("/", 8), "mod": ("%", 8),
+}  # fmt: skip
+_PREFIX = {"not": "!", "bit_not": "~"}
+_UNARY = 10
+
+
+def symbol(name: str) -> str:
+    """How an infix operator is written."""
+    return _INFIX[name][0]
+
+
+def operation(name: str, parts: list[Shown]) -> Shown:
+    """An operator applied to operands, with the fewest parentheses."""
+    if name in _INFIX:
+        symbol, level = _INFIX[name]
+        return f"{_inside(parts[0], level)} {symbol} {_inside(parts[1], level + 1)}", level
+    if name in _PREFIX:
+        return f"{_PREFIX[name]}{_inside(parts[0], _UNARY)}", ATOM
+    return f"{name}({', '.join(text for text, _ in parts)})", ATOM
+
+
+def literal(value: int | float) -> Shown:
+    """A number; with its sign it binds as a difference does."""
+    return str(value), _INFIX["add"][1] if value < 0 else ATOM
+
+
+def _inside(part: Shown, level: int) -> str:
+    """An operand where what binds less than ``level`` needs parentheses."""
+    text, own = part
+    return f"({text})" if own < level else text

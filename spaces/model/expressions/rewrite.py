@@ -1,0 +1,87 @@
+"""Rebuilding expressions: one memoized bottom-up walk that every transformation uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from spaces.model.expressions.expr import Expr, Variable, walk
+
+
+def rewrite(
+    root: Expr, change: Callable[[Expr], Expr], done: dict[Expr, Expr] | None = None
+) -> Expr:
+    """``root`` with ``change`` applied to every node, children first; sharing is kept.
+
+    Expressions that share parts may share what became of those, in ``done``, if ``change`` depends
+    on nothing but the node; an entry made before is what the node becomes.
+    """
+    done = {} if done is None else done
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        children = node.children
+        missing = [c for c in children if c not in done]
+        if missing:
+            stack += missing[::-1]
+            continue
+        stack.pop()
+        for child in children:
+            if done[child] is not child:
+                node_now = node.with_children(tuple([done[c] for c in children]))
+                break
+        else:
+            node_now = node
+        done[node] = change(node_now)
+    return done[root]
+
+
+class Substitution:
+    """Replaces variables by values, in any number of expressions that may share parts; what that
+    rebuilds becomes what ``then`` makes of it.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Expr], then: Callable[[Expr], Expr] | None = None
+    ) -> None:
+        self._values = values
+        self._then = then
+        self._done: dict[Expr, Expr] = {}
+
+    def __call__(self, root: Expr) -> Expr:
+        """``root`` with each of the variables replaced; parts without them are not looked at."""
+        done, values, then = self._done, self._values, self._then
+        names = values.keys()
+        if names.isdisjoint(root.names):
+            return root
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+                continue
+            if isinstance(node, Variable):
+                done[stack.pop()] = values[node.name]
+                continue
+            children = node.children
+            touched = [c for c in children if not names.isdisjoint(c.names)]
+            missing = [c for c in touched if c not in done]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            rebuilt = node.with_children(tuple([done.get(c, c) for c in children]))
+            done[node] = rebuilt if then is None else then(rebuilt)
+        return done[root]
+
+
+def substitute(root: Expr, values: Mapping[str, Expr]) -> Expr:
+    """``root`` with each variable named in ``values`` replaced."""
+    return Substitution(values)(root)
+
+
+def variables(*roots: Expr) -> tuple[str, ...]:
+    """Names of the variables that occur, each once, in order of first use."""
+    return tuple(dict.fromkeys(n.name for n in walk(*roots) if isinstance(n, Variable)))

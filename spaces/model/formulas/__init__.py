@@ -1,0 +1,1 @@
+"""What expressions mean as formulas: polynomials, limits, intervals, and the solver's terms."""

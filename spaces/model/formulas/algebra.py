@@ -1,0 +1,174 @@
+"""Formulas and their readings.
+
+A formula is an integer or boolean :class:`~spaces.model.expressions.expr.Expr` over named
+parameters: a loop extent, an allocation size, a rule. It is written once and *read* in several
+ways: as Python ints (:data:`INTEGERS`), as NumPy arrays (:data:`ARRAYS`), as z3 terms
+(:mod:`spaces.model.formulas.smt`). In a formula numbers are mathematical integers: nothing wraps.
+Division rounds so that the remainder is never negative, and dividing by zero gives zero.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from attrs import frozen
+
+from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Type
+
+T = TypeVar("T")
+
+_MOST_SHIFT = 128
+"""Shifts by more than the bits of any type are taken as by so many."""
+
+
+class FormulaError(TypeError):
+    """An expression is no formula (it calls a Func or uses floats), or a parameter has no value."""
+
+
+@frozen
+class Reading(Generic[T]):
+    """How to read a formula: a literal, a conversion, and one function an operator."""
+
+    literal: Callable[[int], T]
+    convert: Callable[[Type, T], T]
+    operators: Mapping[str, Callable[..., T]]
+
+
+def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
+    """The value of ``formula`` where each parameter has the value given.
+
+    Raises:
+        FormulaError: a parameter has no value, or ``formula`` is no formula.
+    """
+    return read_all((formula,), values, reading)[0]
+
+
+def read_all(
+    formulas: tuple[Expr, ...],
+    values: Mapping[str, T],
+    reading: Reading[T],
+    done: dict[Expr, T] | None = None,
+) -> tuple[T, ...]:
+    """The values of several formulas; what they share is computed once, and in all calls that are
+    given the same ``done`` and the same values.
+    """
+    done = {} if done is None else done
+    for node in walk(*formulas, known=done):
+        match node:
+            case Const() if not node.type.is_float:
+                done[node] = reading.literal(int(node.value))
+            case Variable():
+                if node.name not in values:
+                    raise FormulaError(f"The parameter {node.name} of a formula has no value.")
+                done[node] = values[node.name]
+            case Cast() if not node.type.is_float and not node.value.type.is_float:
+                done[node] = reading.convert(node.type, done[node.value])
+            case Op() if node.name in reading.operators:
+                done[node] = reading.operators[node.name](*(done[a] for a in node.args))
+            case Op(name=name, args=(value,)) if name in BIT_COUNTS:
+                done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
+            case Call() | Op() | Cast() | Const():
+                raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
+    return tuple(done[f] for f in formulas)
+
+
+def _divide(a: int, b: int) -> int:
+    if b == 0:
+        return 0
+    return a // b if b > 0 else -(a // -b)
+
+
+def _modulo(a: int, b: int) -> int:
+    return a % abs(b) if b else 0
+
+
+def _shift(a: int, by: int) -> int:
+    by = max(-_MOST_SHIFT, min(by, _MOST_SHIFT))
+    return a << by if by >= 0 else a >> -by
+
+
+INTEGERS: Reading[int] = Reading(
+    literal=int,
+    convert=lambda type, value: type.wrap(value),
+    operators={
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "div": _divide,
+        "mod": _modulo,
+        "min": min,
+        "max": max,
+        "abs": abs,
+        "lt": operator.lt,
+        "le": operator.le,
+        "gt": operator.gt,
+        "ge": operator.ge,
+        "eq": operator.eq,
+        "ne": operator.ne,
+        "and": lambda a, b: bool(a) and bool(b),
+        "or": lambda a, b: bool(a) or bool(b),
+        "not": operator.not_,
+        "select": lambda condition, a, b: a if condition else b,
+        "bit_and": operator.and_,
+        "bit_or": operator.or_,
+        "bit_xor": operator.xor,
+        "shift_left": _shift,
+        "shift_right": lambda a, by: _shift(a, -by),
+    },
+)
+
+
+OPERATORS = frozenset(INTEGERS.operators) | BIT_COUNTS
+"""The operators that mean something in a formula."""
+
+
+def _divide_arrays(a: Any, b: Any) -> Any:
+    if isinstance(b, int) and b > 0:
+        return a // b
+    positive = np.where(b == 0, 1, np.abs(b))
+    return np.where(b == 0, 0, np.sign(b) * (a // positive))
+
+
+def _modulo_arrays(a: Any, b: Any) -> Any:
+    if isinstance(b, int) and b > 0:
+        return a % b
+    return np.where(b == 0, 0, a % np.where(b == 0, 1, np.abs(b)))
+
+
+def _shift_arrays(a: Any, by: Any) -> Any:
+    return np.where(np.greater_equal(by, 0), a << np.maximum(by, 0), a >> np.maximum(-by, 0))
+
+
+def _wrap_arrays(type: Type, value: Any) -> Any:
+    return (value - type.min_value) % (1 << type.bits) + type.min_value
+
+
+ARRAYS: Reading[Any] = Reading(
+    literal=int,
+    convert=_wrap_arrays,
+    operators={
+        **INTEGERS.operators,
+        "div": _divide_arrays,
+        "mod": _modulo_arrays,
+        "min": np.minimum,
+        "max": np.maximum,
+        "abs": np.abs,
+        "and": np.logical_and,
+        "or": np.logical_or,
+        "not": np.logical_not,
+        "select": np.where,
+        "shift_left": _shift_arrays,
+        "shift_right": lambda a, by: _shift_arrays(a, -by),
+    },
+)
+"""Values are int64 arrays (or ints) that broadcast together."""
+
+
+def evaluate(formula: Expr, values: Mapping[str, int]) -> int:
+    """The integer value of ``formula``; conditions give 0 or 1."""
+    return int(read(formula, values, INTEGERS))

@@ -1,0 +1,35 @@
+"""Unions of intervals and of boxes, with simplified ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from spaces.model.expressions import functions as fn
+from spaces.model.formulas.regions import Box, Interval, union
+from spaces.model.formulas.simplify import Simplifier
+
+
+def united(intervals: Iterable[Interval], simplify: Simplifier) -> Interval:
+    """The least interval that holds all of them, of which there is one at least."""
+    whole = reduce(union, intervals)
+    return Interval(
+        None if whole.min is None else simplify(whole.min),
+        None if whole.max is None else simplify(whole.max),
+    )
+
+
+def united_boxes(a: Box, b: Box, simplify: Simplifier) -> Box:
+    """The least box that holds both."""
+    return tuple(united(pair, simplify) for pair in zip(a, b, strict=True))
+
+
+def clipped(interval: Interval, whole: Interval, simplify: Simplifier) -> Interval:
+    """What of an interval lies in another one; where it lies beyond, the end that is nearest."""
+    low, high = interval.min, interval.max
+    if low is None or high is None or whole.min is None or whole.max is None:
+        return interval
+    return Interval(
+        simplify(fn.max(fn.min(low, whole.max), whole.min)),
+        simplify(fn.min(fn.max(high, whole.min), whole.max)),
+    )

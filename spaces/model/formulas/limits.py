@@ -1,0 +1,385 @@
+"""What is known of integer variables, and what follows: lower limits of polynomials, and proofs.
+
+A variable lies between two expressions, which may mention variables known before it. Sizes
+(``B.extent.D``) are at least 1. A limit that is found holds; that none is found means nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field
+
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.extremes import EXTREMES, operands
+from spaces.model.formulas.polynomial import Monomial, Polynomial, multiples
+from spaces.model.formulas.samples import PICKS, Sample
+
+_MOST_PAIRS = 16
+"""Of how many pairs of operands of two extremes it is asked how they are ordered."""
+
+_FEW = 4
+"""So many operands of an extreme are all tried for its limit."""
+
+
+@define
+class Limits(ABC):
+    """Ranges of variables, and the limits of polynomials that follow from them."""
+
+    _ranges: dict[str, tuple[Expr | None, Expr | None]] = field(factory=dict)
+    _outer: Limits | None = None
+    _own: str = ""
+    _lowers: dict[tuple[frozenset[tuple[Monomial, int]], int], int | None] = field(
+        init=False, factory=dict
+    )
+    _numbers: dict[Expr, tuple[int | None, int | None]] = field(init=False, factory=dict)
+    _deciders: dict[Expr, tuple[Expr, ...]] = field(init=False, factory=dict)
+    _ranks: dict[str, int] = field(init=False)
+    _consulted: set[str] = field(init=False, factory=set)
+    _samples: tuple[Sample, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._ranks = {name: rank for rank, name in enumerate(self._ranges)}
+        around = (None,) * len(PICKS) if self._outer is None else self._outer._samples
+        self._samples = tuple(
+            Sample(self._ranges, self._consulted, pick, outer, self._own)
+            for pick, outer in zip(PICKS, around, strict=True)
+        )
+
+    def _outside(self, names: frozenset[str]) -> Limits | None:
+        """Who knows as much of what mentions these variables, and may have been asked before."""
+        return None if self._own in names else self._outer
+
+    @abstractmethod
+    def __call__(self, expr: Expr) -> Expr:
+        """An equal expression, in normal form where it is integer arithmetic."""
+
+    @abstractmethod
+    def polynomial(self, expr: Expr) -> Polynomial:
+        """The normal form of an int32 expression."""
+
+    def assume(self, name: str, low: Expr | None, high: Expr | None) -> None:
+        """Variable ``name`` lies in ``low .. high``, both inclusive; None is no limit."""
+        if self._ranges.get(name) != (low, high):
+            self._ranges[name] = (low, high)
+            self._ranks.setdefault(name, len(self._ranks))
+            if name in self._consulted:
+                self._lowers.clear()
+                self._numbers.clear()
+                self._deciders.clear()
+                for sample in self._samples:
+                    sample.forget()
+
+    def known(self, name: str) -> tuple[Expr | None, Expr | None]:
+        """The limits of a variable that were assumed."""
+        return self._ranges.get(name, (None, None))
+
+    def proves_positive(self, p: Polynomial) -> bool:
+        """Whether ``p >= 1`` follows from the known ranges."""
+        return self.proves_at_most(Polynomial.of(1), p)
+
+    def seen(self, p: Polynomial) -> tuple[int | None, ...]:
+        """The values of ``p`` in some assignments that the known ranges allow."""
+        return tuple(sample.of(p) for sample in self._samples)
+
+    def _is_refuted(self, p: Polynomial) -> bool:
+        """Whether ``p >= 0`` is false of some assignment that the known ranges allow."""
+        return any((sample.of(p) or 0) < 0 for sample in self._samples)
+
+    def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
+        """Whether ``p <= q`` follows from the known ranges."""
+        difference = q - p
+        if difference.constant is not None:
+            return difference.constant >= 0
+        if self._is_refuted(difference):
+            return False
+        if self._operandwise(difference):
+            return True
+        low = self.lower(difference)
+        return low is not None and low >= 0
+
+    def _operandwise(self, difference: Polynomial) -> bool:
+        """``max(a, b) <= max(c, d) + r`` because ``a`` is at most ``c + r`` or ``d + r``, and so
+        is ``b``; likewise for min. Overlapping clamps, as stencils at a border read, are ordered by
+        it.
+        """
+        pair = self._pair(difference, EXTREMES)
+        if pair is None or pair[0].name != pair[1].name:
+            return False
+        larger, smaller = pair
+        rest = difference - Polynomial.of(larger) + Polynomial.of(smaller)
+        below, above = operands(smaller), operands(larger)
+        if len(below) * len(above) > _MOST_PAIRS:
+            return False
+        lows = [self.polynomial(x) for x in below]
+        highs = [self.polynomial(x) + rest for x in above]
+        if smaller.name == "max":
+            return all(any(self.proves_at_most(a, c) for c in highs) for a in lows)
+        return all(any(self.proves_at_most(a, c) for a in lows) for c in highs)
+
+    def at_most(self, a: Expr, b: Expr) -> bool:
+        """Whether ``a <= b`` follows from the known ranges, for expressions."""
+        return self.proves_at_most(self.polynomial(a), self.polynomial(b))
+
+    def lower(self, p: Polynomial, depth: int = 3) -> int | None:
+        """A number that ``p`` is never below, or None where none is found."""
+        if p.constant is not None:
+            return p.constant
+        key = (frozenset(p.terms.items()), depth)
+        if key not in self._lowers:
+            outer = self._outside(p.names)
+            if outer is not None:
+                return outer.lower(p, depth)
+            self._lowers[key] = None  # what a range that refers to itself sees
+            self._lowers[key] = self._find_lower(p, depth)
+        return self._lowers[key]
+
+    def _find_lower(self, p: Polynomial, depth: int) -> int | None:
+        if depth == 0:
+            return self._termwise(p)
+        direct = [x for x in (self._termwise(p), self._extremes(p, depth)) if x is not None]
+        if direct:
+            return max(direct)
+        paired = self._without_quotients(p, depth)
+        low = None if paired is None else self.lower(paired, depth - 1)
+        if low is not None:
+            return low
+        tried = 0
+        for atom in sorted(p.atoms, key=self._replacement_order):
+            bounds = self._replaced(p, atom)
+            for bound in bounds:
+                low = self.lower(bound, depth - 1)
+                if low is not None:
+                    return low
+            tried += bool(bounds)
+            # The order in which atoms are replaced seldom matters; trying all is exponential.
+            if tried == 2:
+                break
+        return self._by_numerators(p, depth) if tried == 0 else None
+
+    def _by_numerators(self, p: Polynomial, depth: int) -> int | None:
+        """A limit of ``p`` with the limits of ``a`` in place of those of ``a / c``: tiles are
+        counted by ``extent / c``, and none is beyond the last.
+        """
+        for atom in p.atoms:
+            parts = p.split(atom)
+            if parts is None or not (isinstance(atom, Op) and atom.name == "div"):
+                continue
+            sign = self._sign(parts[0])
+            for end in self._quotient_ends(atom, sign):
+                low = self.lower(parts[0] * self.polynomial(end) + parts[1], depth - 1)
+                if low is not None:
+                    return low
+        return None
+
+    def _quotient_ends(self, atom: Op, sign: int) -> Iterator[Expr]:
+        """Quotients that ``a / c`` is never below (``sign`` 1) or above (-1), one variable of
+        ``a`` less in each.
+        """
+        form, divisor = self.polynomial(atom.args[0]), atom.args[1]
+        if sign == 0 or not isinstance(divisor, Const) or divisor.value < 1:
+            return
+        for variable in sorted(form.atoms, key=self._replacement_order):
+            if isinstance(variable, Variable):
+                for end in self._replaced(form.scaled(sign), variable):
+                    yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
+
+    def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
+        """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:
+        neighbors in an image of half the size, as ``x / 2`` and ``(x + 1) / 2``, are ordered by it.
+        What is added to them may be part of either: ``x / 2 + y`` is ``(x + 2 * y) / 2``.
+        """
+        pair = self._pair(p, ("div",))
+        if pair is None or pair[0].args[1] is not pair[1].args[1]:
+            return None
+        added, taken = pair
+        a, b = self.polynomial(added.args[0]), self.polynomial(taken.args[0])
+        divisor, low = self.polynomial(added.args[1]).constant, self.lower(a - b, 1)
+        if divisor is None or divisor < 1:
+            return None
+        rest = p - Polynomial.of(added) + Polynomial.of(taken)
+        if low is not None:
+            return rest + Polynomial.of(low // divisor)
+        low = self.lower(a - b + rest.scaled(divisor), depth - 1)
+        return None if low is None else Polynomial.of(low // divisor)
+
+    def _extremes(self, p: Polynomial, depth: int) -> int | None:
+        """A limit by ``max(a, b) - max(c, d) >= min(max(a - c, b - c), max(a - d, b - d))``, and
+        likewise for min: clamped neighbors, as stencils at a border read, are no further apart than
+        those that are not.
+        """
+        pair = self._pair(p, EXTREMES)
+        if pair is None or pair[0].name != pair[1].name:
+            return None
+        added, taken = (operands(extreme) for extreme in pair)
+        if len(added) * len(taken) > _MOST_PAIRS:
+            return None
+        rest = p - Polynomial.of(pair[0]) + Polynomial.of(pair[1])
+        least = [
+            [self.lower(rest + self.polynomial(a) - self.polynomial(c), depth - 1) for a in added]
+            for c in taken
+        ]
+        rows = least if pair[0].name == "max" else zip(*least, strict=True)
+        found = [max((x for x in row if x is not None), default=None) for row in rows]
+        known = [low for low in found if low is not None]
+        return min(known) if len(known) == len(found) else None
+
+    @staticmethod
+    def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op] | None:
+        """The one operator of ``names`` that is added in ``p``, and the one that is taken away."""
+        signed: dict[int, Op] = {}
+        for monomial, coefficient in p.terms.items():
+            for atom in monomial:
+                if isinstance(atom, Op) and atom.name in names:
+                    if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
+                        return None
+                    signed[coefficient] = atom
+        return (signed[1], signed[-1]) if len(signed) == 2 else None
+
+    def _replacement_order(self, atom: Expr) -> tuple[int, int]:
+        """Compound atoms first, then variables whose limits may mention earlier ones."""
+        if isinstance(atom, Variable):
+            rank = self._ranks.get(atom.name)
+            return (2, 0) if rank is None else (1, -rank)
+        return (0, atom.digest)
+
+    def _termwise(self, p: Polynomial) -> int | None:
+        total = 0
+        for monomial, coefficient in p.terms.items():
+            low, high = 1, 1
+            for atom in monomial:
+                a, b = self._number_range(atom)
+                if (a is None or a < 0) and (len(monomial) > 1 or (a is None and coefficient > 0)):
+                    return None
+                if b is None and coefficient < 0:
+                    return None
+                low *= a if a is not None else 0
+                high *= b if b is not None else 0
+            total += coefficient * (low if coefficient > 0 else high)
+        return total
+
+    def _replaced(self, p: Polynomial, atom: Expr) -> list[Polynomial]:
+        """Polynomials that ``p`` is never below, without ``atom``."""
+        parts = p.split(atom)
+        if parts is None:
+            return []
+        factor, rest = parts
+        sign = self._sign(factor)
+        if sign == 0:
+            return []
+        if isinstance(atom, Op) and atom.name == "div":
+            return self._without_division(atom, factor, rest, sign)
+        lows, highs = self._symbolic_range(atom)
+        return [factor * self.polynomial(bound) + rest for bound in (lows if sign > 0 else highs)]
+
+    def _without_division(
+        self, atom: Op, factor: Polynomial, rest: Polynomial, sign: int
+    ) -> list[Polynomial]:
+        """A - c < c * (a / c) <= a, where the factor of ``a / c`` is a multiple of c >= 1."""
+        a, c = self.polynomial(atom.args[0]), self.polynomial(atom.args[1])
+        times, over = multiples(factor, c)
+        if over.terms or not self.proves_positive(c):
+            return []
+        least = a - c + Polynomial.of(1)
+        return [times * (least if sign > 0 else a) + rest]
+
+    def _sign(self, p: Polynomial) -> int:
+        low = self._termwise(p)
+        if low is not None and low >= 0:
+            return 1
+        low = self._termwise(p.scaled(-1))
+        return -1 if low is not None and low >= 0 else 0
+
+    def _symbolic_range(self, atom: Expr) -> tuple[Sequence[Expr], Sequence[Expr]]:
+        """Lower and upper limits of an atom, each holding on its own."""
+        if isinstance(atom, Variable):
+            self._consulted.add(atom.name)
+            low, high = self._ranges.get(atom.name, (None, None))
+            return ([low] if low is not None else [], [high] if high is not None else [])
+        if isinstance(atom, Op) and atom.name == "min":
+            return [], self._deciding(atom)
+        if isinstance(atom, Op) and atom.name == "max":
+            return self._deciding(atom), []
+        return [], []
+
+    def _deciding(self, extreme: Op) -> tuple[Expr, ...]:
+        """The operands of a min or max; of many, one that decides it in each assignment."""
+        values = operands(extreme)
+        if len(values) <= _FEW:
+            return values
+        if extreme not in self._deciders:
+            pick = min if extreme.name == "min" else max
+            found: dict[Expr, None] = {}
+            for sample in self._samples:
+                seen = {v: sample.of(self.polynomial(v)) for v in values}
+                known = {v: number for v, number in seen.items() if number is not None}
+                if known:
+                    found[pick(known, key=known.__getitem__)] = None
+            self._deciders[extreme] = tuple(found)
+        return self._deciders[extreme]
+
+    def _number_range(self, atom: Expr) -> tuple[int | None, int | None]:
+        if isinstance(atom, Variable):
+            return self._variable_range(atom.name)
+        if isinstance(atom, Op):
+            known = self._numbers.get(atom)
+            if known is None:
+                outer = self._outside(atom.names)
+                found = self._operator_range(atom) if outer is None else outer._number_range(atom)
+                known = self._numbers[atom] = found
+            return known
+        if isinstance(atom, Call | Cast) and not atom.type.is_float and atom.type.bits < 32:
+            return (atom.type.min_value, atom.type.max_value)
+        return (None, None)
+
+    def _variable_range(self, name: str) -> tuple[int | None, int | None]:
+        is_size = ".extent." in name
+        self._consulted.add(name)
+        if name not in self._ranges:
+            return (1 if is_size else None, None)
+        low, high = self._ranges[name]
+        least, most = _number(low), _number(high)
+        return (1 if least is None and is_size else least, most)
+
+    def _operator_range(self, atom: Op) -> tuple[int | None, int | None]:
+        if atom.name == "mod" and isinstance(atom.args[1], Const):
+            return (0, max(abs(int(atom.args[1].value)) - 1, 0))
+        if atom.name == "mod":
+            return (0, None)
+        if atom.name in ("min", "max", "select"):
+            values = atom.args[-2:] if atom.name == "select" else operands(atom)
+            forms = [self.polynomial(a) for a in values]
+            lows = [self.lower(p, 2) for p in forms]
+            highs = [self.lower(p.scaled(-1), 2) for p in forms]
+            known_lows = [x for x in lows if x is not None]
+            known_highs = [-x for x in highs if x is not None]
+            every_low, every_high = len(known_lows) == len(lows), len(known_highs) == len(highs)
+            low = min(known_lows) if every_low else None
+            high = max(known_highs) if every_high else None
+            if atom.name == "max" and known_lows:
+                low = max(known_lows)
+            if atom.name == "min" and known_highs:
+                high = min(known_highs)
+            return (low, high)
+        if atom.name == "div":
+            return self._quotient_range(atom)
+        return (None, None)
+
+    def _quotient_range(self, atom: Op) -> tuple[int | None, int | None]:
+        numerator, divisor = (self.polynomial(a) for a in atom.args)
+        low, least = self.lower(numerator, 2), self.lower(divisor, 2)
+        if divisor.constant is not None and divisor.constant > 0:
+            negated = self.lower(numerator.scaled(-1), 2)
+            return (
+                None if low is None else low // divisor.constant,
+                None if negated is None else -negated // divisor.constant,
+            )
+        if low is not None and least is not None and min(low, least) >= 0:
+            return (0, None)
+        return (None, None)
+
+
+def _number(expr: Expr | None) -> int | None:
+    return int(expr.value) if isinstance(expr, Const) else None

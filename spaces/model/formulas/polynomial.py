@@ -1,0 +1,186 @@
+"""Sums of products of integer atoms: the normal form in which index arithmetic cancels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expressions.types import Int32
+
+Monomial: TypeAlias = tuple[Expr, ...]
+"""A product of atoms in stable order; the empty product is 1."""
+
+
+def _order(atom: Expr) -> tuple[int, str, int]:
+    return (0, atom.name, 0) if isinstance(atom, Variable) else (1, "", atom.digest)
+
+
+@frozen
+class Polynomial:
+    """An integer polynomial, as the coefficient (never 0) of each monomial."""
+
+    terms: Mapping[Monomial, int]
+
+    @staticmethod
+    def of(value: int | Expr) -> Polynomial:
+        """The polynomial that is one number or one atom."""
+        if isinstance(value, int):
+            return Polynomial({(): value} if value else {})
+        if isinstance(value, Const):
+            return Polynomial.of(int(value.value))
+        return Polynomial({(value,): 1})
+
+    @property
+    def constant(self) -> int | None:
+        """The value, where it is a number."""
+        if not self.terms:
+            return 0
+        return self.terms[()] if len(self.terms) == 1 and () in self.terms else None
+
+    @property
+    def offset(self) -> int:
+        """The term without atoms."""
+        return self.terms.get((), 0)
+
+    @property
+    def atoms(self) -> tuple[Expr, ...]:
+        """Every atom that occurs, each once."""
+        return tuple(dict.fromkeys(a for m in self.terms for a in m))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the variables that occur."""
+        found: frozenset[str] = frozenset()
+        return found.union(*(a.names for m in self.terms for a in m))
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            total = terms.get(monomial, 0) + coefficient
+            if total:
+                terms[monomial] = total
+            else:
+                terms.pop(monomial, None)
+        return Polynomial(terms)
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + other.scaled(-1)
+
+    def scaled(self, factor: int) -> Polynomial:
+        """The polynomial times a number."""
+        return Polynomial({m: c * factor for m, c in self.terms.items()} if factor else {})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        result = Polynomial({})
+        for m1, c1 in self.terms.items():
+            product = {
+                tuple(sorted((*m1, *m2), key=_order)): c1 * c2 for m2, c2 in other.terms.items()
+            }
+            result = result + Polynomial(product)
+        return result
+
+    def split(self, atom: Expr) -> tuple[Polynomial, Polynomial] | None:
+        """``(a, b)`` with self = a * atom + b and neither mentioning ``atom``; None if the atom
+        occurs in a higher power.
+        """
+        linear: dict[Monomial, int] = {}
+        rest: dict[Monomial, int] = {}
+        for monomial, coefficient in self.terms.items():
+            places = [i for i, a in enumerate(monomial) if a is atom]
+            if len(places) > 1:
+                return None
+            if places:
+                linear[(*monomial[: places[0]], *monomial[places[0] + 1 :])] = coefficient
+            else:
+                rest[monomial] = coefficient
+        return Polynomial(linear), Polynomial(rest)
+
+    def common(self, other: Polynomial) -> Polynomial:
+        """What may be moved out of a min or select of the two: the terms that both have, and
+        the offset nearer to zero.
+        """
+        shared = {m: c for m, c in self.terms.items() if m and other.terms.get(m) == c}
+        offset = min(self.offset, other.offset, key=lambda o: (abs(o), o))
+        return Polynomial(shared) + Polynomial.of(offset)
+
+    def expr(self) -> Expr:
+        """The polynomial as an int32 expression, positive terms first."""
+        result: Expr | None = None
+        terms = self._sorted()
+        for negative in (False, True):
+            for monomial, coefficient in terms:
+                if (coefficient < 0) is not negative:
+                    continue
+                term = _product(monomial, abs(coefficient))
+                if result is None:
+                    result = term if not negative else _product(monomial, coefficient)
+                else:
+                    result = Op(Int32, "sub" if negative else "add", (result, term))
+        return constant(0, Int32) if result is None else result
+
+    def _sorted(self) -> list[tuple[Monomial, int]]:
+        """Products before the plain number, each by its atoms."""
+        terms = list(self.terms.items())
+        if len(terms) > 1:
+            terms.sort(key=lambda t: (not t[0], [_order(a) for a in t[0]]))
+        return terms
+
+
+def _product(monomial: Monomial, coefficient: int) -> Expr:
+    if not monomial:
+        return constant(coefficient, Int32)
+    result: Expr = monomial[0]
+    for atom in monomial[1:]:
+        result = Op(Int32, "mul", (result, atom))
+    if coefficient != 1:
+        result = Op(Int32, "mul", (result, constant(coefficient, Int32)))
+    return result
+
+
+def multiples(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """``(q, r)`` with a = q * b + r, taking out the terms of ``a`` that ``b`` divides; of a sum
+    ``b`` where that leaves fewer.
+    """
+    if not b.terms:
+        return Polynomial({}), a
+    if len(b.terms) > 1:
+        return _multiples_of_sum(a, b)
+    return _multiples_of_term(a, *next(iter(b.terms.items())))
+
+
+def _multiples_of_sum(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Long division by the term of most atoms: rows of fused loops, ``n * m + n + m`` of ``m + 1``,
+    are counted by it.
+    """
+    lead = max(b.terms, key=lambda m: (len(m), [_order(x) for x in m]))
+    quotient, rest = Polynomial({}), a
+    for _ in a.terms:
+        whole, _ = _multiples_of_term(rest, lead, b.terms[lead])
+        if not whole.terms:
+            break
+        quotient, rest = quotient + whole, rest - whole * b
+    return (quotient, rest) if len(rest.terms) < len(a.terms) else (Polynomial({}), a)
+
+
+def _multiples_of_term(
+    a: Polynomial, monomial: Monomial, divisor: int
+) -> tuple[Polynomial, Polynomial]:
+    quotient: dict[tuple[Expr, ...], int] = {}
+    rest: dict[tuple[Expr, ...], int] = {}
+    for term, coefficient in a.terms.items():
+        left = list(term)
+        for atom in monomial:
+            if atom in left:
+                left.remove(atom)
+        if len(left) != len(term) - len(monomial):
+            rest[term] = coefficient
+            continue
+        whole, over = divmod(coefficient, divisor)
+        if whole:
+            quotient[tuple(left)] = whole
+        if over:
+            rest[term] = over
+    return Polynomial(quotient), Polynomial(rest)

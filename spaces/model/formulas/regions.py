@@ -1,0 +1,427 @@
+"""Regions by interval analysis: which values an expression takes while variables range [RK13 4.2].
+
+An :class:`Interval` is closed; a missing end is unbounded. A :class:`Box` is one interval a
+dimension, the innermost first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import (
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Op,
+    Variable,
+    cast,
+    constant,
+    walk,
+)
+from spaces.model.expressions.types import Int32, Type, UInt32
+from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.extremes import is_part, operands
+from spaces.model.formulas.polynomial import Monomial, Polynomial
+from spaces.model.formulas.simplify import Simplifier
+
+
+class UnboundedError(ValueError):
+    """A Func or image is read at coordinates that have no limits; ``func`` is who reads it."""
+
+    def __init__(self, message: str, func: str) -> None:
+        super().__init__(message)
+        self.func = func
+
+
+@frozen
+class Interval:
+    """All values from ``min`` to ``max``, both inclusive; None is unbounded."""
+
+    min: Expr | None
+    max: Expr | None
+
+    @staticmethod
+    def point(expr: Expr) -> Interval:
+        """The interval of one value."""
+        return Interval(expr, expr)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it certainly holds one value only."""
+        return self.min is not None and self.min is self.max
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether both ends are known."""
+        return self.min is not None and self.max is not None
+
+
+UNBOUNDED = Interval(None, None)
+
+Box: TypeAlias = tuple[Interval, ...]
+
+
+@define
+class Ranges:
+    """Interval analysis under given ranges of some variables; all others are fixed. ``values``
+    tells what reads of Funcs and images may give.
+    """
+
+    simplify: Simplifier
+    ranges: Mapping[str, Interval]
+    values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
+    _done: dict[Expr, Interval] = field(factory=dict)
+
+    def of(self, expr: Expr) -> Interval:
+        """An interval that contains every value of ``expr``; exact on affine expressions."""
+        expr = self.simplify(expr)
+        if self._is_fixed(expr):
+            return Interval.point(expr)
+        known = self._done.get(expr)
+        if known is not None:
+            return known
+        for node in walk(expr, known=self._done):
+            if node is expr or not (_is_sum(node) or is_part(node)):
+                self._done[node] = self._node(node)
+        return self._done[expr]
+
+    def _node(self, node: Expr) -> Interval:
+        if isinstance(node, Const):
+            return Interval.point(node)
+        if isinstance(node, Variable):
+            return self.ranges.get(node.name) or Interval.point(node)
+        if _is_sum(node):
+            return self._sum(node)
+        return self._simplified(self._operation(node))
+
+    def _simplified(self, interval: Interval) -> Interval:
+        if interval.is_point and interval.min is not None:
+            return Interval.point(self.simplify(interval.min))
+        return Interval(
+            None if interval.min is None else _picked(self.simplify(interval.min)),
+            None if interval.max is None else _picked(self.simplify(interval.max)),
+        )
+
+    def _sum(self, node: Expr) -> Interval:
+        """Integer arithmetic, term by term of its normal form."""
+        form = self.simplify.polynomial(node)
+        low: Polynomial | None = Polynomial({})
+        high: Polynomial | None = Polynomial({})
+        moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
+        if moving and len(moving) < len(form.terms):
+            low = high = Polynomial({m: c for m, c in form.terms.items() if m not in moving})
+        for monomial, coefficient in moving.items():
+            least, most = self._term(monomial, coefficient)
+            low = None if low is None or least is None else low + least
+            high = None if high is None or most is None else high + most
+        ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
+        return Interval(ends[0], ends[1])
+
+    def _is_fixed(self, expr: Expr) -> bool:
+        """Whether it has one value whatever the ranged variables are."""
+        return not expr.loads and expr.names.isdisjoint(self.ranges)
+
+    def _term(
+        self, monomial: Monomial, coefficient: int
+    ) -> tuple[Polynomial | None, Polynomial | None]:
+        """The ends of one term of a sum."""
+        factors = [self.of(atom) for atom in monomial]
+        moving = [i for i in factors if not i.is_point]
+        fixed = Polynomial.of(coefficient)
+        for factor in factors:
+            if factor.is_point and factor.min is not None:
+                fixed = fixed * self.simplify.polynomial(factor.min)
+        if not moving:
+            return fixed, fixed
+        interval = moving[0]
+        for other in moving[1:]:
+            interval = self._mul(interval, other)
+        low = None if interval.min is None else self.simplify.polynomial(interval.min) * fixed
+        high = None if interval.max is None else self.simplify.polynomial(interval.max) * fixed
+        if self.simplify.proves_at_most(Polynomial({}), fixed):
+            return low, high
+        if self.simplify.proves_at_most(fixed, Polynomial({})):
+            return high, low
+        if low is None or high is None:
+            return None, None
+        ends = (self.simplify.normal(low), self.simplify.normal(high))
+        least, most = self.simplify(fn.min(*ends)), self.simplify(fn.max(*ends))
+        return self.simplify.polynomial(least), self.simplify.polynomial(most)
+
+    def _operation(self, node: Expr) -> Interval:
+        if isinstance(node, Op) and is_part(node):
+            return reduce(partial(_RULES[node.name], self), map(self.of, operands(node)))
+        limits = [self.of(c) for c in node.children]
+        if not isinstance(node, Call) and all(i.is_point for i in limits):
+            points = tuple(i.min for i in limits if i.min is not None)
+            return Interval.point(node.with_children(points))
+        if isinstance(node, Call):
+            return _within(self.values(node), node.type)
+        if isinstance(node, Cast):
+            return self._cast(node, limits[0])
+        narrow = _of_numbers(node, limits)
+        if narrow is not None:
+            return narrow
+        if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
+            interval = _RULES[node.name](self, *limits)
+            return interval if interval.is_bounded else _within(interval, node.type)
+        return _type_range(node.type)
+
+    @staticmethod
+    def _is_exact(node: Op) -> bool:
+        """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
+        wraps = not node.type.is_float and node.type != Int32
+        return not wraps or node.name in ("min", "max", "select", "abs", "bit_and")
+
+    def _cast(self, node: Cast, value: Interval) -> Interval:
+        to, source = node.type, node.value.type
+        # The magnitude of an int32 coordinate is unsigned, and fits int32 again.
+        is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
+        low, high = value.min, value.max
+        if to.is_float or low is None or high is None:
+            return _type_range(to)
+        fits = not source.is_float and source.bits <= 32 and (source != UInt32 or is_magnitude)
+        if to == Int32 and fits:
+            return Interval(cast(to, low), cast(to, high))
+        if isinstance(low, Const) and isinstance(high, Const):
+            first, last = int(low.value), int(high.value)
+            if to.holds(first) and to.holds(last):
+                return Interval(constant(first, to), constant(last, to))
+        return _type_range(to)
+
+    def _add(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.min, _plus), _both(a.max, b.max, _plus))
+
+    def _sub(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.max, _minus), _both(a.max, b.min, _minus))
+
+    def _mul(self, a: Interval, b: Interval) -> Interval:
+        for fixed, other in ((a, b), (b, a)):
+            if fixed.is_point and fixed.min is not None:
+                factor = fixed.min
+                ends = (_both(other.min, factor, _times), _both(other.max, factor, _times))
+                if self._is_nonnegative(factor):
+                    return Interval(*ends)
+                if self._is_nonnegative(constant(0, factor.type) - factor):
+                    return Interval(ends[1], ends[0])
+        if a.min is None or a.max is None or b.min is None or b.max is None:
+            return UNBOUNDED
+        corners = [x * y for x in (a.min, a.max) for y in (b.min, b.max)]
+        return Interval(fn.min(*corners), fn.max(*corners))
+
+    def _div(self, a: Interval, b: Interval) -> Interval:
+        if b.is_point and b.min is not None and self._is_positive(b.min):
+            divisor = b.min
+            return Interval(
+                _both(a.min, divisor, lambda x, y: x / y), _both(a.max, divisor, lambda x, y: x / y)
+            )
+        return UNBOUNDED
+
+    def _mod(self, a: Interval, b: Interval) -> Interval:
+        if b.min is None or b.max is None or b.max.type.is_float:
+            return UNBOUNDED
+        # A remainder may be as large as the magnitude of a negative divisor, less one.
+        if not (self._is_nonnegative(b.min) and self._is_positive(b.max)):
+            return UNBOUNDED
+        if a.min is not None and a.max is not None and b.is_point:
+            first, last = self.simplify(a.min / b.max), self.simplify(a.max / b.max)
+            if first is last:
+                return Interval(a.min % b.max, a.max % b.max)
+        return Interval(constant(0, b.max.type), b.max - 1)
+
+    def _min(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_both(a.min, b.min, fn.min), _either(a.max, b.max, fn.min))
+
+    def _max(self, a: Interval, b: Interval) -> Interval:
+        return Interval(_either(a.min, b.min, fn.max), _both(a.max, b.max, fn.max))
+
+    def _select(self, condition: Interval, a: Interval, b: Interval) -> Interval:
+        return union(a, b)
+
+    def _abs(self, a: Interval) -> Interval:
+        if a.min is None or a.max is None:
+            return UNBOUNDED
+        largest = fn.max(fn.abs(a.min), fn.abs(a.max))
+        return Interval(constant(0, largest.type), largest)
+
+    def _bit_and(self, a: Interval, b: Interval) -> Interval:
+        """No more than an operand that is not negative."""
+        tops = [i.max for i in (a, b) if i.min is not None and self._is_nonnegative(i.min)]
+        if not tops:
+            return UNBOUNDED
+        high = tops[0] if len(tops) == 1 else _either(tops[0], tops[1], fn.min)
+        return Interval(None if high is None else constant(0, high.type), high)
+
+    def _is_nonnegative(self, expr: Expr) -> bool:
+        if isinstance(expr, Const):
+            return expr.value >= 0
+        return not expr.type.is_float and self.simplify.at_most(constant(0, expr.type), expr)
+
+    def _is_positive(self, expr: Expr) -> bool:
+        if isinstance(expr, Const):
+            return expr.value > 0
+        return not expr.type.is_float and self.simplify.at_most(constant(1, expr.type), expr)
+
+
+_RULES: dict[str, Callable[..., Interval]] = {
+    "add": Ranges._add,
+    "sub": Ranges._sub,
+    "mul": Ranges._mul,
+    "div": Ranges._div,
+    "mod": Ranges._mod,
+    "min": Ranges._min,
+    "max": Ranges._max,
+    "select": Ranges._select,
+    "abs": Ranges._abs,
+    "bit_and": Ranges._bit_and,
+}
+
+
+def _picked(end: Expr) -> Expr:
+    """The smaller or larger of two numbers of a narrow type, which a normal form leaves alone."""
+    match end:
+        case Op(name="min" | "max", args=(Const(value=a), Const(value=b))):
+            return constant(INTEGERS.operators[end.name](a, b), end.type)
+    return end
+
+
+def _of_numbers(node: Expr, operands: list[Interval]) -> Interval | None:
+    """The limits of integer arithmetic whose operands have numbers for limits, where it cannot
+    wrap; None where nothing follows.
+    """
+    if not isinstance(node, Op) or node.name not in _CORNERS or node.type.is_float:
+        return None
+    ends = [(i.min, i.max) for i in operands]
+    numbers = [
+        tuple(int(e.value) for e in pair if isinstance(e, Const) and not e.type.is_float)
+        for pair in ends
+    ]
+    if any(len(pair) < 2 for pair in numbers):
+        return None
+    found = _CORNERS[node.name](node.type, *numbers)
+    if found is None or not (node.type.holds(found[0]) and node.type.holds(found[1])):
+        return None
+    return Interval(constant(found[0], node.type), constant(found[1], node.type))
+
+
+_Ends: TypeAlias = tuple[int, int]
+
+
+def _at_corners(name: str) -> Callable[[Type, _Ends, _Ends], _Ends]:
+    """Of what only grows or only falls with each operand."""
+    apply = INTEGERS.operators[name]
+
+    def found(type: Type, a: _Ends, b: _Ends) -> _Ends:
+        values = [apply(x, y) for x in a for y in b]
+        return min(values), max(values)
+
+    return found
+
+
+def _quotient(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    return _at_corners("div")(type, a, b) if b[0] > 0 else None
+
+
+def _remainder(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    if b[0] <= 0:
+        return None
+    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+
+
+def _shifted(name: str) -> Callable[[Type, _Ends, _Ends], _Ends | None]:
+    corners = _at_corners(name)
+    return lambda type, a, b: corners(type, a, b) if 0 <= b[0] and b[1] < type.bits else None
+
+
+def _common_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    """What two numbers have in common is no more than one that is not negative."""
+    tops = [high for low, high in (a, b) if low >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def _joined_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
+
+
+def _magnitude(type: Type, a: _Ends) -> _Ends:
+    return max(a[0], -a[1], 0), max(a[1], -a[0])
+
+
+def _count(type: Type, a: _Ends) -> _Ends:
+    return 0, type.bits
+
+
+_CORNERS: dict[str, Callable[..., _Ends | None]] = {
+    "add": _at_corners("add"),
+    "sub": _at_corners("sub"),
+    "mul": _at_corners("mul"),
+    "div": _quotient,
+    "mod": _remainder,
+    "shift_left": _shifted("shift_left"),
+    "shift_right": _shifted("shift_right"),
+    "bit_and": _common_bits,
+    "bit_or": _joined_bits,
+    "bit_xor": _joined_bits,
+    "abs": _magnitude,
+    "popcount": _count,
+    "count_leading_zeros": _count,
+    "count_trailing_zeros": _count,
+}
+
+
+def _is_sum(node: Expr) -> bool:
+    """Whether a node is integer arithmetic that a normal form takes apart."""
+    return isinstance(node, Op) and node.type is Int32 and node.name in ("add", "sub", "mul")
+
+
+def union(a: Interval, b: Interval) -> Interval:
+    """The smallest interval that contains both."""
+    if a == b:
+        return a
+    return Interval(_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.max))
+
+
+def _within(interval: Interval, type: Type) -> Interval:
+    """Unknown ends replaced by the limits of a narrow type."""
+    limits = _type_range(type)
+    return Interval(
+        limits.min if interval.min is None else interval.min,
+        limits.max if interval.max is None else interval.max,
+    )
+
+
+def _plus(a: Expr, b: Expr) -> Expr:
+    return a + b
+
+
+def _minus(a: Expr, b: Expr) -> Expr:
+    return a - b
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    return a * b
+
+
+def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
+    """Combined ends; unbounded if one is."""
+    return None if a is None or b is None else combine(a, b)
+
+
+def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
+    """Combined ends; an unbounded one leaves the other."""
+    if a is None or b is None:
+        return a if b is None else b
+    return combine(a, b)
+
+
+def _type_range(type: Type) -> Interval:
+    """All values of a narrow integer type; wider ones are no useful bound for a region."""
+    if type.is_float or type.bits > 16:
+        return UNBOUNDED
+    return Interval(constant(type.min_value, type), constant(type.max_value, type))

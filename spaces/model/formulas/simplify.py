@@ -1,0 +1,371 @@
+"""Simplification of index arithmetic under known ranges of its variables.
+
+Integers of type int32 are treated as mathematical integers, as Halide treats coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import gcd
+
+from attrs import define, field, frozen
+
+from spaces.model.expressions.expr import (
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Op,
+    Variable,
+    cast,
+    constant,
+    walk,
+)
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.extremes import (
+    EXTREMES,
+    common,
+    extreme,
+    is_part,
+    lone_extreme,
+    of_parity,
+    operands,
+)
+from spaces.model.formulas.limits import Limits
+from spaces.model.formulas.polynomial import Polynomial, multiples
+
+_ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
+    # What must be how much smaller than what for the comparison to hold (or, of "eq", to fail).
+    "lt": lambda a, b: (a, b, 1),
+    "le": lambda a, b: (a, b, 0),
+    "gt": lambda a, b: (b, a, 1),
+    "ge": lambda a, b: (b, a, 0),
+    "eq": lambda a, b: (a, b, 1),
+    "ne": lambda a, b: (a, b, 1),
+}
+_ZERO = Polynomial({})
+
+
+_FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
+
+
+@frozen
+class _Operand:
+    """One of several sums of which the smallest or largest is asked for.
+
+    Attributes:
+        form: the sum.
+        seen: its values in some assignments.
+        cases: the one condition that decides on it, and what it is where that holds and where not.
+        has_rest: whether the rest of a division is part of it.
+    """
+
+    form: Polynomial
+    seen: tuple[int | None, ...]
+    cases: tuple[Expr, Polynomial, Polynomial] | None
+    has_rest: bool
+
+    def may_be_at_most(self, other: _Operand) -> bool:
+        """Whether no assignment shows it to be larger than another one."""
+        pairs = zip(self.seen, other.seen, strict=True)
+        return all(a is None or b is None or a <= b for a, b in pairs)
+
+
+@define
+class Simplifier(Limits):
+    """Simplifies expressions, remembering results and the ranges of variables.
+
+    Ranges are given by :meth:`assume` before the variables are used.
+    """
+
+    _settled: dict[str, Const] = field(factory=dict)
+    _done: dict[Expr, Expr] = field(init=False, factory=dict)
+    _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
+
+    def inside(self, name: str, low: Expr | None, high: Expr | None) -> Simplifier:
+        """A simplifier that knows the limits of one more variable, or other ones of it. This one is
+        asked about all that does not mention the variable, and is to learn nothing more.
+        """
+        inner = Simplifier(dict(self._ranges), self, name, dict(self._settled))
+        inner.assume(name, low, high)
+        return inner
+
+    def settle(self, name: str, value: Const) -> None:
+        """An int32 variable has this one value, and stands for it from now on."""
+        self._settled[name] = value
+        self._done.clear()
+        self._polynomials.clear()
+
+    def __call__(self, expr: Expr) -> Expr:
+        """An equal expression, in normal form where it is integer arithmetic."""
+        known = self._done.get(expr)
+        if known is not None:
+            return known
+        outer = self._outside(expr.names)
+        if outer is not None:
+            return outer(expr)
+        if not expr.children:
+            return self._leaf(expr)
+        for node in walk(expr, known=self._done):
+            if node is expr or not is_part(node):
+                self._done[node] = self._node(node)
+        return self._done[expr]
+
+    def _node(self, node: Expr) -> Expr:
+        if node.type == Int32 and isinstance(node, Op):
+            return self.normal(self.polynomial(node))
+        if not node.children:
+            return self._leaf(node)
+        children = tuple(self._done.get(c, c) for c in node.children)
+        if isinstance(node, Op) and node.type.is_bool:
+            return self._condition(node, children)
+        if isinstance(node, Op) and node.name == "select" and isinstance(children[0], Const):
+            return children[1] if children[0].value else children[2]
+        if isinstance(node, Cast):
+            return cast(node.type, children[0])
+        values = [c.value for c in children if isinstance(c, Const)]
+        if node.type.is_float and isinstance(node, Op) and len(values) == 2:
+            fold = INTEGERS.operators.get(node.name) if node.name in _FLOAT_FOLDS else None
+            if fold is not None and len(children) == 2:
+                return constant(fold(*values), node.type)
+        return node.with_children(children)
+
+    def _leaf(self, node: Expr) -> Expr:
+        return self._settled.get(node.name, node) if isinstance(node, Variable) else node
+
+    def normal(self, form: Polynomial) -> Expr:
+        """A normal form as an expression, which then need not be taken apart again."""
+        result = form.expr()
+        self._polynomials.setdefault(result, form)
+        return self._done.setdefault(result, result)
+
+    def adopt(self, forms: Mapping[Expr, Polynomial]) -> None:
+        """Take over the normal forms of expressions that are in normal form already."""
+        for expr, form in forms.items():
+            if expr not in self._done:
+                self._done[expr] = expr
+                self._polynomials[expr] = form
+
+    def polynomial(self, expr: Expr) -> Polynomial:
+        """The normal form of an int32 expression."""
+        known = self._polynomials.get(expr)
+        if known is None:
+            outer = self._outside(expr.names)
+            found = self._polynomial(expr) if outer is None else outer.polynomial(expr)
+            known = self._polynomials[expr] = found
+        return known
+
+    def _polynomial(self, expr: Expr) -> Polynomial:
+        if not isinstance(expr, Op):
+            return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
+        if expr.name == "select":
+            return self._select(expr)
+        if expr.name in EXTREMES:
+            return self._extreme(expr.name, [self.polynomial(x) for x in operands(expr)])
+        parts = [self.polynomial(a) for a in expr.args]
+        if expr.name not in _ARITHMETIC:
+            rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
+            return Polynomial.of(expr.with_children(rebuilt))
+        return _ARITHMETIC[expr.name](self, *parts)
+
+    def _divide(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if not b.terms:
+            return Polynomial.of(0)
+        if not self.proves_positive(b):
+            return Polynomial.of(Op(Int32, "div", (a.expr(), b.expr())))
+        quotient, rest = multiples(a, b)
+        whole = self._certain_quotient(rest, b)
+        if whole is not None:
+            return quotient + Polynomial.of(whole)
+        divisor = b.constant
+        if divisor is not None:
+            if rest.constant is not None:
+                return quotient + Polynomial.of(rest.constant // divisor)
+            inner = _nested_division(rest, divisor)
+            if inner is not None:
+                return quotient + self._divide(*inner)
+        return quotient + Polynomial.of(Op(Int32, "div", (rest.expr(), b.expr())))
+
+    def _certain_quotient(self, a: Polynomial, b: Polynomial) -> int | None:
+        """``a / b`` where ``a`` is proven to lie in ``0 .. b - 1`` or just below, ``-b .. -1``."""
+        for whole in (0, -1):
+            rest = a - b.scaled(whole)
+            if self.proves_at_most(_ZERO, rest) and self.proves_positive(b - rest):
+                return whole
+        return None
+
+    def _modulo(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if not b.terms:
+            return Polynomial.of(0)
+        if not self.proves_positive(b):
+            return Polynomial.of(Op(Int32, "mod", (a.expr(), b.expr())))
+        _, rest = multiples(a, b)
+        whole = self._certain_quotient(rest, b)
+        if whole is not None:
+            return rest - b.scaled(whole)
+        if rest.constant is not None and b.constant is not None:
+            return Polynomial.of(rest.constant % b.constant)
+        return Polynomial.of(Op(Int32, "mod", (rest.expr(), b.expr())))
+
+    def _extreme(self, name: str, forms: Sequence[Polynomial]) -> Polynomial:
+        """The min or max of several sums; what all of them add moves outside, so that it can
+        cancel.
+        """
+        kept: list[_Operand] = []
+        for form in self._flat(name, forms):
+            self._admit(name, kept, form)
+        if len(kept) == 1:
+            return kept[0].form
+        shared = common([operand.form for operand in kept])
+        values = sorted((self.normal(o.form - shared) for o in kept), key=lambda e: e.digest)
+        atom = extreme(name, values)
+        # None of them decides another: it need not be taken apart again.
+        whole = self._polynomials[atom] = Polynomial.of(atom)
+        return shared + whole
+
+    def _flat(self, name: str, forms: Sequence[Polynomial]) -> Iterator[Polynomial]:
+        """The sums with the operands of those that are an extreme themselves, and a number."""
+        shared = common(forms)
+        for form in forms:
+            inner = lone_extreme(name, form)
+            if inner is None or (inner[1] - shared).constant is None:
+                yield form
+            else:
+                yield from (self.polynomial(value) + inner[1] for value in operands(inner[0]))
+
+    def _admit(self, name: str, kept: list[_Operand], form: Polynomial) -> None:
+        """Add an operand to others of which none decides another."""
+        added = self._operand(form)
+        place = 0
+        while place < len(kept):
+            other = kept[place]
+            merged = self._merged(name, other, added)
+            if merged is None:
+                place += 1
+            elif merged is other.form:
+                return
+            else:
+                del kept[place]
+                if merged is not added.form:
+                    added, place = self._operand(merged), 0
+        kept.append(added)
+
+    def _operand(self, form: Polynomial) -> _Operand:
+        has_rest = any(isinstance(a, Op) and a.name == "mod" for m in form.terms for a in m)
+        return _Operand(form, self.seen(form), self._cases(form), has_rest)
+
+    def _merged(self, name: str, a: _Operand, b: _Operand) -> Polynomial | None:
+        """The one sum that is the min or max of two; None where it takes both."""
+        smaller, larger = (a, b) if name == "min" else (b, a)
+        if smaller.may_be_at_most(larger) and self.proves_at_most(smaller.form, larger.form):
+            return a.form
+        if larger.may_be_at_most(smaller) and self.proves_at_most(larger.form, smaller.form):
+            return b.form
+        if a.cases is not None and b.cases is not None and a.cases[0] is b.cases[0]:
+            pairs = zip(a.cases[1:], b.cases[1:], strict=True)
+            return self._chosen(a.cases[0], *(self._extreme(name, pair) for pair in pairs))
+        if not (a.has_rest or b.has_rest):
+            return None
+        shared = a.form.common(b.form)
+        parity = of_parity(name, a.form - shared, b.form - shared)
+        return None if parity is None else self._rounded_up(shared + parity)
+
+    def _cases(self, form: Polynomial) -> tuple[Expr, Polynomial, Polynomial] | None:
+        """The one condition that decides on a sum, with the sum where it holds and where not."""
+        selects = [a for a in form.atoms if isinstance(a, Op) and a.name == "select"]
+        coefficient = form.terms.get((selects[0],)) if len(selects) == 1 else None
+        if coefficient is None:
+            return None
+        condition, *values = selects[0].args
+        rest = form - Polynomial.of(selects[0]).scaled(coefficient)
+        held, failed = (rest + self.polynomial(v).scaled(coefficient) for v in values)
+        return condition, held, failed
+
+    def _rounded_up(self, form: Polynomial) -> Polynomial:
+        """``form`` with ``x / 2 + x % 2`` written ``(x + 1) / 2``, which grows with ``x``."""
+        for monomial, coefficient in form.terms.items():
+            match monomial:
+                case (Op(name="mod", args=(x, Const(value=2))) as odd,) if coefficient > 0:
+                    half = Polynomial.of(Op(Int32, "div", (x, constant(2, Int32))))
+                    if form.terms.get(next(iter(half.terms)), 0) >= coefficient:
+                        more = self.polynomial(x) + Polynomial.of(1)
+                        rounded = self._divide(more, Polynomial.of(2))
+                        whole = (rounded - half - Polynomial.of(odd)).scaled(coefficient)
+                        return form + whole
+        return form
+
+    def _select(self, expr: Op) -> Polynomial:
+        condition = self(expr.args[0])
+        a, b = self.polynomial(expr.args[1]), self.polynomial(expr.args[2])
+        if isinstance(condition, Const):
+            return a if condition.value else b
+        return self._chosen(condition, a, b)
+
+    def _chosen(self, condition: Expr, a: Polynomial, b: Polynomial) -> Polynomial:
+        """``a`` where a condition holds, else ``b``."""
+        if a.terms == b.terms:
+            return a
+        common = a.common(b)
+        rest = (a - common, b - common)
+        # What both are multiples of moves outside, so that it can be divided by, too.
+        factor = gcd(*rest[0].terms.values(), *rest[1].terms.values())
+        first, second = (Polynomial({m: c // factor for m, c in p.terms.items()}) for p in rest)
+        chosen = Op(Int32, "select", (condition, first.expr(), second.expr()))
+        return common + Polynomial.of(chosen).scaled(factor)
+
+    def _condition(self, node: Op, children: tuple[Expr, ...]) -> Expr:
+        if node.name in _ORDERED and node.args[0].type == Int32:
+            return self._comparison(node.name, children)
+        values = [bool(c.value) if isinstance(c, Const) else None for c in children]
+        if node.name == "not" and values[0] is not None:
+            return constant(not values[0], Bool)
+        if node.name in ("and", "or"):
+            absorbing = node.name == "or"
+            if absorbing in values:
+                return constant(absorbing, Bool)
+            if (not absorbing) in values:
+                return children[1 - values.index(not absorbing)]
+            if children[0] is children[1]:
+                return children[0]
+        return node.with_children(children)
+
+    def _comparison(self, name: str, children: tuple[Expr, ...]) -> Expr:
+        a, b = self.polynomial(children[0]), self.polynomial(children[1])
+        smaller, larger, margin = _ORDERED[name](a, b)
+        if self.proves_at_most(smaller + Polynomial.of(margin), larger):
+            return constant(name != "eq", Bool)
+        if name in ("eq", "ne"):
+            if self.proves_positive(smaller - larger):
+                return constant(name == "ne", Bool)
+            if (smaller - larger).constant == 0:
+                return constant(name == "eq", Bool)
+        elif self.proves_at_most(larger + Polynomial.of(1 - margin), smaller):
+            return constant(False, Bool)
+        return Op(Bool, name, children)
+
+
+_ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
+    "add": lambda s, a, b: a + b,
+    "sub": lambda s, a, b: a - b,
+    "mul": lambda s, a, b: a * b,
+    "div": Simplifier._divide,
+    "mod": Simplifier._modulo,
+}
+
+
+def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial] | None:
+    """(x / c + k) / d as (x + k * c, c * d), so that halvings of halvings become one."""
+    factors = [m for m in a.terms if m]
+    if len(factors) != 1 or len(factors[0]) != 1 or a.terms[factors[0]] != 1:
+        return None
+    quotient = factors[0][0]
+    if not isinstance(quotient, Op) or quotient.name != "div":
+        return None
+    if not isinstance(quotient.args[1], Const):
+        return None
+    c = int(quotient.args[1].value)
+    if c <= 0:
+        return None
+    numerator = Simplifier().polynomial(quotient.args[0]) + Polynomial.of(a.offset * c)
+    return numerator, Polynomial.of(c * divisor)

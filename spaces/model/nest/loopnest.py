@@ -1,0 +1,273 @@
+"""The loop nest: what (pipeline, schedule) means, as a tree of loops, allocations and computations.
+
+There is one construction of it, :func:`loop_nest`; rules, proofs, features, code generators and
+pictures all read it. Bounds are expressions over the loop variables around them, the sizes of
+outputs and images, scalar parameters, and the parameters of a family of schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeAlias
+
+from attrs import asdict, field, frozen
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.rewrite import rewrite, substitute
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.regions import Box
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.traversal import Guard, LoopVar
+from spaces.model.schedules.levels import Path
+from spaces.model.schedules.schedule import Memory, Schedule, StageOf
+from spaces.model.schedules.together import Fused
+
+Node: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
+
+
+@frozen
+class Loop:
+    """A loop around ``body``, which runs in order."""
+
+    var: LoopVar
+    body: tuple[Node, ...]
+
+
+@frozen
+class Allocate(Allocation):
+    """An allocation, for the time of ``body``."""
+
+    body: tuple[Node, ...]
+
+
+@frozen
+class HoistedStorage:
+    """Memory for the storage of ``func``, an array for each of ``types``, which an
+    :class:`Allocate` inside ``body`` takes anew in each of its iterations; ``extents`` are the most
+    that it takes along each dimension.
+    """
+
+    func: str
+    types: tuple[Type, ...]
+    memory: Memory
+    extents: tuple[Expr, ...]
+    body: tuple[Node, ...]
+
+
+@frozen
+class Produce:
+    """All stages of one Func over ``box``, in order."""
+
+    func: str
+    box: Box
+    body: tuple[Node, ...]
+
+
+@frozen
+class Compute:
+    """One element: ``func`` at ``args`` becomes ``values``, one a component, where ``guards`` and
+    ``predicates`` hold.
+
+    ``args`` and ``values`` are over loop variables; calls name computed Funcs and images only. All
+    values are evaluated before any is stored. Guards come from splits, predicates from the
+    algorithm: these are evaluated one after the other, each where all before it hold.
+    """
+
+    func: str
+    stage: int
+    args: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+    guards: tuple[Guard, ...] = ()
+    predicates: tuple[Expr, ...] = ()
+
+
+@frozen
+class LoopNest:
+    """The tree of one (pipeline, schedule).
+
+    Attributes:
+        body: the nodes at root, in order.
+        bounds: each computed Func's site, boxes and loops, of which the tree is made.
+    """
+
+    body: tuple[Node, ...]
+    bounds: Bounds = field(eq=False, repr=False)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is scheduled."""
+        return self.bounds.pipeline
+
+    @property
+    def schedule(self) -> Schedule:
+        """How."""
+        return self.bounds.schedule
+
+    @property
+    def assumptions(self) -> tuple[Expr, ...]:
+        """What holds of the sizes of all calls in which this is done."""
+        return self.bounds.assumptions
+
+    @property
+    def inputs(self) -> dict[str, Box]:
+        """The box of each image that is read."""
+        return self.bounds.inputs
+
+    @property
+    def outputs(self) -> dict[str, Box]:
+        """The box of each output that is written."""
+        return {n: self.placements[n].storage.computed for n in self.pipeline.outputs}
+
+    @property
+    def placements(self) -> dict[str, Placement]:
+        """Each computed Func's site, boxes and loops."""
+        return self.bounds.placements
+
+    @property
+    def simplify(self) -> Simplifier:
+        """The simplifier that knows the ranges of the loop variables."""
+        return self.bounds.simplify
+
+
+def loop_nest(
+    pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+) -> LoopNest:
+    """The loop nest of a well-formed schedule where ``assumptions`` hold of the sizes of a call;
+    raises what :class:`Bounds` does.
+    """
+    return assemble(Bounds(pipeline, schedule, assumptions))
+
+
+def assemble(bounds: Bounds) -> LoopNest:
+    """The tree of what bounds inference has placed."""
+    return LoopNest(_Assembly(bounds).level((), ()), bounds)
+
+
+def walk_nest(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Every node of a tree, parents before children."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, Compute):
+            yield from walk_nest(node.body)
+
+
+def _tidied(value: Expr, simplify: Simplifier) -> Expr:
+    """``value`` with simpler coordinates. Its own arithmetic stays as written: a sum of products
+    in normal form may take many times the operations.
+    """
+
+    def tidy(node: Expr) -> Expr:
+        if isinstance(node, Call):
+            return node.with_children(tuple(simplify(a) for a in node.args))
+        return node
+
+    return rewrite(value, tidy)
+
+
+@frozen
+class _Assembly:
+    """Puts the placed Funcs together, from the root inwards."""
+
+    bounds: Bounds
+
+    def level(self, path: Path, inner: tuple[Node, ...]) -> tuple[Node, ...]:
+        """What happens just inside ``path``: the Funcs computed there, then ``inner``, all
+        inside the storage allocated there.
+        """
+        levels = self.bounds.levels
+        result: tuple[Node, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
+        for name in self._kept.get(path, ()):
+            if levels.store(name) == path:
+                result = (self._allocate(name, result),)
+            if name in self.bounds.hoisted and levels.hoist(name) == path:
+                result = (self._hoisted(name, result),)
+        return result
+
+    @cached_property
+    def _computed(self) -> dict[Path, list[tuple[str, ...]]]:
+        """The Funcs computed just inside each path, producers first; those that are computed with
+        each other are produced at once.
+        """
+        levels = self.bounds.levels
+        together = {name: group for group in levels.groups for name in group}
+        found: dict[Path, list[tuple[str, ...]]] = {}
+        for function in levels.functions:
+            group = tuple(together.get(function.name, (function.name,)))
+            if function.name == group[0]:
+                found.setdefault(levels.site(function.name), []).append(group)
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Path, list[str]]:
+        """The Funcs stored, or with memory for it, just inside each path, consumers first."""
+        levels = self.bounds.levels
+        found: dict[Path, list[str]] = {}
+        for name in (f.name for f in reversed(levels.functions)):
+            if name not in self.bounds.pipeline.outputs:
+                for path in dict.fromkeys((levels.store(name), levels.hoist(name))):
+                    found.setdefault(path, []).append(name)
+        return found
+
+    def _produce(self, group: tuple[str, ...]) -> Produce:
+        turns = self.bounds.turns(group)
+        body = tuple(node for turn in turns for node in self._turn(turn))
+        for name in reversed(group):
+            produced = Produce(name, self.bounds.placements[name].storage.computed, body)
+            body = (produced,)
+        return produced
+
+    def _turn(self, turn: Fused) -> tuple[Node, ...]:
+        """Stages in fused loops, or one stage."""
+        fused = {s: len(self.bounds.levels.fused[s]) for s in turn.children}
+        deepest = max(fused.values(), default=0)
+        fused[turn.root] = deepest
+        nodes: tuple[Node, ...] = ()
+        for depth in range(deepest, -1, -1):
+            ending = [self._stage(s, depth) for s in fused if fused[s] == depth]
+            nodes = (*(node for stage in ending for node in stage), *nodes)
+            if depth:
+                nodes = (self._loop(turn.root, depth, nodes),)
+        return nodes
+
+    def _stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
+        """A stage, without those of its loops that are ``outside``."""
+        placement = self.bounds.placements[stage.func]
+        nodes: tuple[Node, ...] = (self._compute(placement, stage.stage),)
+        for depth in range(len(placement.stages[stage.stage].loops), outside, -1):
+            nodes = (self._loop(stage, depth, nodes),)
+        return nodes
+
+    def _loop(self, stage: StageOf, depth: int, body: tuple[Node, ...]) -> Loop:
+        """The loop of a stage that has ``depth - 1`` of its others around it."""
+        levels, placement = self.bounds.levels, self.bounds.placements[stage.func]
+        path = levels.stage_path(stage.func, stage.stage)[: len(placement.path) + depth]
+        return Loop(placement.stages[stage.stage].loops[depth - 1], self.level(path, body))
+
+    def _compute(self, placement: Placement, index: int) -> Compute:
+        stage = placement.function.stages[index]
+        traversal = placement.stages[index]
+        simplify = self.bounds.simplify
+        return Compute(
+            func=placement.function.name,
+            stage=index,
+            args=tuple(simplify(substitute(a, traversal.coordinates)) for a in stage.args),
+            values=tuple(
+                _tidied(substitute(v, traversal.coordinates), simplify) for v in stage.values
+            ),
+            guards=traversal.guards,
+            predicates=tuple(
+                _tidied(substitute(p, traversal.coordinates), simplify) for p in stage.predicates
+            ),
+        )
+
+    def _hoisted(self, name: str, body: tuple[Node, ...]) -> HoistedStorage:
+        allocation = self.bounds.allocations[name]
+        extents = self.bounds.hoisted[name]
+        return HoistedStorage(name, allocation.types, allocation.memory, extents, body)
+
+    def _allocate(self, name: str, body: tuple[Node, ...]) -> Allocate:
+        return Allocate(**asdict(self.bounds.allocations[name], recurse=False), body=body)

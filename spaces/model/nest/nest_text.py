@@ -1,0 +1,69 @@
+"""The loop nest as text, in the manner of Halide's ``print_loop_nest``, with regions and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.model.formulas.regions import Box
+from spaces.model.nest.loopnest import (
+    Allocate,
+    Compute,
+    HoistedStorage,
+    Loop,
+    LoopNest,
+    Node,
+    Produce,
+)
+from spaces.model.schedules.domain_order import LoopKind
+
+
+def format_nest(nest: LoopNest) -> str:
+    """One line a node, indented by nesting; intervals are closed."""
+    return "\n".join(_lines(nest.body, 0))
+
+
+def _lines(nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for node in nodes:
+        match node:
+            case HoistedStorage():
+                sides = ", ".join(map(str, node.extents))
+                yield f"{indent}memory for {node.func}: [{sides}]"
+                yield from _lines(node.body, depth)
+            case Allocate():
+                yield indent + _allocation(node)
+                yield from _lines(node.body, depth)
+            case Produce():
+                yield f"{indent}produce {node.func}{_box(node.box)}:"
+                yield from _lines(node.body, depth + 1)
+            case Loop():
+                yield f"{indent}{_loop(node)}"
+                yield from _lines(node.body, depth + 1)
+            case Compute():
+                guards = " and ".join(
+                    map(str, (*(g.condition for g in node.guards), *node.predicates))
+                )
+                stage = f" (update {node.stage - 1})" if node.stage else ""
+                condition = f"if {guards}: " if guards else ""
+                args = ", ".join(str(a) for a in node.args)
+                yield f"{indent}{condition}{node.func}({args}) = ...{stage}"
+
+
+def _allocation(node: Allocate) -> str:
+    parts = []
+    for extent, fold in zip(node.extents, node.folds, strict=True):
+        parts.append(f"{extent} folded" if fold is not None else str(extent))
+    memory = "" if node.memory == "auto" else f" in {node.memory}"
+    types = ", ".join(map(str, node.types))
+    element = types if len(node.types) == 1 else f"({types})"
+    return f"store {node.func}: {element}[{', '.join(parts)}]{memory}"
+
+
+def _loop(node: Loop) -> str:
+    var = node.var
+    kind = "for" if var.kind is LoopKind.SERIAL else str(var.kind)
+    return f"{kind} {var.func}.{var.loop} in {var.min} .. {var.max}:"
+
+
+def _box(box: Box) -> str:
+    return "".join(f"[{i.min} .. {i.max}]" for i in box)

@@ -1,0 +1,387 @@
+"""Bounds inference: for each computed Func its site, its boxes and its loops [RK13 4.2].
+
+Works consumers first. The box that a Func must provide at its compute level is the union, over
+the stages that read it, of the intervals of the coordinates they read while all loops inside that
+level range over their bounds.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from attrs import define, evolve, field, frozen
+
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.algorithm.predicates import narrowed
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.boxes import clipped, united, united_boxes
+from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.allocation import Allocation, allocated
+from spaces.model.nest.fused_loops import joined
+from spaces.model.nest.inward_shifts import inward_shifts
+from spaces.model.nest.reads import Window, reads
+from spaces.model.nest.sliding import Storage, slide
+from spaces.model.nest.splits import loop_dimensions
+from spaces.model.nest.stage_visits import StageVisits
+from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
+from spaces.model.nest.values import ValueBounds
+from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.explicit_bounds import declared
+from spaces.model.schedules.levels import LevelError, Levels, Path, Place
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.together import Fused, companions, turns
+
+
+@frozen
+class Placement:
+    """One computed Func in the nest.
+
+    Attributes:
+        function: the Func, with inlined producers substituted.
+        path: the loops around its computation.
+        store_depth: how many of those loops are around its storage.
+        demanded: the box its consumers read in one visit of its compute level.
+        required: what explicit bounds make of it.
+        storage: what it computes there and what it keeps.
+        stages: the loops of each stage.
+    """
+
+    function: Function
+    path: tuple[LoopVar, ...]
+    store_depth: int
+    demanded: Box
+    required: Box
+    storage: Storage
+    stages: tuple[Traversal, ...]
+
+    @property
+    def between(self) -> tuple[LoopVar, ...]:
+        """The loops between the storage and the computation, outermost first."""
+        return self.path[self.store_depth :]
+
+
+@define
+class Bounds:
+    """All placements of a well-formed (pipeline, schedule), and the regions that follow from them;
+    ``pipeline`` becomes what derivations of the schedule make of it. Where the schedule is followed
+    only in some calls, ``assumptions`` hold of their sizes.
+
+    Raises:
+        LevelError: a compute or store level does not enclose the uses of its Func.
+        UnboundedError: something is read at coordinates without limits.
+        KeyError: the schedule does not cover the pipeline, or a domain order names unknown loops
+            (``verify`` says so in words).
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    assumptions: tuple[Expr, ...] = ()
+    simplify: Simplifier = field(factory=Simplifier)
+    levels: Levels = field(init=False)
+    values: ValueBounds = field(init=False)
+    visits: StageVisits = field(init=False)
+    placements: dict[str, Placement] = field(init=False, factory=dict)
+    _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
+        self.levels = Levels(self.pipeline, self.schedule)
+        self.values = ValueBounds(self.pipeline, self.simplify)
+        self.visits = StageVisits(self.schedule, self.simplify)
+        self._assume_factors()
+        self._assume_output_sizes()
+        for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
+            believe(self.simplify, condition)
+        whole = {group[0]: group for group in self.levels.groups}
+        for function in reversed(self.levels.functions):
+            self.placements[function.name] = self._place(function)
+            if function.name in whole:
+                self._fuse(whole[function.name])
+
+    @cached_property
+    def inputs(self) -> dict[str, Box]:
+        """The box of each image that is read; found when asked for, which features never do."""
+        boxes = {}
+        for image in self.pipeline.images:
+            readers = list(self.levels.uses(image.name))
+            if readers:  # an inlined Func may ignore the coordinate that reads an image
+                boxes[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+        return boxes
+
+    @cached_property
+    def hoisted(self) -> dict[str, tuple[Expr, ...]]:
+        """The extents of the memory of each Func that is hoisted out of loops: the most that it
+        takes in any of their iterations. Where none is known, as many as in each, whatever it is.
+        """
+        return {
+            name: self._hoisted_extents(name, allocation.extents)
+            for name, allocation in self.allocations.items()
+            if self.schedule.of(name).is_hoisted
+        }
+
+    def _hoisted_extents(self, name: str, extents: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        placement, depth = self.placements[name], len(self.levels.hoist(name))
+        loops = placement.path[depth : placement.store_depth]
+        whole = Ranges(self.simplify, loop_ranges(loops, self.simplify))
+        most = [whole.of(e).max for e in extents]
+        return tuple(e if m is None else m for e, m in zip(extents, most, strict=True))
+
+    def memory_of(self, name: str) -> tuple[Expr, ...]:
+        """The extents of the memory of a Func that is stored."""
+        return self.hoisted.get(name, self.allocations[name].extents)
+
+    @cached_property
+    def allocations(self) -> dict[str, Allocation]:
+        """What is allocated for each Func that is computed and no output."""
+        return {
+            name: allocated(placed.function, self.schedule.of(name), placed.storage, self.simplify)
+            for name, placed in self.placements.items()
+            if name not in self.pipeline.outputs
+        }
+
+    def _assume_factors(self) -> None:
+        """Every factor that is a parameter is at least 1."""
+        for func in self.schedule.funcs:
+            records = [r for order in func.stages for r in order.splits if isinstance(r, Split)]
+            for factor in [r.factor for r in records] + [f.factor for f in func.folds]:
+                if isinstance(factor, str):
+                    self.simplify.assume(factor, constant(1, Int32), None)
+
+    def _assume_output_sizes(self) -> None:
+        """An output is at least as large as the factors that shift its tiles inwards; a smaller
+        one is refused when the pipeline is called.
+        """
+        for name in self.pipeline.outputs:
+            function = self.pipeline.function(name)
+            for shift in inward_shifts(function, self.schedule.of(name)):
+                size = size_variable(name, "extent", function.args.index(shift.dimension))
+                known, _ = self.simplify.known(size.name)
+                least = shift.factor if known is None else fn.max(known, shift.factor)
+                self.simplify.assume(size.name, self.simplify(least), None)
+
+    def _place(self, function: Function) -> Placement:
+        name = function.name
+        path = self._loops(self.levels.site(name))
+        store_depth = len(self.levels.store(name))
+        demanded, required = self._required(function, len(path))
+        storage = slide(
+            function,
+            self.schedule.of(name),
+            required,
+            path[store_depth:],
+            self.simplify,
+            self.visits.widened,
+        )
+        stages = self.visits.traversals(function, storage.target)
+        return Placement(function, path, store_depth, demanded, required, storage, stages)
+
+    def _fuse(self, group: tuple[str, ...]) -> None:
+        """The loops of Funcs that are computed with each other, one for those that are fused."""
+        pairs = companions(self.schedule)
+        depths = {stage: len(path) for stage, path in self.levels.fused.items()}
+        for turn in self.turns(group):
+            if turn.children:
+                members = (turn.root, *turn.children)
+                own = {s: self.placements[s.func].stages[s.stage] for s in members}
+                for stage, loops in joined(turn, depths, pairs, own, self.simplify).items():
+                    placement = self.placements[stage.func]
+                    stages = (
+                        *placement.stages[: stage.stage],
+                        loops,
+                        *placement.stages[stage.stage + 1 :],
+                    )
+                    self.placements[stage.func] = evolve(placement, stages=stages)
+
+    def turns(self, group: tuple[str, ...]) -> tuple[Fused, ...]:
+        """The stages of Funcs that are computed with each other, in the order in which they run."""
+        counts = {name: len(self.placements[name].stages) for name in group}
+        found = turns(self.schedule, group, counts)
+        if found is None:
+            raise LevelError(f"The stages of {', '.join(group)} have no order in fused loops.")
+        return found
+
+    def _loops(self, path: Path) -> tuple[LoopVar, ...]:
+        return tuple(self._loop(place) for place in path)
+
+    def _loop(self, place: Place) -> LoopVar:
+        traversal = self.placements[place.func].stages[place.stage]
+        return next(loop for loop in traversal.loops if loop.loop == place.loop)
+
+    def _required(self, function: Function, depth: int) -> tuple[Box, Box]:
+        """What consumers read, what the output must hold, and what updates touch; and what
+        explicit bounds make of it.
+        """
+        schedule = self.schedule.of(function.name)
+        demanded = self._touched_by_updates(function, self._read(function, depth))
+        required, _ = declared(function.args, schedule, demanded, self.simplify)
+        if function.is_pure or not schedule.bounds:
+            return demanded, required
+        # Updates touch more where the bounds are wider; and what they touch there is there, too.
+        demanded = united_boxes(
+            demanded, self._touched_by_updates(function, required), self.simplify
+        )
+        required, _ = declared(function.args, schedule, demanded, self.simplify)
+        return demanded, self._touched_by_updates(function, required)
+
+    def _read(self, function: Function, depth: int) -> Box:
+        """What consumers read, and what the output must hold."""
+        name = function.name
+        box: Box | None = None
+        if name in self.pipeline.outputs:
+            box = tuple(
+                Interval(
+                    size_variable(name, "min", d),
+                    self.simplify(
+                        size_variable(name, "min", d) + size_variable(name, "extent", d) - 1
+                    ),
+                )
+                for d in range(len(function.args))
+            )
+        uses = self.levels.uses(name)
+        if uses:
+            read = self._read_box(name, len(function.args), list(uses), depth)
+            box = read if box is None else united_boxes(box, read, self.simplify)
+        if box is None:
+            raise UnboundedError(f"Func {name} is computed but nobody reads it.", name)
+        return box
+
+    def _touched_by_updates(self, function: Function, box: Box) -> Box:
+        for stage in function.stages[1:]:
+            box = self._touched(function, stage, box)
+        return box
+
+    def _touched(self, function: Function, stage: Stage, box: Box) -> Box:
+        """``box`` widened by what an update stage writes and reads of its own Func."""
+        ranges = {
+            name: Interval(self.simplify(i.min), self.simplify(i.max))
+            for name, i in self.visits.stage_box(function, stage, box).items()
+            if i.min is not None and i.max is not None
+        }
+        # Of the Vars more may be visited than is required, where tails reach further.
+        own = frozenset(ranges) - {r.name for r in stage.rvars}
+        predicates = [p for p in stage.predicates if own.isdisjoint(p.names)]
+        known = {**self.values.parameters, **narrowed(ranges, predicates, self.simplify)}
+        analysis = Ranges(self.simplify, known, self.values)
+        accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
+        for access in accesses:
+            widened = tuple(analysis.of(arg) for arg in access)
+            for d, (written, interval) in enumerate(zip(access, widened, strict=True)):
+                self._check(function.name, function.name, d, written, interval)
+            box = united_boxes(box, widened, self.simplify)
+        return box
+
+    def read_inside(self, name: str, place: Place) -> Box:
+        """What one iteration of a loop reads of a Func or an image, with all that is in it."""
+        readers = [use for use in self.levels.uses(name) if place in self.levels.stage_path(*use)]
+        path = self.levels.stage_path(place.func, place.stage)
+        images = {image.name: image.dimensions for image in self.pipeline.images}
+        count = images[name] if name in images else len(self.pipeline.function(name).args)
+        return self._read_box(name, count, readers, path.index(place) + 1)
+
+    def _read_box(
+        self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int
+    ) -> Box:
+        found: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
+        for reader, index in readers:
+            analysis = self._analysis(reader, index, depth)
+            read = reads(self.placements[reader].function.stages[index])
+            self.simplify.adopt(read.forms)
+            for d, windows in enumerate(read.windows[name]):
+                for window in windows:
+                    interval = self._reached(window, analysis)
+                    self._check(name, reader, d, window.written, interval)
+                    found[d][interval] = None
+        # Many reads share a few intervals a dimension; only distinct ones are united.
+        box = tuple(united(intervals, self.simplify) for intervals in found)
+        outside = [len(self.placements[r].path) for r, i in readers if self._may_rest(r, i, depth)]
+        if not outside:
+            return box
+        # What is beyond the last or before the first iteration of a stage is not read.
+        whole = self._read_box(name, dimensions, readers, min(outside))
+        return tuple(clipped(i, w, self.simplify) for i, w in zip(box, whole, strict=True))
+
+    def _may_rest(self, reader: str, index: int, depth: int) -> bool:
+        """Whether some of the ``depth`` outermost loops around a stage have iterations that are
+        those of other stages only.
+        """
+        placement = self.placements[reader]
+        return depth > len(placement.path) and bool(placement.stages[index].running)
+
+    def _reached(self, window: Window, analysis: Ranges) -> Interval:
+        """From the least of the first to the largest of the last coordinate of a window."""
+        low, high = analysis.of(window.first).min, analysis.of(window.last).max
+        return Interval(
+            low if low is None or not window.low else self.simplify(low + window.low),
+            high if high is None or not window.high else self.simplify(high + window.high),
+        )
+
+    @staticmethod
+    def _check(name: str, reader: str, d: int, written: Expr, interval: Interval) -> None:
+        if not interval.is_bounded:
+            raise UnboundedError(
+                f"{reader} reads {name} at `{written}` in dimension {d}, which has no limits; "
+                f"put it into clamp(..., low, high).",
+                reader,
+            )
+
+    def _analysis(self, reader: str, index: int, depth: int) -> Ranges:
+        """What a stage's coordinates range over while its loops beyond ``depth`` run in full."""
+        key = (reader, index, depth)
+        if key not in self._analyses:
+            coordinates = self._coordinate_ranges(reader, index, depth)
+            self._analyses[key] = Ranges(
+                self.simplify, {**self.values.parameters, **coordinates}, self.values
+            )
+        return self._analyses[key]
+
+    def _coordinate_ranges(self, reader: str, index: int, depth: int) -> dict[str, Interval]:
+        """Ranges of a stage's Vars and RVars while its loops beyond ``depth`` run in full."""
+        placement = self.placements[reader]
+        traversal, order = placement.stages[index], self.schedule.of(reader).stages[index]
+        stage = placement.function.stages[index]
+        walked = loop_dimensions(stage, order)
+        fixed = traversal.loops[: max(depth - len(placement.path), 0)]
+        partly = {name for loop in fixed for name in walked[loop.loop]}
+        loops = [
+            *placement.path[depth:],
+            *(i for i in traversal.loops[len(fixed) :] if partly.intersection(walked[i.loop])),
+        ]
+        analysis = Ranges(self.simplify, loop_ranges(tuple(loops), self.simplify))
+        limits = self.visits.stage_box(placement.function, stage, placement.storage.target)
+        result = {
+            name: Interval(_low(i, analysis), _high(i, analysis))
+            for name, i in self.visits.read_from(
+                placement.function, placement.storage, index, limits
+            ).items()
+            if name not in partly
+        }
+        guarded = traversal.read_limits if partly else frozenset()
+        for name in partly:
+            interval = analysis.of(traversal.guarded[name])
+            if name in guarded:
+                interval = _clipped(interval, limits[name], analysis)
+            result[name] = interval
+        return narrowed(result, stage.predicates, self.simplify)
+
+
+def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval:
+    """A guarded coordinate never leaves the box of its stage."""
+    if limits.max is None or interval.max is None:
+        return interval
+    high = analysis.of(limits.max).max
+    if high is None:
+        return interval
+    return Interval(interval.min, analysis.simplify(fn.min(interval.max, high)))
+
+
+def _low(interval: Interval, analysis: Ranges) -> Expr | None:
+    return None if interval.min is None else analysis.of(interval.min).min
+
+
+def _high(interval: Interval, analysis: Ranges) -> Expr | None:
+    return None if interval.max is None else analysis.of(interval.max).max

@@ -1,0 +1,323 @@
+"""Sliding windows and storage folding [RK13 4.3].
+
+A Func that is stored outside a serial loop and computed inside it keeps what earlier iterations
+computed: each iteration computes only what is new, and storage that no later iteration reads is
+reused in a circle. A window may slide upwards or downwards. Tiles of a pure Func may compute more
+than what is new: a value that is there already, once more, or one that is new later. Of a Func
+with updates they may not, which would begin anew or update twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+from attrs import frozen
+
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
+from spaces.model.expressions.rewrite import rewrite, substitute, variables
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.monotone import never_decreases, never_increases
+from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError, union
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.splits import divided, factor_expr
+from spaces.model.nest.traversal import LoopVar, loop_ranges
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind
+from spaces.model.schedules.schedule import FuncSchedule
+
+Widen = Callable[[Function, Box], Box]
+
+_MOST_CONDITIONS = 4
+"""Of how many conditions every case is looked at, of which there are twice as many for each."""
+
+
+@frozen
+class Slide:
+    """Dimension ``dimension`` of the Func slides along ``loop``: up, or down if not ``forward``."""
+
+    dimension: str
+    loop: LoopVar
+    forward: bool = True
+
+
+@frozen
+class Storage:
+    """What one Func computes at each visit of its compute level, and what it keeps.
+
+    Attributes:
+        target: the box that must be computed at a visit: what is required and not yet there.
+        computed: ``target`` and what tails of its own splits compute beyond it.
+        stored: the box its allocation covers.
+        slides: the sliding windows, innermost loop first.
+        least_folds: for each dimension that slides or is folded the smallest legal fold factor;
+            for others all that is stored.
+        folds: for each dimension the fold factor used, or None.
+    """
+
+    target: Box
+    computed: Box
+    stored: Box
+    slides: tuple[Slide, ...]
+    least_folds: tuple[Expr, ...]
+    folds: tuple[Expr | None, ...]
+
+    def needed(self, d: int) -> Expr:
+        """How many values must be stored along dimension ``d``."""
+        fold = self.folds[d]
+        return _extent(self.stored[d]) if fold is None else fold
+
+
+def slide(
+    function: Function,
+    schedule: FuncSchedule,
+    required: Box,
+    between: tuple[LoopVar, ...],
+    simplify: Simplifier,
+    widen: Widen,
+) -> Storage:
+    """What a Func computes and stores, given what one visit of its compute level requires."""
+    widened = widen(function, required)
+    slides = _windows(function, schedule, widened, between, simplify)
+    target, computed, live = list(required), list(widened), list(widened)
+    if slides:
+        later = list(required)
+        for window in slides:
+            d = function.args.index(window.dimension)
+            later[d] = _later(required[d], window, simplify)
+        reached = widen(function, tuple(later))
+        for window in slides:
+            d = function.args.index(window.dimension)
+            target[d] = _by_turns(window, required[d], later[d], simplify)
+            computed[d] = _by_turns(window, widened[d], reached[d], simplify)
+            live[d] = _live(window, widened[d], reached[d], simplify)
+    whole = Ranges(simplify, loop_ranges(between, simplify))
+    stored = tuple(
+        Interval(whole.of(i.min).min, whole.of(i.max).max)
+        for i in live
+        if i.min is not None and i.max is not None
+    )
+    asked = {f.dimension for f in schedule.folds} | {s.dimension for s in slides}
+    for name, interval in zip(function.args, stored, strict=True):
+        if not interval.is_bounded:
+            raise UnboundedError(
+                f"No limits are found for what must be kept of {function.name} along {name} while "
+                f"the loops between its store level and its compute level run; store it inside "
+                f"more of them, or split and fuse fewer loops.",
+                function.name,
+            )
+    least = _least_folds(function, tuple(live), stored, slides, between, whole, asked)
+    folds = _folds(function, schedule, least, stored, slides, simplify)
+    return Storage(tuple(target), tuple(computed), stored, slides, least, folds)
+
+
+def _windows(
+    function: Function,
+    schedule: FuncSchedule,
+    box: Box,
+    between: tuple[LoopVar, ...],
+    simplify: Simplifier,
+) -> tuple[Slide, ...]:
+    """The innermost loops first: each slides the one dimension that moves with it."""
+    tiled = divided(schedule.stages[0])
+    slides: list[Slide] = []
+    for loop in reversed(between):
+        if loop.kind not in (LoopKind.SERIAL, LoopKind.UNROLLED):
+            break
+        moving = [name for name, i in zip(function.args, box, strict=True) if _moves(i, loop)]
+        if not moving:
+            continue
+        dimension = moving[0]
+        taken = {s.dimension for s in slides}
+        if len(moving) > 1 or dimension in taken or not _may_slide(function, schedule, dimension):
+            break
+        interval = box[function.args.index(dimension)]
+        ends = [e for e in (interval.min, interval.max) if e is not None]
+        rises = all(never_decreases(e, loop.var, simplify) for e in ends)
+        if not rises and not all(never_increases(e, loop.var, simplify) for e in ends):
+            break
+        window = Slide(dimension, loop, rises)
+        if dimension in tiled and not _overlaps(interval, window, simplify):
+            break
+        slides.append(window)
+    return tuple(slides)
+
+
+def _overlaps(interval: Interval, window: Slide, simplify: Simplifier) -> bool:
+    """Whether every iteration reads again what the one before has read. In tiles less than that is
+    not worth it: they would only be cut where the last of a consumer's is shifted inwards.
+    """
+    low, high, loop = interval.min, interval.max, window.loop
+    if low is None or high is None:
+        return False
+    before = {loop.var.name: loop.var - 1}
+    if window.forward:
+        return simplify.at_most(low, simplify(substitute(high, before)))
+    return simplify.at_most(simplify(substitute(low, before)), high)
+
+
+def _may_slide(function: Function, schedule: FuncSchedule, dimension: str) -> bool:
+    """Whether each value along a dimension can be computed without those before it, and whether
+    what tiles compute beyond what is new does no harm. One loop along two dimensions of unknown
+    size would do none either, but that could seldom be proven.
+    """
+    d = function.args.index(dimension)
+    if function.is_pure:
+        return not _is_fused(schedule.stages[0], dimension)
+    for stage, order in zip(function.stages, schedule.stages, strict=True):
+        own = [c.args for c in stage.calls if c.target == function.name]
+        if not all(_is_var(args[d], dimension) for args in (stage.args, *own)):
+            return False
+        if dimension in divided(order):
+            return False
+    return True
+
+
+def _is_var(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Variable) and expr.name == name
+
+
+def _is_fused(order: DomainOrder, dimension: str) -> bool:
+    """Whether a loop along a dimension becomes part of a loop along others, too."""
+    made = {dimension}
+    for record in order.splits:
+        if made.isdisjoint(record.taken):
+            continue
+        if isinstance(record, Fuse):
+            return True
+        made.update(record.made)
+    return False
+
+
+def _moves(interval: Interval, loop: LoopVar) -> bool:
+    ends = [e for e in (interval.min, interval.max) if e is not None]
+    return loop.var.name in variables(*ends)
+
+
+def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:
+    """What an iteration that is not the first still has to compute after all before it."""
+    low, high, loop = interval.min, interval.max, window.loop
+    if low is None or high is None:
+        return interval
+    before = {loop.var.name: loop.var - 1}
+    if window.forward:
+        last = simplify(substitute(high, before))
+        return Interval(simplify(fn.max(low, last + 1)), high)
+    first = simplify(substitute(low, before))
+    return Interval(low, simplify(fn.min(high, first - 1)))
+
+
+def _by_turns(window: Slide, first: Interval, later: Interval, simplify: Simplifier) -> Interval:
+    """``first`` in the first iteration of a window's loop, then ``later``."""
+    is_first = simplify(window.loop.var == window.loop.min)
+
+    def either(a: Expr | None, b: Expr | None) -> Expr | None:
+        if a is None or b is None:
+            return a
+        # Windows that this one depends on turn with the same loop: what is theirs is known.
+        a, b = (simplify(_known_to_be(is_first, turn, e)) for turn, e in ((True, a), (False, b)))
+        return a if a is b else simplify(fn.select(is_first, a, b))
+
+    return Interval(either(first.min, later.min), either(first.max, later.max))
+
+
+def _known_to_be(condition: Expr, value: bool, expr: Expr) -> Expr:
+    """``expr`` where a condition is known to hold, or not to."""
+    known = constant(value, Bool)
+    return rewrite(expr, lambda node: known if node is condition else node)
+
+
+def _live(window: Slide, whole: Interval, later: Interval, simplify: Simplifier) -> Interval:
+    """All that an iteration reads or computes: ``whole`` in the first, ``later`` after it.
+
+    Tiles of a window that moves up reach no lower from a later first value, whatever their tails;
+    so its lower end is that of ``whole``, and of one that moves down the upper end.
+    """
+    both = union(whole, later)
+    if both.min is None or both.max is None:
+        return both
+    if window.forward:
+        return Interval(whole.min, simplify(both.max))
+    return Interval(simplify(both.min), whole.max)
+
+
+def _least_folds(
+    function: Function,
+    live: Box,
+    stored: Box,
+    slides: tuple[Slide, ...],
+    between: tuple[LoopVar, ...],
+    whole: Ranges,
+    asked: set[str],
+) -> tuple[Expr, ...]:
+    """For each dimension ``asked`` for the fewest values whose storage may be reused in a circle.
+
+    That is the window of one iteration, unless a window slides along another dimension and this
+    one moves inside that loop: then what the next round reads again would be overwritten, and
+    everything stored must be kept.
+    """
+    least = []
+    for name, window, total in zip(function.args, live, stored, strict=True):
+        extent = whole.simplify(_extent(total))
+        if name not in asked:
+            least.append(extent)
+            continue
+        loops = [w.loop for w in slides if w.dimension != name]
+        revisited = any(
+            _moves(window, inner)
+            for outer in loops
+            for inner in between[between.index(outer) + 1 :]
+        )
+        widest = None if revisited else _widest(window, whole)
+        least.append(extent if widest is None else widest)
+    return tuple(least)
+
+
+def _widest(window: Interval, whole: Ranges) -> Expr | None:
+    """The most values that a window holds in any iteration; None where that is not known."""
+    widest: list[Expr] = []
+    for extent in _turns(_extent(window), whole.simplify):
+        least = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
+        most = whole.of(extent).max if least is None else constant(-least, Int32)
+        if most is None or any(n in whole.ranges for n in most.names):
+            return None
+        widest.append(most)
+    return whole.simplify(reduce(fn.max, widest))
+
+
+def _turns(expr: Expr, simplify: Simplifier) -> Iterator[Expr]:
+    """What ``expr`` is in the first iteration of each loop that decides on it, and in later ones:
+    all that it can be, whatever the conditions in it.
+    """
+    selects = (n for n in walk(expr) if isinstance(n, Op) and n.name == "select")
+    conditions = list(dict.fromkeys(n.args[0] for n in selects))
+    if not 0 < len(conditions) <= _MOST_CONDITIONS:
+        yield expr
+        return
+    for turn in (True, False):
+        yield from _turns(simplify(_known_to_be(conditions[0], turn, expr)), simplify)
+
+
+def _folds(
+    function: Function,
+    schedule: FuncSchedule,
+    least: tuple[Expr, ...],
+    stored: Box,
+    slides: tuple[Slide, ...],
+    simplify: Simplifier,
+) -> tuple[Expr | None, ...]:
+    """The fold factor asked for; else, for a sliding dimension, the least one if it saves."""
+    asked = {f.dimension: factor_expr(f.factor) for f in schedule.folds}
+    sliding = {s.dimension for s in slides}
+    factors: list[Expr | None] = []
+    for name, fewest, total in zip(function.args, least, stored, strict=True):
+        saves = name in sliding and not simplify.at_most(_extent(total), fewest)
+        factors.append(asked.get(name, fewest if saves else None))
+    return tuple(factors)
+
+
+def _extent(interval: Interval) -> Expr:
+    if interval.min is None or interval.max is None:
+        raise ValueError("an unbounded interval has no extent")
+    return interval.max - interval.min + 1

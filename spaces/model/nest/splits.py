@@ -1,0 +1,202 @@
+"""The splits and fuses of a domain order over a box: which loops remain, and how long each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve, frozen
+
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail
+
+
+@frozen
+class Step:
+    """A split or fuse with the ranges, (min, extent), its loops had when it was applied: of a split
+    the loop it takes and the two it gives, of a fuse the inner and the outer one it takes.
+
+    ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is.
+    """
+
+    record: Split | Fuse
+    dimension: str
+    first: tuple[Expr, Expr]
+    second: tuple[Expr, Expr]
+    tail: Tail
+
+
+@frozen
+class Division:
+    """The steps of a domain order, in order, and the ranges of the loops that remain."""
+
+    steps: tuple[Step, ...]
+    ranges: dict[str, tuple[Expr, Expr]]
+
+    def with_tails(self, meaning: Callable[[Tail], Tail]) -> Division:
+        """The same with each tail replaced by what it comes to."""
+        steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
+        return Division(steps, self.ranges)
+
+
+def tail_of_reads(tail: Tail) -> Tail:
+    """How far a split with this tail reads: as far as one with the tail returned."""
+    return _READS.get(tail, tail)
+
+
+def tail_of_writes(tail: Tail) -> Tail:
+    """How far a split with this tail computes: as far as one with the tail returned."""
+    return _WRITES.get(tail, tail)
+
+
+# Predication of loads alone leaves room for whole tiles where values are stored, predication of
+# stores alone where they are read. Blending leaves room for both [Halide's TailStrategy].
+_READS = {
+    Tail.PREDICATE: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_LOADS: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_STORES: Tail.ROUND_UP,
+    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,
+    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,
+}
+_WRITES = {
+    Tail.PREDICATE: Tail.GUARD_WITH_IF,
+    Tail.PREDICATE_LOADS: Tail.ROUND_UP,
+    Tail.PREDICATE_STORES: Tail.GUARD_WITH_IF,
+    Tail.SHIFT_INWARDS_AND_BLEND: Tail.SHIFT_INWARDS,
+    Tail.ROUND_UP_AND_BLEND: Tail.ROUND_UP,
+}
+
+BLENDING = (Tail.SHIFT_INWARDS_AND_BLEND, Tail.ROUND_UP_AND_BLEND)
+"""Tails whose last tile leaves as they are the values that are not its own."""
+
+GUARDED = (Tail.GUARD_WITH_IF, *_READS)
+"""Tails under which iterations that lie beyond the end of a loop, or repeat others, do nothing."""
+
+
+def factor_expr(factor: Factor) -> Expr:
+    """A split factor as an expression; a parameter's name stands for its value."""
+    return Variable(Int32, factor) if isinstance(factor, str) else constant(factor, Int32)
+
+
+def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
+    """The tail of each split and fuse of ``order``, with ``AUTO`` decided as Halide does.
+
+    Splits of RVars (or of loops made from them) guard. In update stages other splits round up, but
+    guard inside a tile, where rounds that go over its end would update its neighbor twice. In a
+    pure stage splits shift inwards, unless an earlier such split of at least the same factor
+    already covers the loop.
+    """
+    exact = {r.name for r in stage.rvars}
+    inside: set[str] = set()
+    covered: dict[str, Factor] = {}
+    tails = []
+    for record in order.splits:
+        if isinstance(record, Fuse):
+            if exact & {record.inner, record.outer}:
+                exact.add(record.fused)
+            if inside & {record.inner, record.outer}:
+                inside.add(record.fused)
+            tails.append(Tail.AUTO)
+            continue
+        tail = record.tail
+        cover = covered.pop(record.old, None)
+        is_inside = record.old in inside
+        inside.discard(record.old)
+        inside |= {record.inner, record.outer} if is_inside else {record.inner}
+        if record.old in exact:
+            exact |= {record.outer, record.inner}
+        if tail is Tail.AUTO:
+            guards = record.old in exact or (is_update and is_inside)
+            tail = _automatic(record, guards, is_update, cover)
+        tails.append(tail)
+        if tail is Tail.SHIFT_INWARDS:
+            covered[record.outer] = record.factor
+        elif cover is not None:
+            covered[record.outer] = covered[record.inner] = cover
+    return tuple(tails)
+
+
+def _automatic(record: Split, guards: bool, is_update: bool, cover: Factor | None) -> Tail:
+    if guards:
+        return Tail.GUARD_WITH_IF
+    if is_update:
+        return Tail.ROUND_UP
+    known = isinstance(cover, int) and isinstance(record.factor, int)
+    if cover is not None and (
+        cover == record.factor or (known and int(cover) >= int(record.factor))
+    ):
+        return Tail.ROUND_UP
+    return Tail.SHIFT_INWARDS
+
+
+def divided(order: DomainOrder) -> set[str]:
+    """Names of the Vars and RVars, and of loops made from some, that splits and fuses replace:
+    only along these may a stage visit more than what is asked for.
+    """
+    return {name for record in order.splits for name in record.taken}
+
+
+def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
+    """The Vars and RVars that each final loop of ``order`` walks along."""
+    walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
+    for record in order.splits:
+        if isinstance(record, Fuse):
+            inner, outer = walks.pop(record.inner), walks.pop(record.outer)
+            walks[record.fused] = tuple(dict.fromkeys(inner + outer))
+        else:
+            old = walks.pop(record.old)
+            walks[record.outer] = walks[record.inner] = old
+    return walks
+
+
+def divide(
+    stage: Stage,
+    order: DomainOrder,
+    is_update: bool,
+    box: dict[str, Interval],
+    simplify: Simplifier,
+) -> Division:
+    """What becomes of ``box``, a range for each Var and RVar of a stage."""
+    ranges = {
+        name: (i.min, simplify(i.max - i.min + 1))
+        for name, i in box.items()
+        if i.min is not None and i.max is not None
+    }
+    whole = set(ranges)
+    steps = []
+    for record, tail in zip(order.splits, resolved_tails(stage, order, is_update), strict=True):
+        if isinstance(record, Split):
+            dimension = record.old if record.old in whole else ""
+            steps.append(_split(record, dimension, tail, ranges, simplify))
+            whole.discard(record.old)
+        else:
+            steps.append(_fuse(record, ranges, simplify))
+            whole -= {record.inner, record.outer}
+    return Division(tuple(steps), ranges)
+
+
+def _split(
+    record: Split,
+    dimension: str,
+    tail: Tail,
+    ranges: dict[str, tuple[Expr, Expr]],
+    simplify: Simplifier,
+) -> Step:
+    low, extent = ranges.pop(record.old)
+    factor = factor_expr(record.factor)
+    zero = constant(0, Int32)
+    # A factor that divides the extent needs no tail, whatever was asked for.
+    if simplify(extent % factor) is zero:
+        tail = Tail.AUTO
+    ranges[record.outer] = (zero, simplify((extent + factor - 1) / factor))
+    ranges[record.inner] = (zero, factor)
+    return Step(record, dimension, (low, extent), (zero, factor), tail)
+
+
+def _fuse(record: Fuse, ranges: dict[str, tuple[Expr, Expr]], simplify: Simplifier) -> Step:
+    inner, outer = ranges.pop(record.inner), ranges.pop(record.outer)
+    ranges[record.fused] = (constant(0, Int32), simplify(inner[1] * outer[1]))
+    return Step(record, "", inner, outer, Tail.AUTO)

@@ -1,0 +1,189 @@
+"""A domain order applied to a box: the loops of one stage and the coordinates they visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from attrs import field, frozen
+
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.splits import GUARDED, Division, Step, tail_of_reads, tail_of_writes
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
+
+
+@frozen
+class LoopVar:
+    """One loop: ``var`` runs from ``min`` to ``max``, which is ``extent`` iterations."""
+
+    var: Variable
+    func: str
+    stage: int
+    loop: str
+    kind: LoopKind
+    min: Expr
+    max: Expr
+    extent: Expr
+    partition: Partition = Partition.AUTO
+
+
+@frozen
+class Guard:
+    """Iterations run only where ``condition`` holds, which keeps ``dimension`` inside its box."""
+
+    dimension: str
+    condition: Expr
+
+
+@frozen
+class Joined:
+    """A loop that is fused with others: its iterations, from ``min`` to ``max``, run ``shift``
+    later in the fused one, which may have more.
+    """
+
+    loop: str
+    shift: Expr
+    min: Expr
+    max: Expr
+
+
+@frozen
+class Traversal:
+    """The loops of one stage, outermost first, and what they visit.
+
+    ``steps`` are the splits and fuses that made the loops; those that are ``joined`` are fused with
+    loops of other stages.
+    """
+
+    loops: tuple[LoopVar, ...]
+    steps: tuple[Step, ...]
+    simplify: Simplifier = field(eq=False, repr=False)
+    joined: tuple[Joined, ...] = ()
+
+    @cached_property
+    def _undone(self) -> tuple[dict[str, Expr], tuple[Guard, ...]]:
+        values = self._own
+        found = [_undo(step, values, self.simplify) for step in reversed(self.steps)]
+        coordinates = {name: self.simplify(value) for name, value in values.items()}
+        return coordinates, (*self.running, *(guard for guard in found if guard is not None))
+
+    @property
+    def _own(self) -> dict[str, Expr]:
+        """The number of the iteration of each loop of the stage's own."""
+        shifts = {one.loop: one.shift for one in self.joined}
+        return {
+            loop.loop: self.simplify(loop.var - shifts[loop.loop])
+            if loop.loop in shifts
+            else loop.var
+            for loop in self.loops
+        }
+
+    @cached_property
+    def running(self) -> tuple[Guard, ...]:
+        """That an iteration of fused loops is one of the stage's."""
+        return tuple(self._running())
+
+    def _running(self) -> Iterator[Guard]:
+        own, fused = self._own, {loop.loop: loop for loop in self.loops}
+        for one in self.joined:
+            loop = fused[one.loop]
+            if not self.simplify.at_most(one.min + one.shift, loop.min):
+                yield Guard("", one.min <= own[one.loop])
+            if not self.simplify.at_most(loop.max, one.max + one.shift):
+                yield Guard("", own[one.loop] <= one.max)
+
+    @property
+    def coordinates(self) -> dict[str, Expr]:
+        """Each pure Var and RVar of the stage as an expression of the loop variables."""
+        return self._undone[0]
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The conditions of splits that do not divide."""
+        return self._undone[1]
+
+    @property
+    def read_limits(self) -> frozenset[str]:
+        """The Vars and RVars whose guards keep reads in, too."""
+        ending = {s.dimension for s in self.steps if tail_of_reads(s.tail) is Tail.GUARD_WITH_IF}
+        return frozenset(g.dimension for g in self.guards if g.dimension in ending)
+
+    @cached_property
+    def guarded(self) -> dict[str, Expr]:
+        """The coordinates that are read at, written so that the limits by guards can be seen."""
+        values = self._own
+        for step in reversed(self.steps):
+            guard = _undo(step, values, self.simplify)
+            ends = tail_of_reads(step.tail) is Tail.GUARD_WITH_IF
+            if guard is not None and ends and isinstance(step.record, Split):
+                low, extent = step.first
+                old = step.record.old
+                values[old] = self.simplify(fn.min(values[old], low + extent - 1))
+        return {name: self.simplify(value) for name, value in values.items()}
+
+
+def traverse(
+    func: str, index: int, order: DomainOrder, division: Division, simplify: Simplifier
+) -> Traversal:
+    """The loops of stage ``index`` of ``func``, over a box that ``order`` has divided."""
+    loops = []
+    for loop in order.loops:
+        low, extent = division.ranges[loop.name]
+        var = Variable(Int32, f"{func}.s{index}.{loop.name}")
+        last = simplify(low + extent - 1)
+        simplify.assume(var.name, low, last)
+        loops.append(
+            LoopVar(
+                *(var, func, index, loop.name, loop.kind, low, last, extent),
+                order.partition(loop.name),
+            )
+        )
+    return Traversal(tuple(loops), division.steps, simplify)
+
+
+def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | None:
+    """Express the loops that a step replaced by those that replaced them; the guard it needs."""
+    record = step.record
+    if isinstance(record, Fuse):
+        fused = values.pop(record.fused)
+        (inner_low, inner_extent), (outer_low, _) = step.first, step.second
+        divisor = inner_extent
+        if not simplify.at_most(constant(1, Int32), inner_extent):
+            divisor = fn.max(inner_extent, 1)  # in an iteration the extent is positive
+        values[record.inner] = simplify(fused % divisor + inner_low)
+        values[record.outer] = simplify(fused / divisor + outer_low)
+        return None
+    low, extent = step.first
+    factor = step.second[1]
+    outer, inner = values.pop(record.outer), values.pop(record.inner)
+    base = outer * factor
+    within = base + inner < extent
+    if tail_of_writes(step.tail) is Tail.SHIFT_INWARDS:
+        # What lies before the tile's own place has been visited by the tile before it.
+        within = base - inner <= extent - factor
+        base = fn.min(base, extent - factor)
+    values[record.old] = simplify(base + inner + low)
+    if step.tail in GUARDED:
+        condition = simplify(within)
+        if not isinstance(condition, Const):
+            return Guard(step.dimension, condition)
+    return None
+
+
+def box_of(names: tuple[str, ...], box: Box) -> dict[str, Interval]:
+    """A box as a range for each named dimension."""
+    return dict(zip(names, box, strict=True))
+
+
+def loop_ranges(loops: tuple[LoopVar, ...], simplify: Simplifier) -> dict[str, Interval]:
+    """The range of each loop variable while all of ``loops`` run, outer ones widening inner."""
+    ranges: dict[str, Interval] = {}
+    for loop in loops:
+        analysis = Ranges(simplify, dict(ranges))
+        low, high = analysis.of(loop.min).min, analysis.of(loop.max).max
+        ranges[loop.var.name] = Interval(low, high)
+    return ranges

@@ -1,0 +1,1 @@
+"""When, where and in what order: the records of a schedule, and what follows from them alone."""

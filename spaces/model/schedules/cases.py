@@ -1,0 +1,82 @@
+"""The cases of a schedule with specializations: for each what is the case, and what is done then.
+
+Conditions are the same in the whole run of a pipeline, so that it may as well be decided once, for
+all stages: under each of the assumptions the schedule is one without specializations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+from attrs import frozen
+
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.conditions import believe, negation
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+MOST_CASES = 16
+"""Each case is a program of its own."""
+
+
+@frozen
+class Case:
+    """Where all ``assumptions`` hold the pipeline follows ``schedule``, which has no
+    specializations; or with a ``failure`` it stops with that message.
+    """
+
+    assumptions: tuple[Expr, ...]
+    schedule: Schedule
+    failure: str = ""
+
+
+def is_specialized(schedule: Schedule) -> bool:
+    """Whether any stage has specializations."""
+    return any(func.specializations for func in schedule.funcs)
+
+
+def cases(schedule: Schedule) -> Iterator[Case]:
+    """The cases of a schedule, of which one and only one holds; the last is that in which no
+    condition does.
+    """
+    return _cases(schedule, ())
+
+
+def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:
+    func = next((f for f in schedule.funcs if f.specializations), None)
+    if func is None:
+        yield Case(assumed, schedule)
+        return
+    first, *others = func.specializations
+    known = _known(first.condition, assumed)
+    if known is not False:
+        then = assumed if known else (*assumed, first.condition)
+        if first.failure:
+            yield Case(then, schedule, first.failure)
+        else:
+            rest = tuple(o for o in others if o.stage != first.stage)
+            stages = (
+                *func.stages[: first.stage],
+                first.order,
+                *func.stages[first.stage + 1 :],
+            )
+            chosen = attrs.evolve(func, stages=stages, specializations=rest)
+            yield from _cases(schedule.replace(chosen), then)
+    if known is not True:
+        left: FuncSchedule = attrs.evolve(func, specializations=tuple(others))
+        otherwise = assumed if known is False else (*assumed, negation(first.condition))
+        yield from _cases(schedule.replace(left), otherwise)
+
+
+def _known(condition: Expr, assumed: tuple[Expr, ...]) -> bool | None:
+    """Whether a condition holds where others do; None where they do not tell."""
+    if condition in assumed:
+        return True
+    if negation(condition) in assumed:
+        return False
+    simplify = Simplifier()
+    for one in assumed:
+        believe(simplify, one)
+    simple = simplify(condition)
+    return bool(simple.value) if isinstance(simple, Const) else None

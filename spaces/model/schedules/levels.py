@@ -1,0 +1,200 @@
+"""Where Funcs are computed and stored: loop levels resolved to paths of loops.
+
+Needs names only, no regions, so that rules and spaces can ask which levels a Func may have before
+a loop nest exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.inlining import inlined_functions
+from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
+from spaces.model.schedules.together import companions, groups, in_turn, root_of
+
+
+@frozen
+class Place:
+    """One loop of the nest: loop ``loop`` of stage ``stage`` of Func ``func``."""
+
+    func: str
+    stage: int
+    loop: str
+
+    @property
+    def level(self) -> LoopLevel:
+        """The loop level that a directive names for it."""
+        return LoopLevel(self.func, self.loop)
+
+
+Path: TypeAlias = tuple[Place, ...]
+"""The loops around a point of the nest, outermost first."""
+
+
+def _in_turn(
+    functions: tuple[Function, ...], groups: Iterable[tuple[str, ...]]
+) -> tuple[Function, ...]:
+    """Producers first, Funcs that are computed with each other one right after the other."""
+    known = {f.name: f for f in functions}
+    return tuple(known[name] for name in in_turn(functions, groups) or known)
+
+
+def _fused_places(schedule: Schedule) -> Iterator[tuple[StageOf, Path]]:
+    """The loops that stages have in common with those that they are computed with; where the rules
+    about them are broken, they have none.
+    """
+    pairs = companions(schedule)
+    names = {StageOf(f.name, i): o.names for f in schedule.funcs for i, o in enumerate(f.stages)}
+    for stage, one in pairs.items():
+        root = root_of(pairs, stage)
+        if root in pairs or not {stage, root} <= names.keys() or one.loop not in names[stage]:
+            continue
+        shared = names[stage][: names[stage].index(one.loop) + 1]
+        if names[root][: len(shared)] == shared:
+            yield stage, tuple(Place(root.func, root.stage, name) for name in shared)
+
+
+class LevelError(ValueError):
+    """A loop level names no loop around the uses of a Func."""
+
+
+@define
+class Levels:
+    """The sites of all computed Funcs of (pipeline, schedule)."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    functions: tuple[Function, ...] = field(init=False)
+    _sites: dict[str, Path] = field(init=False, factory=dict)
+    _enclosing: dict[str, Path] = field(init=False, factory=dict)
+    _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
+    _fused: dict[StageOf, Path] | None = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        self.pipeline = derived(self.pipeline, self.schedule)
+        self.functions = inlined_functions(self.pipeline, self.schedule)
+        if self.groups:
+            self.functions = _in_turn(self.functions, self.groups)
+        for function in self.functions:
+            for index, stage in enumerate(function.stages):
+                for callee in stage.callees:
+                    if callee != function.name:
+                        self._readers.setdefault(callee, []).append((function.name, index))
+
+    def site(self, func: str) -> Path:
+        """The loops that enclose the computation of ``func``.
+
+        Raises:
+            LevelError: its compute level is no loop around all its uses.
+        """
+        if func not in self._sites:
+            level = self.schedule.of(func).compute
+            self._sites[func] = self._resolve(func, level, "computed")
+        return self._sites[func]
+
+    def store(self, func: str) -> Path:
+        """The loops that enclose the storage of ``func``.
+
+        Raises:
+            LevelError: its store level is no loop around all its uses.
+        """
+        return self._resolve(func, self.schedule.of(func).store, "stored")
+
+    def hoist(self, func: str) -> Path:
+        """The loops that enclose the memory of ``func``.
+
+        Raises:
+            LevelError: its hoist level is no loop around all its uses.
+        """
+        level = self.schedule.of(func).hoist
+        return self.store(func) if level.is_inline else self._resolve(func, level, "hoisted")
+
+    def _resolve(self, func: str, level: LoopLevel, verb: str) -> Path:
+        if level.is_root or level.is_inline:
+            return ()
+        legal = self.enclosing(func)
+        for i, place in enumerate(legal):
+            if self.is_at(func, level, place):
+                return legal[: i + 1]
+        choices = ", ".join(["root", *(str(p.level) for p in legal)])
+        raise LevelError(
+            f"{func} is {verb} at {level}, which does not enclose every use of {func}; "
+            f"levels that do: {choices}."
+        )
+
+    def is_at(self, func: str, level: LoopLevel, place: Place) -> bool:
+        """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
+        Func whose loops are those of all; of another one where that alone needs ``func``.
+        """
+        if place.level == level:
+            return True
+        stages = [stage for stage in self.fused if stage.func == level.func]
+        return (
+            place.loop == level.loop
+            and any(place in self.fused[stage] for stage in stages)
+            and all(
+                level.func in (user, self.schedule.of(user).compute.func)
+                for user, _ in self.uses(func)
+            )
+        )
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The Funcs that are computed with each other, each before those it is computed with."""
+        known = {function.name for function in self.functions}
+        return tuple(group for group in groups(self.schedule) if set(group) <= known)
+
+    @property
+    def fused(self) -> dict[StageOf, Path]:
+        """For each stage that is computed with another one the loops that it has in common."""
+        if self._fused is None:
+            self._fused = dict(_fused_places(self.schedule))
+        return self._fused
+
+    def sharing(self, place: Place) -> tuple[StageOf, ...]:
+        """The stages whose loop a loop is: one, or those that are fused there."""
+        children = (stage for stage, path in self.fused.items() if place in path)
+        return (StageOf(place.func, place.stage), *children)
+
+    def uses(self, name: str) -> tuple[tuple[str, int], ...]:
+        """The (Func, stage) pairs that read a Func or an image, other than its own updates."""
+        return tuple(self._readers.get(name, ()))
+
+    def stage_path(self, func: str, stage: int) -> Path:
+        """All loops around one stage of ``func``, its own included."""
+        names = self.schedule.of(func).stages[stage].names
+        fused = self.fused.get(StageOf(func, stage), ())
+        own = tuple(Place(func, stage, name) for name in names[len(fused) :])
+        return (*self.site(func), *fused, *own)
+
+    def enclosing(self, func: str) -> Path:
+        """The loops that enclose every use of ``func``: where it may be computed or stored.
+
+        Empty for outputs, which are computed at root, and for Funcs nobody reads.
+        """
+        if func not in self._enclosing:
+            self._enclosing[func] = self._shared_path(func)
+        return self._enclosing[func]
+
+    def _shared_path(self, func: str) -> Path:
+        if func in self.pipeline.outputs:
+            return ()
+        paths = [self.stage_path(*use) for use in self.uses(func)]
+        if not paths:
+            return ()
+        shared: list[Place] = []
+        for places in zip(*paths, strict=False):
+            if any(p != places[0] for p in places):
+                break
+            shared.append(places[0])
+        return tuple(shared)
+
+    def kind(self, place: Place) -> LoopKind:
+        """The kind of a loop."""
+        return self.schedule.of(place.func).stages[place.stage].kind(place.loop)

@@ -1,0 +1,47 @@
+"""Families of schedules: split and fold factors that are names stand for numbers given later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from spaces.model.schedules.domain_order import DomainOrder, Factor, Split
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+
+def parameters(schedule: Schedule) -> tuple[str, ...]:
+    """Names that stand for factors in ``schedule``, each once, in order of first use."""
+    names = dict.fromkeys(f for func in schedule.funcs for f in _factors(func))
+    return tuple(n for n in names if isinstance(n, str))
+
+
+def bind(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
+    """``schedule`` with each factor that is named in ``values`` replaced by its number."""
+    return schedule.with_funcs(_bound(func, values) for func in schedule.funcs)
+
+
+def _factors(func: FuncSchedule) -> list[Factor]:
+    splits = [r.factor for order in func.stages for r in order.splits if isinstance(r, Split)]
+    return [*splits, *(fold.factor for fold in func.folds)]
+
+
+def _bound(func: FuncSchedule, values: Mapping[str, int]) -> FuncSchedule:
+    if not any(f in values for f in _factors(func)):
+        return func
+
+    def number(factor: Factor) -> Factor:
+        return values.get(factor, factor) if isinstance(factor, str) else factor
+
+    stages = tuple(
+        DomainOrder(
+            tuple(
+                evolve(r, factor=number(r.factor)) if isinstance(r, Split) else r
+                for r in order.splits
+            ),
+            order.loops,
+        )
+        for order in func.stages
+    )
+    folds = tuple(evolve(fold, factor=number(fold.factor)) for fold in func.folds)
+    return evolve(func, stages=stages, folds=folds)

@@ -1,0 +1,322 @@
+"""Schedules as values: for each Func a call schedule, for each of its stages a domain order.
+
+The records hold whatever was written, legal or not; what is wrong with it is said by
+:func:`spaces.verify`, all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import attrs
+from attrs import field, frozen
+
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.derivations import Derivation
+from spaces.model.schedules.domain_order import DomainOrder, Factor, Loop
+
+
+class Memory(StrEnum):
+    """Where a Func's values are stored."""
+
+    AUTO = "auto"
+    HEAP = "heap"
+    STACK = "stack"
+    REGISTER = "register"
+    GPU_SHARED = "gpu_shared"
+
+
+@frozen
+class LoopLevel:
+    """A place in the loop nest: inline, root, or just inside loop ``loop`` of Func ``func``."""
+
+    func: str = ""
+    loop: str = ""
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the Func is substituted into its consumers."""
+        return self == INLINE
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the place is outside all loops."""
+        return self == ROOT
+
+    def __str__(self) -> str:
+        if self.is_inline or self.is_root:
+            return "inline" if self.is_inline else "root"
+        return f"{self.func}.{self.loop}"
+
+
+INLINE = LoopLevel("", "")
+ROOT = LoopLevel("", "__root")
+
+
+@frozen
+class Fold:
+    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``, while
+    what is read of it moves up, or down where it is not ``forward``.
+    """
+
+    dimension: str
+    factor: Factor
+    forward: bool = True
+
+
+@frozen
+class Pad:
+    """The storage of dimension ``dimension`` takes a multiple of ``multiple`` values."""
+
+    dimension: str
+    multiple: int
+
+
+@frozen
+class StorageBound:
+    """The storage of dimension ``dimension`` takes ``extent`` values, and more are never needed."""
+
+    dimension: str
+    extent: int
+
+
+@frozen
+class Bound:
+    """Dimension ``dimension`` is computed for ``extent`` coordinates from ``min`` on; where ``min``
+    is None, from the first that is required.
+    """
+
+    dimension: str
+    min: int | None
+    extent: int
+
+
+@frozen
+class Alignment:
+    """More of dimension ``dimension`` is computed than is required, up to where the first
+    coordinate is ``remainder`` modulo ``modulus`` and the extent a multiple of ``modulus``; where
+    ``remainder`` is None, the first coordinate stays.
+    """
+
+    dimension: str
+    modulus: int
+    remainder: int | None = 0
+
+
+class _OfDimension(Protocol):
+    @property
+    def dimension(self) -> str: ...
+
+
+_D = TypeVar("_D", bound=_OfDimension)
+
+
+def _last_of_each_dimension(records: Iterable[_D]) -> tuple[_D, ...]:
+    """What is said of a dimension twice counts once, as said last, as in Halide."""
+    last = {record.dimension: record for record in records}
+    return tuple(sorted(last.values(), key=lambda record: record.dimension)) if last else ()
+
+
+def _last_folds(folds: Iterable[Fold]) -> tuple[Fold, ...]:
+    return _last_of_each_dimension(folds)
+
+
+def _last_pads(pads: Iterable[Pad]) -> tuple[Pad, ...]:
+    return _last_of_each_dimension(pads)
+
+
+def _last_storage_bounds(bounds: Iterable[StorageBound]) -> tuple[StorageBound, ...]:
+    return _last_of_each_dimension(bounds)
+
+
+def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """An order of dimensions says nothing any more once a later one has them all."""
+    kept: tuple[tuple[str, ...], ...] = ()
+    for order in orders:
+        kept = (*(k for k in kept if not set(k) <= set(order)), order)
+    return kept
+
+
+class LoopAlign(StrEnum):
+    """Which iterations of fused loops come together: those of the same number; the first ones of
+    both; or the last.
+    """
+
+    AUTO = "auto"
+    NO_ALIGN = "no_align"
+    ALIGN_START = "align_start"
+    ALIGN_END = "align_end"
+
+
+@frozen
+class StageOf:
+    """One stage of a Func: its pure definition, or update ``stage - 1``."""
+
+    func: str
+    stage: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.func}.update({self.stage - 1})" if self.stage else self.func
+
+
+@frozen
+class Companion:
+    """The loops of stage ``stage`` down to ``loop`` are fused with those of ``other``; of those
+    that are ``aligned`` other iterations than those of the same number come together.
+    """
+
+    other: StageOf
+    loop: str
+    aligned: tuple[tuple[str, LoopAlign], ...] = ()
+    stage: int = 0
+
+    def align(self, loop: str) -> LoopAlign:
+        """Which iterations of a fused loop come together."""
+        return dict(self.aligned).get(loop, LoopAlign.AUTO)
+
+
+def _last_of_each_stage(companions: Iterable[Companion]) -> tuple[Companion, ...]:
+    """A stage is computed with one other, the one said last."""
+    last = {one.stage: one for one in companions}
+    return tuple(sorted(last.values(), key=lambda one: one.stage)) if last else ()
+
+
+@frozen
+class Specialization:
+    """Where ``condition`` holds, and none of an earlier one, stage ``stage`` follows ``order``
+    instead; with a ``failure`` the pipeline stops there and says that.
+    """
+
+    stage: int
+    condition: Expr
+    order: DomainOrder
+    failure: str = ""
+
+
+def _first_of_each_case(records: Iterable[Specialization]) -> tuple[Specialization, ...]:
+    """By stage, in the order in which they are asked; the same condition is asked once."""
+    first: dict[tuple[int, Expr], Specialization] = {}
+    for record in records:
+        first.setdefault((record.stage, record.condition), record)
+    return tuple(sorted(first.values(), key=lambda record: record.stage)) if first else ()
+
+
+def _each_once(stages: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(stages)))
+
+
+@frozen
+class FuncSchedule:
+    """Everything scheduled about one Func.
+
+    Attributes:
+        name: the Func.
+        stages: the domain order of its pure stage, then of each update.
+        compute: where it is computed.
+        store: where its storage begins to be used.
+        memory: the kind of memory it is stored in.
+        folds: one entry a folded dimension, by name.
+        storage_orders: orders of dimensions in storage, innermost first, applied one after the
+            other to the places that those dimensions hold.
+        pads: one entry a padded dimension, by name.
+        storage_bounds: one entry a dimension whose storage is bounded, by name.
+        bounds: bounds and their alignment, as written; as in Halide the last is applied first.
+        hoist: where the memory for its storage is obtained; inline for where it is stored.
+        specializations: other domain orders of stages, with when they are followed; those of one
+            stage in the order in which they are asked.
+        atomic: the stages that change an element in one step, so that iterations which change the
+            same one may run at once.
+        companions: for each stage that is computed with one of another Func that one.
+    """
+
+    name: str
+    stages: tuple[DomainOrder, ...]
+    compute: LoopLevel = INLINE
+    store: LoopLevel = INLINE
+    memory: Memory = Memory.AUTO
+    folds: tuple[Fold, ...] = field(default=(), converter=_last_folds)
+    storage_orders: tuple[tuple[str, ...], ...] = field(default=(), converter=_without_overruled)
+    pads: tuple[Pad, ...] = field(default=(), converter=_last_pads)
+    storage_bounds: tuple[StorageBound, ...] = field(default=(), converter=_last_storage_bounds)
+    bounds: tuple[Bound | Alignment, ...] = ()
+    hoist: LoopLevel = INLINE
+    specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
+    atomic: tuple[int, ...] = field(default=(), converter=_each_once)
+    companions: tuple[Companion, ...] = field(default=(), converter=_last_of_each_stage)
+
+    @property
+    def is_hoisted(self) -> bool:
+        """Whether memory is obtained elsewhere than where it begins to be used."""
+        return not self.hoist.is_inline and self.hoist != self.store
+
+    @staticmethod
+    def default(function: Function, stored: bool) -> FuncSchedule:
+        """Row-major serial loops; at root where it is ``stored``, else inlined."""
+        level = ROOT if stored else INLINE
+        stages = tuple(
+            DomainOrder(loops=tuple(Loop(d) for d in reversed(stage.dimensions)))
+            for stage in function.stages
+        )
+        return FuncSchedule(function.name, stages, level, level)
+
+
+@frozen
+class Schedule:
+    """The schedule of a whole pipeline: one entry a Func, producers first.
+
+    ``derivations`` rewrite the pipeline, in this order, before anything else; the Funcs that they
+    add have entries, too.
+    """
+
+    funcs: tuple[FuncSchedule, ...]
+    derivations: tuple[Derivation, ...] = ()
+
+    @staticmethod
+    def default(pipeline: Pipeline) -> Schedule:
+        """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs with update
+        stages, which cannot be inlined, computed at root.
+        """
+        return Schedule(
+            tuple(
+                FuncSchedule.default(f, f.name in pipeline.outputs or not f.is_pure)
+                for f in pipeline.functions
+            ),
+            pipeline.derivations,
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, FuncSchedule]:
+        return {func.name: func for func in reversed(self.funcs)}
+
+    def of(self, name: str) -> FuncSchedule:
+        """The entry of one Func.
+
+        Raises:
+            KeyError: the pipeline has no such Func.
+        """
+        found = self._by_name.get(name)
+        if found is not None:
+            return found
+        raise KeyError(
+            f"There is no Func {name!r} to schedule; there are "
+            f"{', '.join(f.name for f in self.funcs)}."
+        )
+
+    def replace(self, func: FuncSchedule) -> Schedule:
+        """The same schedule with the entry of that name replaced."""
+        self.of(func.name)
+        return self.with_funcs(func if f.name == func.name else f for f in self.funcs)
+
+    def with_funcs(self, funcs: Iterable[FuncSchedule]) -> Schedule:
+        """The same derivations with these entries."""
+        return Schedule(tuple(funcs), self.derivations)
+
+    def with_stage(self, name: str, stage: int, order: DomainOrder) -> Schedule:
+        """The same schedule with the domain order of one stage replaced."""
+        func = self.of(name)
+        stages = (*func.stages[:stage], order, *func.stages[stage + 1 :])
+        return self.replace(attrs.evolve(func, stages=stages))

@@ -1,0 +1,1 @@
+"""Schedules and pipelines as text and as JSON, written and read."""

@@ -1,0 +1,220 @@
+"""A domain order as the directives that a person would write to get it from another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attrs import define, evolve, field
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives
+from spaces.model.schedules.domain_order import (
+    DomainOrder,
+    Fuse,
+    Loop,
+    LoopKind,
+    Partition,
+    Split,
+    made_from,
+)
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.writing.calls import (
+    KIND_DIRECTIVES,
+    DirectiveCall,
+    prefetch_call,
+    record_call,
+    tail_argument,
+)
+
+
+def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall, ...]:
+    """The directives that lead from one domain order to another with further splits.
+
+    They are found by rules of taste and then applied: where they do not give ``target`` exactly
+    (an order with lost or doubled loops), its loops are set outright.
+    """
+    done = len(start.splits)
+    if done and target.splits[:done] == start.splits:
+        start, target = evolve(start, splits=()), evolve(target, splits=target.splits[done:])
+    chain = _Chain(start, target)
+    for step in _steps(target):
+        chain.add(*step)
+    chain.arrange()
+    chain.partition()
+    chain.add(*map(prefetch_call, target.prefetches))
+    if chain.order == target:
+        return tuple(chain.calls)
+    chain = _Chain(start, target)
+    for record in target.splits:
+        chain.add(record_call(record))
+    if chain.order.loops != target.loops:
+        chain.add(DirectiveCall("loops", tuple(_written(loop) for loop in target.loops[::-1])))
+    chain.partition()
+    chain.add(*map(prefetch_call, target.prefetches))
+    return tuple(chain.calls)
+
+
+def _written(loop: Loop) -> Loop | str:
+    return loop.name if loop.kind is LoopKind.SERIAL else loop
+
+
+def trial(order: DomainOrder) -> Directives:
+    """Directives on a stage of no pipeline in particular, to try some on."""
+    nothing = Pipeline("", (), (), (), ())
+    return Directives(nothing, Schedule((FuncSchedule("", (order,)),)), "")
+
+
+@define
+class _Chain:
+    """Directives collected so far, and the order they give."""
+
+    start: DomainOrder
+    target: DomainOrder
+    calls: list[DirectiveCall] = field(init=False, factory=list)
+    directives: Directives = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.directives = trial(self.start)
+
+    @property
+    def order(self) -> DomainOrder:
+        return self.directives.schedule.funcs[0].stages[0]
+
+    def add(self, *calls: DirectiveCall) -> None:
+        for call in calls:
+            self.directives = call.on(self.directives)
+            self.calls.append(call)
+
+    def arrange(self) -> None:
+        """Add what gives the loops their order and kinds."""
+        known = set(self.order.names)
+        # Directives put a loop they do not know outermost.
+        for name in reversed(self.target.names):
+            if name not in known:
+                self.add(_kind_call(self.target.kind(name), (name,)))
+                known.add(name)
+        current, wanted = self.order.names, self.target.names
+        if Counter(current) == Counter(wanted) and current != wanted:
+            moved = [w for c, w in zip(current, wanted, strict=True) if c != w]
+            self.add(DirectiveCall("reorder", tuple(reversed(moved))))
+        for kind in _KIND_ORDER:
+            changed = tuple(
+                dict.fromkeys(
+                    loop.name
+                    for loop in reversed(self.target.loops)
+                    if loop.kind is kind and self.order.kind(loop.name) is not kind
+                )
+            )
+            self.add(*_kind_calls(kind, changed))
+
+    def partition(self) -> None:
+        """Add what says how loops are partitioned."""
+        for policy, directive in _POLICIES.items():
+            said = [one.loop for one in self.target.partitions if one.policy is policy]
+            if said and self.order.partitions != self.target.partitions:
+                self.add(DirectiveCall(directive, tuple(said)))
+
+
+_POLICIES = {
+    Partition.NEVER: "never_partition",
+    Partition.ALWAYS: "always_partition",
+}
+
+_KIND_ORDER = (
+    LoopKind.SERIAL,
+    LoopKind.GPU_BLOCK,
+    LoopKind.GPU_THREAD,
+    LoopKind.UNROLLED,
+    LoopKind.VECTORIZED,
+    LoopKind.PARALLEL,
+)
+
+_GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+
+def _kind_call(kind: LoopKind, names: tuple[str, ...]) -> DirectiveCall:
+    return DirectiveCall(KIND_DIRECTIVES[kind], names)
+
+
+def _kind_calls(kind: LoopKind, names: tuple[str, ...]) -> Iterator[DirectiveCall]:
+    """GPU directives take up to three loops, the others one."""
+    width = 3 if kind in _GPU_KINDS else 1
+    for i in range(0, len(names), width):
+        yield _kind_call(kind, names[i : i + width])
+
+
+def _steps(target: DomainOrder) -> Iterator[tuple[DirectiveCall, ...]]:
+    """The splits and fuses, grouped into the shortest directives that make them."""
+    index = 0
+    while index < len(target.splits):
+        for width in (3, 2, 1):
+            group = target.splits[index : index + width]
+            call = _tile_call(target, index, group) if len(group) == width else None
+            if call is not None:
+                yield (call,)
+                index += width
+                break
+        else:
+            yield (_split_with_kind(target, index) or record_call(target.splits[index]),)
+            index += 1
+
+
+def _split_with_kind(target: DomainOrder, index: int) -> DirectiveCall | None:
+    """``vectorize(x, 8)`` and its kin, where the record has the names they give."""
+    record = target.splits[index]
+    if not isinstance(record, Split) or record.outer != record.old:
+        return None
+    later = _taken(target.splits[index + 1 :])
+    for name, suffix, loop, kind in (
+        ("vectorize", "v", record.inner, LoopKind.VECTORIZED),
+        ("unroll", "u", record.inner, LoopKind.UNROLLED),
+        ("parallel", "p", record.outer, LoopKind.PARALLEL),
+    ):
+        is_named = record.inner == f"{record.old}_{suffix}"
+        if is_named and loop not in later and target.kind(loop) is kind:
+            return DirectiveCall(name, (record.old, record.factor, *tail_argument(record.tail)))
+    return None
+
+
+def _taken(records: Sequence[Split | Fuse]) -> set[str]:
+    """The loops that ``records`` take apart or together."""
+    return {name for record in records for name in record.taken}
+
+
+def _tile_call(
+    target: DomainOrder, index: int, records: Sequence[Split | Fuse]
+) -> DirectiveCall | None:
+    """A ``gpu_tile`` of one to three dimensions, or a ``tile`` of two, if it fits the loops."""
+    splits = [r for r in records if isinstance(r, Split)]
+    if len(splits) < len(records) or len({s.tail for s in splits}) > 1:
+        return None
+    outer, inner = tuple(s.outer for s in splits), tuple(s.inner for s in splits)
+    later = target.splits[index + len(splits) :]
+    kinds = [target.kind(name) for name in (*outer, *inner)]
+    is_gpu = not _taken(later) & {*outer, *inner} and kinds == (
+        [LoopKind.GPU_BLOCK] * len(splits) + [LoopKind.GPU_THREAD] * len(splits)
+    )
+    if not is_gpu and len(splits) != 2:
+        return None
+    if not _is_nested(target, later, (*outer[::-1], *inner[::-1])):
+        return None
+    old = tuple(s.old for s in splits)
+    args = (*old, *(() if outer == old else outer), *inner, *(s.factor for s in splits))
+    return DirectiveCall("gpu_tile" if is_gpu else "tile", (*args, *tail_argument(splits[0].tail)))
+
+
+def _is_nested(target: DomainOrder, later: Sequence[Split | Fuse], names: Sequence[str]) -> bool:
+    """Whether the final loops made from each of ``names`` lie inside those of the name before."""
+    if len(set(names)) < len(names):
+        return False
+    place = {loop.name: i for i, loop in enumerate(target.loops)}
+    outermost: tuple[int, ...] = ()
+    for name in names:
+        places = tuple(sorted(place.get(n, -1) for n in made_from((name,), later)))
+        if not places or places[0] < 0:
+            return False
+        if outermost and places != outermost and places[0] <= outermost[-1]:
+            return False
+        outermost = places
+    return True

@@ -1,0 +1,294 @@
+"""Records as JSON: schedules, pipelines with their expressions, moves, and any record like them.
+
+A document is ``{"is": "Pipeline", "nodes": [...], "value": {...}}``. Expressions are numbers into
+``nodes``, where operands stand before what is made of them, so that shared subexpressions are
+written once; without expressions there are no ``nodes``. Where a field may hold records of several
+kinds, and for moves, ``is`` inside the record tells which.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import attrs
+import cattrs
+from cattrs.cols import homogenous_tuple_structure_factory
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
+
+from spaces.model.algorithm.consistency import pipeline_problems
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.transformers import Move
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Type
+from spaces.model.writing.expr_json import NodeError, NodeTable, parse_type, read_nodes
+
+_T = TypeVar("_T")
+
+
+class DocumentError(ValueError):
+    """A document is not the record that was asked for; the message says where and why."""
+
+
+def to_json(record: object, indent: int | None = None) -> str:
+    """``record``, or a tuple of records, as a JSON document.
+
+    Raises:
+        DocumentError: it holds something that is no record of the library.
+    """
+    table = NodeTable()
+    with _using(_writing, table):
+        try:
+            value = _converter.unstructure(record)
+            document = {"is": _kind(type(record)), "nodes": table.nodes, "value": value}
+            if not table.nodes:
+                del document["nodes"]
+            return json.dumps(document, indent=indent, allow_nan=False)
+        except (NodeError, TypeError) as error:
+            raise DocumentError(f"This cannot be written as JSON: {error}") from None
+
+
+def from_json(text: str, type_: type[_T]) -> _T:
+    """The record of class ``type_`` (or ``tuple[Move, ...]`` and the like) that a document holds.
+
+    Raises:
+        DocumentError: the text is no JSON, or holds something else, or has unknown, missing or
+            senseless fields; the message names all of them.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"The text is not JSON: {error}.") from None
+    if not isinstance(document, dict) or not {"is", "value"} <= set(document):
+        raise DocumentError('A document has the keys "is" and "value"; this text has not.')
+    extra = set(document) - {"is", "nodes", "value"}
+    if extra:
+        raise DocumentError(f"A document has no key {', '.join(sorted(extra))}.")
+    expected = _kind(type_)
+    if str(document["is"]) not in {expected, *_variants(type_)}:
+        raise DocumentError(f"The document holds {document['is']!r}, not a {expected}.")
+    try:
+        with _using(_reading, read_nodes(document.get("nodes", []))):
+            record = _converter.structure(document["value"], type_)
+    except NodeError as error:
+        raise DocumentError(f"The document is not a {expected}. {error}") from None
+    except (cattrs.BaseValidationError, _Expected) as error:
+        mistakes = cattrs.transform_error(error, path="value", format_exception=_sentence)
+        places = [f"{path}: {what}" for what, _, path in (m.rpartition(" @ ") for m in mistakes)]
+        raise DocumentError("\n".join([f"The document is not a {expected}.", *places])) from None
+    problems = pipeline_problems(record) if isinstance(record, Pipeline) else []
+    if problems:
+        raise DocumentError("\n".join(["The document is not a sound Pipeline.", *problems]))
+    return record
+
+
+_writing: ContextVar[NodeTable] = ContextVar("nodes of the document being written")
+_reading: ContextVar[list[Expr]] = ContextVar("nodes of the document being read")
+
+
+@contextmanager
+def _using(variable: ContextVar[_T], value: _T) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def _kind(type_: object) -> str:
+    """The name of a class in documents; records of several kinds in a row are a list."""
+    return type_.__name__ if isinstance(type_, type) and type_ is not tuple else "list"
+
+
+class _Expected(ValueError):
+    """A value is not what its field holds; the message is a sentence."""
+
+
+def _sentence(error: BaseException, _: object) -> str:
+    if isinstance(error, _Expected | NodeError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return "This field is missing."
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        return f"There is no field {', '.join(sorted(error.extra_fields))} here."
+    return f"This cannot be read: {error}."
+
+
+def _primitive(*allowed: type) -> Callable[[object, object], Any]:
+    """A hook for fields that hold one of ``allowed``, without conversions."""
+    names = " or ".join(_JSON_NAMES[a] for a in allowed)
+
+    def read(value: object, _: object) -> object:
+        if float in allowed and isinstance(value, dict) and value.get("float") in _NOT_FINITE:
+            return float(value["float"])
+        if type(value) in allowed:
+            return value
+        if type(value) is int and allowed == (float,):
+            return float(value)
+        raise _Expected(f"Expected {names}, not {json.dumps(value)[:40]}.")
+
+    return read
+
+
+_NOT_FINITE = ("inf", "-inf", "nan")
+
+_JSON_NAMES = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    NoneType: "null",
+}
+
+
+def _write_float(value: float) -> object:
+    return value if math.isfinite(value) else {"float": repr(value)}
+
+
+def _read_expr(value: object, type_: type[Expr]) -> Expr:
+    nodes = _reading.get()
+    if type(value) is not int or not 0 <= value < len(nodes):
+        raise _Expected(f"Expected the number of one of {len(nodes)} nodes, not {value!r}.")
+    if not isinstance(nodes[value], type_):
+        raise _Expected(f"Expected a {type_.__name__}, not `{nodes[value]}`.")
+    return nodes[value]
+
+
+def _read_enum(value: object, enum: type[StrEnum]) -> StrEnum:
+    for member in enum:
+        if member.value == value:
+            return member
+    known = ", ".join(enum)
+    raise _Expected(f"{value!r} is not a {enum.__name__}; those are {known}.")
+
+
+def _is_union(type_: object) -> bool:
+    return get_origin(type_) in (Union, UnionType)
+
+
+def _is_primitive_union(type_: object) -> bool:
+    return _is_union(type_) and set(get_args(type_)) <= set(_JSON_NAMES)
+
+
+def _variants(type_: object) -> dict[str, type]:
+    """Classes of the records that ``is`` distinguishes, by name."""
+    if type_ is Move:
+        return {c.__name__: c for c in Move.__subclasses__()}
+    members = get_args(type_) if _is_union(type_) else ()
+    return {c.__name__: c for c in members if attrs.has(c)}
+
+
+def _is_variant_type(type_: object) -> bool:
+    return type_ is Move or (_is_union(type_) and len(_variants(type_)) == len(get_args(type_)))
+
+
+def _is_move(type_: object) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Move) and type_ is not Move
+
+
+def _variant_writer(type_: Any) -> Callable[[Any], dict[str, Any]]:
+    def write(record: Any) -> dict[str, Any]:
+        fields: dict[str, Any] = _converter.unstructure(record, type(record))
+        return {"is": type(record).__name__, **fields}
+
+    return write
+
+
+def _variant_reader(type_: Any) -> Callable[[object, object], Any]:
+    variants = _variants(type_)
+
+    def read(value: object, _: object) -> object:
+        chosen = variants.get(str(value.get("is"))) if isinstance(value, dict) else None
+        if chosen is None or not isinstance(value, dict):
+            raise _Expected(f'Expected an object whose "is" is one of {", ".join(variants)}.')
+        fields = {k: v for k, v in value.items() if k != "is" or _is_move(chosen)}
+        return _converter.structure(fields, chosen)
+
+    return read
+
+
+def _move_writer(type_: type[Move]) -> Callable[[Move], dict[str, Any]]:
+    fields = make_dict_unstructure_fn(type_, _converter)
+    return lambda move: {"is": type_.__name__, **fields(move)}
+
+
+def _move_reader(type_: type[Move]) -> Callable[[Any, object], Move]:
+    fields = _record_reader(type_)
+
+    def read(value: Any, _: object) -> Move:
+        if not isinstance(value, dict) or value.get("is") != type_.__name__:
+            raise _Expected(f'Expected an object whose "is" is {type_.__name__}.')
+        return fields({k: v for k, v in value.items() if k != "is"}, type_)
+
+    return read
+
+
+def _record_reader(type_: type[_T]) -> Callable[[Any, object], _T]:
+    fields = make_dict_structure_fn(
+        type_, _converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
+    )
+
+    def read(value: Any, _: object) -> _T:
+        if not isinstance(value, dict):
+            raise _Expected(f"Expected an object with the fields of a {type_.__name__}.")
+        return fields(value, type_)
+
+    return read
+
+
+def _is_tuple(type_: Any) -> bool:
+    return get_origin(type_) is tuple
+
+
+def _tuple_reader(type_: Any) -> Callable[[Any, object], tuple[Any, ...]]:
+    members = get_args(type_)
+    repeated = len(members) == 2 and members[1] is Ellipsis
+    every = homogenous_tuple_structure_factory(type_, _converter) if repeated else None
+
+    def read(value: Any, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise _Expected(f"Expected a list, not {json.dumps(value)[:40]}.")
+        if every is not None:
+            return tuple(every(value, type_))
+        if len(value) != len(members):
+            raise _Expected(f"Expected a list of {len(members)}, not of {len(value)}.")
+        return tuple(_converter.structure(v, m) for v, m in zip(value, members, strict=True))
+
+    return read
+
+
+def _build_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for primitive in (str, int, float, bool):
+        converter.register_structure_hook(primitive, _primitive(primitive))
+    converter.register_unstructure_hook(float, _write_float)
+    converter.register_structure_hook_factory(
+        _is_primitive_union, lambda t: _primitive(*get_args(t))
+    )
+    converter.register_unstructure_hook_factory(
+        _is_primitive_union, lambda t: lambda v: converter.unstructure(v, type(v))
+    )
+    # Without this the hook for str would be taken for enumerations of strings.
+    converter.register_structure_hook(StrEnum, _read_enum)
+    converter.register_structure_hook_factory(_is_tuple, _tuple_reader)
+    converter.register_structure_hook_factory(attrs.has, _record_reader)
+    converter.register_structure_hook_factory(_is_variant_type, _variant_reader)
+    converter.register_unstructure_hook_factory(_is_variant_type, _variant_writer)
+    converter.register_structure_hook_factory(_is_move, _move_reader)
+    converter.register_unstructure_hook_factory(_is_move, _move_writer)
+    converter.register_unstructure_hook(Type, str)
+    converter.register_structure_hook(Type, lambda text, _: parse_type(text))
+    converter.register_unstructure_hook(Expr, lambda e: _writing.get().index(e))
+    converter.register_structure_hook_func(
+        lambda t: isinstance(t, type) and issubclass(t, Expr), _read_expr
+    )
+    return converter
+
+
+_converter = _build_converter()

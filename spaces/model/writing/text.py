@@ -1,0 +1,136 @@
+"""Schedules as text, in Halide's own spelling; what is not written is as in the default schedule.
+
+>>> print(format_schedule(s, p))
+blur_y.tile(x, y, xi, yi, 256, 32).vectorize(xi, 8).parallel(y)
+blur_x.compute_at(blur_y, x).vectorize(x, 8)
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import schedule as directives_on
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.conditions import format_condition
+from spaces.model.schedules.domain_order import Loop
+from spaces.model.schedules.schedule import Schedule, StageOf
+from spaces.model.writing.calls import KIND_DIRECTIVES, Argument, DirectiveCall
+from spaces.model.writing.chain import directive_calls
+from spaces.model.writing.schedule_reader import Reader
+from spaces.model.writing.syntax import parse_statements
+from spaces.model.writing.syntax_error import ScheduleSyntaxError, problem_at
+from spaces.model.writing.tokens import is_plain, quote
+from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
+
+
+def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
+    """``schedule`` as directives, one line a Func (and one an update stage), consumers first.
+
+    Every record has a text, illegal ones too: parsing it gives the same record. The default
+    schedule is the empty text.
+
+    Raises:
+        ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
+    """
+    speller = _Speller(frozenset(_single_rvars(pipeline)))
+    return "\n".join(
+        speller.name(entry.func)
+        + (f".update({entry.stage - 1})" if entry.stage else "")
+        + "".join(speller.call(call) for call in entry.calls)
+        for entry in directive_calls(pipeline, schedule)
+    )
+
+
+def format_call(call: DirectiveCall) -> str:
+    """One directive as text: ``split(x, x, xi, 8)``."""
+    return _Speller(frozenset()).call(call).removeprefix(".")
+
+
+def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
+    """The schedule that a text describes, for instance one pasted from Halide C++.
+
+    Loop names are recorded as written, unknown ones included: ``verify`` judges them.
+
+    Raises:
+        ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
+    """
+    return _read(text, pipeline).directives.schedule
+
+
+def parse_partial(text: str, pipeline: Pipeline) -> Schedule:
+    """The schedule of those Funcs that a text names; it has no entries for the others.
+
+    Raises:
+        ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
+    """
+    reader = _read(text, pipeline)
+    written = reader.directives.schedule
+    return written.with_funcs(entry for entry in written.funcs if entry.name in reader.named)
+
+
+def _read(text: str, pipeline: Pipeline) -> Reader:
+    statements, mistakes = parse_statements(text)
+    reader = Reader(pipeline, directives_on(pipeline))
+    for statement in statements:
+        reader.read(statement)
+    found = (*mistakes, *reader.mistakes)
+    if found:
+        raise ScheduleSyntaxError([problem_at(text, mistake) for mistake in found])
+    return reader
+
+
+def _single_rvars(pipeline: Pipeline) -> dict[str, str]:
+    """For RDoms of one dimension, which Halide names without ``.x``, the name of the RVar."""
+    return {
+        stage.rvars[0].name.removesuffix(".x"): stage.rvars[0].name
+        for function in pipeline.functions
+        for stage in function.stages
+        if len(stage.rvars) == 1 and stage.rvars[0].name.endswith(".x")
+    }
+
+
+@frozen
+class _Speller:
+    """Directive calls as text; names that would be read as something else are quoted."""
+
+    ambiguous: frozenset[str]
+
+    def name(self, name: str) -> str:
+        taken = name in self.ambiguous or name.split(".")[0] in RESERVED
+        return name if is_plain(name) and not taken else quote(name)
+
+    def call(self, call: DirectiveCall) -> str:
+        if call.name in DERIVING:
+            return f".{DERIVING[call.name]}({self.added(call)})"
+        if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
+            return f".{call.name}(LoopLevel::inlined())"
+        if call.name == "specialize_fail":
+            return f".{call.name}({quote(str(call.args[0]))})"
+        return f".{call.name}({', '.join(map(self.argument, call.args))})"
+
+    def added(self, call: DirectiveCall) -> str:
+        """The arguments of a directive that adds a Func: several Funcs or pairs in braces."""
+        names = [self.argument(arg) for arg in call.args]
+        if call.name != "rfactor":
+            return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
+        pairs = [f"{loop}, {var}" for loop, var in zip(names[::2], names[1::2], strict=True)]
+        braced = ", ".join(f"{{{pair}}}" for pair in pairs)
+        return pairs[0] if len(pairs) == 1 else f"{{{braced}}}"
+
+    def argument(self, value: Argument) -> str:
+        if isinstance(value, Expr):
+            return format_condition(value)
+        if isinstance(value, int):
+            return str(value).lower()  # a truth value, too
+        if isinstance(value, Loop):
+            return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
+        if isinstance(value, StageOf):
+            update = f".update({value.stage - 1})" if value.stage else ""
+            return f"{self.name(value.func)}{update}"
+        if isinstance(value, tuple):
+            pairs = (f"{{{self.name(loop)}, {qualified(align)}}}" for loop, align in value)
+            return f"{{{', '.join(pairs)}}}"
+        if isinstance(value, Named):
+            return qualified(value)
+        return self.name(value)
