@@ -218,6 +218,7 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (lambda f: pipeline(Func("g")), "Func g is used but not defined"),
         (lambda f: pipeline([]), "at least one output"),
         (lambda f: pipeline([f, f]), "listed twice"),
+        (lambda f: pipeline(f, Func("g")), "its name, a text; give several outputs as a list"),
         (lambda f: f[X] + 1, r"Func f has 2 dimensions \(x, y\) but is used with 1 coordinates"),
         (lambda f: assign(f, X), "Func f has 2 dimensions"),
         (lambda f: assign(Func("g"), X, X), r"g\[x, x\] is not"),

@@ -52,8 +52,13 @@ def pipeline(
 
     Raises:
         DefinitionError: a Func is undefined, two different Funcs, images or parameters share
-            a name, or an estimate is for nothing the pipeline has, or contradicts what is known.
+            a name, or an estimate is for nothing the pipeline has, or contradicts what is known;
+            or something else than text is given as the name.
     """
+    if not isinstance(name, str | None):
+        raise DefinitionError(
+            "The second argument of pipeline is its name, a text; give several outputs as a list."
+        )
     wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
     if not wanted:
         raise DefinitionError("A pipeline needs at least one output Func.")
