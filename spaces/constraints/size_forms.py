@@ -52,6 +52,10 @@ _MOST_SUMMANDS = 2
 """Conditions that are added up to see whether another follows."""
 
 
+def _is_extreme(atom: Expr) -> bool:
+    return isinstance(atom, Op) and atom.name in ("min", "max")
+
+
 @define
 class Forms:
     """Brings conditions over the sizes of one pipeline to normal forms.
@@ -96,12 +100,19 @@ class Forms:
         yield Other(condition)
 
     def _at_least_zero(self, sum: Polynomial) -> Iterator[Condition]:
-        """``sum >= 0``, with the minima, maxima and quotients in it taken apart."""
+        """``sum >= 0``, with the minima, maxima and quotients in it taken apart, unless products of
+        minima or maxima occur: each case of one would leave all cases of the others.
+        """
         sum = self._tidy(sum)
         if self._never_negative(sum) or self._is_of_coordinates(sum):
             return
+        if any(
+            _is_extreme(atom) for monomial in sum.terms if len(monomial) > 1 for atom in monomial
+        ):
+            yield AtLeastZero(frozenset(sum.terms.items()))
+            return
         for atom in sum.atoms:
-            if not isinstance(atom, Op) or atom.name not in ("min", "max", "div"):
+            if not isinstance(atom, Op) or not (_is_extreme(atom) or atom.name == "div"):
                 continue
             alone = sum.split(atom)
             factor = None if alone is None else alone[0].constant

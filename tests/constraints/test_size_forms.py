@@ -28,6 +28,7 @@ def _grow(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         st.tuples(parts, st.integers(1, 9)).map(lambda p: p[0] / p[1]),
         st.tuples(parts, st.integers(1, 9)).map(lambda p: (p[0] + p[1] - 1) / p[1] * p[1]),
         st.tuples(parts, st.integers(-3, 3)).map(lambda p: p[0] * p[1]),
+        pairs.map(lambda p: p[0] * p[1]),
     )
 
 
@@ -108,6 +109,12 @@ def test_quotients_minima_and_remainders_are_cleared() -> None:
     assert only(fn.max(WIDTH, 4) <= 6) == ["by.extent.0 <= 6"]
     assert only(WIDTH * 4 >= 9) == ["by.extent.0 >= 3"]
     assert only(WIDTH >= 1) == []
+
+
+def test_products_of_extremes_stay_whole() -> None:
+    sides = (fn.max(WIDTH, HEIGHT) - fn.min(LEFT, WIDE), fn.max(HEIGHT, WIDE) - fn.min(LEFT, WIDTH))
+    assert len(only(sides[0] * sides[1] <= 99)) == 1
+    assert len(only(sides[0] <= 99)) == 4
 
 
 def test_what_follows_from_a_multiple_is_left_out() -> None:
