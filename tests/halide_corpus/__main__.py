@@ -1,33 +1,50 @@
 """Run all cases, and write what was found and the page of the documentation.
 
-``python -m tests.halide_corpus``; the exit status is 1 where a difference lacks its reason, or a
-legal schedule gives wrong values in our own code.
+``python -m tests.halide_corpus [NAME ...]``: with names, of pipelines or of cases, only these are
+run, and of all others what was found before is kept. The exit status is 1 where a difference lacks
+its reason, or a legal schedule gives wrong values in our own code.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 
 from spaces.constraints.verdict import CheckedSchedule
-from tests.halide_corpus.corpus import cases
+from tests.halide_corpus.corpus import Case, cases
 from tests.halide_corpus.differences import PAGE, mistakes, page, reasons
 from tests.halide_corpus.halide_side import outcome
 from tests.halide_corpus.our_side import wrong_outputs
-from tests.halide_corpus.record import Result, broken_rules, write
+from tests.halide_corpus.record import Result, broken_rules, recorded, recorded_version, write
 
 
-def main() -> int:
-    """Run all cases, in their order."""
-    results, found = {}, []
-    for name, case in cases().items():
-        verdict, theirs = case.verdict(), outcome(case)
+def chosen(names: Sequence[str], version: str) -> list[Case]:
+    """The cases to run: those named, or of a pipeline that is named; all where there are none.
+
+    Raises:
+        SystemExit: there is no such name, or another version of Halide found the rest.
+    """
+    known = {*cases(), *(name.split("/")[0] for name in cases())}
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"There is no pipeline or case {', '.join(unknown)} in the corpus.")
+    if names and version != recorded_version():
+        raise SystemExit(f"Halide {recorded_version()} was run, this is {version}; run all cases.")
+    return [c for n, c in cases().items() if not names or {n, n.split("/")[0]} & set(names)]
+
+
+def main(names: Sequence[str]) -> int:
+    """Run cases, in their order."""
+    version = metadata.version("halide")
+    results, found = dict(recorded()) if names else {}, []
+    for case in chosen(names, version):
+        name, verdict, theirs = case.name, case.verdict(), outcome(case)
         results[name] = Result(verdict.legal, broken_rules(verdict), theirs.end, theirs.said)
         print(f"{name}: {'' if verdict.legal else 'il'}legal; Halide: {theirs.end}", flush=True)
         if isinstance(verdict, CheckedSchedule):
             wrong = wrong_outputs(case, verdict)
             found += [f"{name} is legal but computes wrong values of {out}." for out in wrong]
-    version = metadata.version("halide")
+    results = {name: results[name] for name in cases() if name in results}
     write(version, results)
     found += mistakes(results, reasons())
     if not found:
@@ -37,4 +54,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,8 +14,11 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import sum as sum_over
+from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
+from spaces.model.expressions.integer_functions import likely
 from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
 
 X, Y, Z, C = Var("x"), Var("y"), Var("z"), Var("c")
@@ -233,6 +236,74 @@ def ignored() -> Algorithm:
     return _algorithm({}, {out: (64,)})
 
 
+def trio() -> Algorithm:
+    """Three Funcs of which unequal parts are needed; two are updated twice, everywhere and along a
+    row.
+    """
+    image = ImageParam(Int32, 2, "input")
+    f, g, h, out, r = Func("f"), Func("g"), Func("h"), Func("out"), RDom([(0, 5)], "r")
+    f[X, Y] = image[X, Y] * 2
+    f[X, Y] = f[X, Y] * 3 + image[X + 1, Y]
+    f[r, Y] = f[r, Y] * 5 - f[r + 1, Y] + r
+    g[X, Y] = image[X + 1, Y] + X
+    g[X, Y] += g[X, Y] * g[X, Y] + Y
+    g[r, Y] = g[r, Y] * 7 - g[r + 2, Y]
+    h[X, Y] = image[X, Y + 1] - Y
+    out[X, Y] = f[X, Y] + f[X + 2, Y + 1] * g[X, Y] + g[X, Y + 2] - h[X + 1, Y] * h[X, Y]
+    return _algorithm({image: (33, 18)}, {out: (24, 16)})
+
+
+def twins() -> Algorithm:
+    """Two Funcs of unequal parts that read a third one, each at rows and columns of its own."""
+    image = ImageParam(Int32, 2, "input")
+    p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
+    p[X, Y] = image[X, Y] * 3 + image[X + 1, Y]
+    f[X, Y] = p[X, Y] + p[X, Y + 1]
+    g[X, Y] = p[X + 1, Y + 2] - X
+    out[X, Y] = f[X, Y] + f[X + 3, Y + 1] * g[X, Y] - g[X, Y + 4]
+    return _algorithm({image: (28, 19)}, {out: (24, 13)})
+
+
+def holes() -> Algorithm:
+    """A definition that gives values in some places, and an update that does in the others."""
+    image = ImageParam(Int32, 2, "input")
+    part, out = Func("part"), Func("out")
+    part[X, Y] = fn.select(X + Y > 9, image[X, Y], undef(Int32)) + Y
+    part[X, Y] = fn.select(X + Y > 9, undef(Int32), X * 2)
+    out[X, Y] = part[X, Y] + part[X + 1, Y]
+    return _algorithm({image: (56, 32)}, {out: (48, 32)})
+
+
+def retouch() -> Algorithm:
+    """An output that is updated with what it was."""
+    image = ImageParam(Int32, 2, "input")
+    out = Func("out")
+    out[X, Y] = image[X, Y]
+    out[X, Y] = out[X, Y] * out[X, Y] - Y
+    return _algorithm({image: (48, 32)}, {out: (48, 32)})
+
+
+def border() -> Algorithm:
+    """A Func read at coordinates of which it is said that they are seldom limited."""
+    image = ImageParam(Int32, 2, "input")
+    f, g = Func("f"), Func("g")
+    f[X, Y] = image[X, Y] * 3 + 1
+    at = [fn.clamp(likely(X + d), 0, 47) for d in (-2, 0, 2)]
+    g[X, Y] = f[at[0], Y] - f[at[1], Y] * 2 + f[at[2], fn.min(likely(Y + 1), 31)]
+    return _algorithm({image: (48, 32)}, {g: (48, 32)})
+
+
+def moments() -> Algorithm:
+    """Sums over a domain that is named, in an update over another one."""
+    image = ImageParam(Int32, 2, "input")
+    r, rows = RDom([(0, 5)], "r"), RDom([(0, 16)], "rows")
+    moment, out = Func("moment"), Func("out")
+    moment[X] = 0
+    moment[X] += sum_over(r, image[X + r, rows], "part") * rows
+    out[X] = moment[X] - moment[X + 1]
+    return _algorithm({image: (76, 16)}, {out: (64,)})
+
+
 _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
     *(
         blur,
@@ -249,6 +320,7 @@ _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
         lookup,
     ),
     *(gather, product, average, tall, wide, ignored),
+    *(trio, twins, holes, retouch, border, moments),
 )
 
 

@@ -108,10 +108,11 @@ def _on_larger_images(peer: HalidePipeline, given: Algorithm, refused: Outcome) 
         for name, image in inputs.items()
     }
     larger = evolve(given, inputs=inputs, sizes={**given.sizes, **ranges})
-    then = _run(peer, larger)
+    then = _run(peer, larger).end
+    told = f"is {then}" if then.startswith("refused") else then
     return evolve(
         refused,
-        said=f"{refused.said} (On images {_MARGIN} pixels larger on every side it {then.end}.)",
+        said=f"{refused.said} (On images {_MARGIN} pixels larger on every side it {told}.)",
     )
 
 
