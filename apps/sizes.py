@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -13,8 +13,11 @@ from spaces.model.algorithm.pipeline import Estimate, Pipeline
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
 
+Asked: TypeAlias = tuple[tuple[int | None, int], ...]
+"""(min, extent) of each dimension, where no min may be said."""
 
-def parse_ranges(text: str) -> Ranges:
+
+def parse_size(text: str) -> Asked:
     """``"640x480"`` or, with a min for a dimension, ``"2:640x2:480"``; innermost first.
 
     Raises:
@@ -29,29 +32,43 @@ def parse_ranges(text: str) -> Ranges:
             f"{text!r} is not a size; write width x height as in 640x480, or min:extent for a "
             "dimension as in 2:640x2:480."
         )
-    ranges = tuple((part[0], part[1]) if len(part) == 2 else (0, part[0]) for part in parts)
-    for _, extent in ranges:
+    asked = tuple((part[0], part[1]) if len(part) == 2 else (None, part[0]) for part in parts)
+    for _, extent in asked:
         if extent < 1:
             raise WrongUsage(f"The size {text} has no elements; every extent must be at least 1.")
-    return ranges
+    return asked
 
 
-def sizes_of_outputs(pipeline: Pipeline, ranges: Ranges) -> dict[str, Ranges]:
-    """``ranges`` for every output.
+def sizes_of_outputs(
+    pipeline: Pipeline, asked: Asked, fitting: Callable[[Pipeline], Mapping[str, Ranges]]
+) -> dict[str, Ranges]:
+    """The size that is asked for, of every output; where no min is said, a dimension begins where
+    that of ``fitting`` does, the ranges that images suffice for.
 
     Raises:
         Stop: an output has another number of dimensions.
     """
     for output in pipeline.outputs:
         dimensions = len(pipeline.function(output).args)
-        if dimensions != len(ranges):
+        if dimensions != len(asked):
             estimate = pipeline.estimate(output)
             such = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
             raise Stop(
-                f"{output} has {dimensions} dimensions, but its size names {len(ranges)}; "
+                f"{output} has {dimensions} dimensions, but its size names {len(asked)}; "
                 f"write that of each{such}."
             )
-    return dict.fromkeys(pipeline.outputs, ranges)
+    from_zero = tuple((low or 0, extent) for low, extent in asked)
+    sizes = dict.fromkeys(pipeline.outputs, from_zero)
+    if all(low is not None for low, _ in asked):
+        return sizes
+    fits = fitting(at_size(pipeline, sizes))
+    return {
+        output: tuple(
+            (begin if low is None else low, extent)
+            for (low, extent), (begin, _) in zip(asked, fits[output], strict=True)
+        )
+        for output in pipeline.outputs
+    }
 
 
 def at_size(pipeline: Pipeline, ranges: Mapping[str, Ranges]) -> Pipeline:

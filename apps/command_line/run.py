@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
+from apps.app import App
 from apps.catalog import find
 from apps.command_line.arguments import (
     output_files,
@@ -20,10 +22,12 @@ from apps.command_line.console import line
 from apps.command_line.options import CPU, DEFAULT, AppName, find_device, read_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
-from apps.sizes import parse_ranges, sizes_of_outputs
-from backend.arguments import ArgumentError
+from apps.pictures import Array
+from apps.sizes import Ranges, parse_size, sizes_of_outputs
+from backend.arguments import ArgumentError, Scalars
 from backend.compile import compile_cpu
 from backend.preconditions import SizeError, check_run
+from spaces.model.algorithm.pipeline import Pipeline
 
 Inputs = Annotated[
     list[str],
@@ -51,8 +55,8 @@ Size = Annotated[
     str,
     typer.Option(
         "--size",
-        help="Of all dimensions of the output, such as 640x480 or 640x480x3; else what the input "
-        "suffices for.",
+        help="Of all dimensions of the output, such as 640x480, 640x480x3 or, with the first "
+        "coordinate of each, 1:640x1:480; else what the input suffices for.",
     ),
 ]
 Threads = Annotated[
@@ -78,18 +82,22 @@ def run(
     values = parse_params(params)
     name = schedule or (CPU if CPU in found.schedules else DEFAULT)
     chosen = checked(pipeline, read_schedule(found, pipeline, name), find_device(CPU))
+    given = shapes(images)
     if size:
-        sizes = sizes_of_outputs(pipeline, parse_ranges(size))
+        sizes = sizes_of_outputs(pipeline, parse_size(size), lambda p: found.sizes(p, given))
     else:
-        sizes = found.sizes(pipeline, shapes(images))
+        sizes = found.sizes(pipeline, given)
     try:
         check_run(chosen, images, values, sizes)  # compiling may take seconds
         compiled = compile_cpu(pipeline, chosen, threads)
         start = time.perf_counter()
         results = compiled.run(images, values, sizes)
     except SizeError as error:
-        asks = f"That is because of the app's schedule {name}; --schedule {DEFAULT} asks for less."
-        raise Stop(str(error) if schedule or name == DEFAULT else f"{error}\n{asks}") from None
+        own = not schedule and name != DEFAULT
+        if own and _default_suffices(found, pipeline, images, values, sizes):
+            hint = f"That is because of the app's schedule {name}; --schedule {DEFAULT} will do."
+            raise Stop(f"{error}\n{hint}") from None
+        raise Stop(str(error)) from None
     except (ArgumentError, MemoryError) as error:
         raise Stop(str(error)) from None
     elapsed_ms = (time.perf_counter() - start) * 1e3
@@ -97,3 +105,19 @@ def run(
         write_output(found, results[result], file)
         extents = " x ".join(str(extent) for extent in reversed(results[result].shape))
         line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")
+
+
+def _default_suffices(
+    app: App,
+    pipeline: Pipeline,
+    images: Mapping[str, Array],
+    values: Scalars,
+    sizes: Mapping[str, Ranges],
+) -> bool:
+    """Whether the schedule that every app has takes what another one refuses."""
+    plain = checked(pipeline, read_schedule(app, pipeline, DEFAULT), find_device(CPU))
+    try:
+        check_run(plain, images, values, sizes)
+    except SizeError:
+        return False
+    return True

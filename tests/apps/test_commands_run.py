@@ -44,6 +44,24 @@ def test_run_takes_sizes_and_parameters(tmp_path, picture):
     assert (first > second).all()
 
 
+def test_a_size_begins_where_the_stencil_fits_into_the_image(tmp_path):
+    """The first output of a stencil of 3 x 3 is at (1, 1) of the image."""
+    image = np.random.default_rng(0).integers(0, 9999, (40, 50), np.uint16)
+    np.save(tmp_path / "in.npy", image)
+    for size in ("41x33", "1:41x33", "41x1:33"):
+        spaces("run", "blur", "--input", tmp_path / "in.npy", "--output", tmp_path / "out.npy",
+               "--size", size)  # fmt: skip
+        np.testing.assert_array_equal(
+            np.load(tmp_path / "out.npy"), blur({"input": image}, ())[:33, :41]
+        )
+
+
+def test_what_no_schedule_can_do_is_not_laid_to_the_schedule(tmp_path, picture):
+    _, err = spaces("run", "blur", "--input", picture, "--size", "500x500", status=1)
+    assert "Image input is read up to coordinate" in err
+    assert "--schedule" not in err
+
+
 def test_an_app_runs_on_a_photograph_of_its_own_with_its_schedule_for_the_cpu(
     tmp_path, monkeypatch
 ):
@@ -92,7 +110,7 @@ BAD_RUNS = {
     "smaller than the app's schedule": (
         {"--input": "small.npy"},
         1,
-        "the app's schedule cpu; --schedule default asks for less.",
+        "the app's schedule cpu; --schedule default will do.",
     ),
 }
 
@@ -122,7 +140,7 @@ def test_a_size_that_does_not_fit_is_refused_before_anything_is_compiled(tmp_pat
     monkeypatch.delattr("apps.command_line.run.compile_cpu")
     _, err = spaces("run", "lens_blur", "--size", "4x4x3", status=1)
     assert "at least 16 wide along x" in err
-    assert "--schedule default asks for less" in err
+    assert "--schedule default will do" in err
 
 
 def test_run_writes_each_array_of_a_tuple(tmp_path, picture):
