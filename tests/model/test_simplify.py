@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, cast, constant
+from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.monotone import never_decreases, never_increases
 from spaces.model.formulas.polynomial import Polynomial
@@ -282,3 +282,16 @@ def test_what_holds_of_one_operand_does_not_hold_of_the_extreme() -> None:
     for pick in (fn.min, fn.max):
         assert not informed().at_most(pick(A, T), pick(A, other))
         assert informed().at_most(pick(A, T), pick(T, A + 1))
+
+
+def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
+    def settled() -> Simplifier:
+        simplify = Simplifier()
+        simplify.settle("a", constant(3, Int32))
+        return simplify
+
+    many = fn.max(fn.max(A, B), T)
+    for around in (many, many < E, cast(UInt8, many), cast(Float32, many) + 1.0):
+        assert "a" not in settled()(around).names
+    other = fn.max(fn.max(3, T), B)
+    assert settled()(Call(Int32, "f", (many,))) is settled()(Call(Int32, "f", (other,)))

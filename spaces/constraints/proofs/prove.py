@@ -49,8 +49,11 @@ def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
 
     A nest that has not been verified may be asked about too. The sizes of calls are then those at
     which outputs are no smaller than the tiles shifted into them, and buffers hold what bounds
-    inference says is computed or read of them; else those that the rules allow.
+    inference says is computed or read of them; else those that the rules allow. Specializations are
+    nests of their own, one after the other.
     """
+    if isinstance(proposed, CheckedSchedule) and proposed.cases:
+        return tuple(o for case in proposed.cases for o in obligations(case))
     subject = _subject(proposed)
     return tuple(o for kind in KINDS for o in kind(subject))
 

@@ -117,7 +117,8 @@ class Simplifier(Limits):
             return self.normal(self.polynomial(node))
         if not node.children:
             return self._leaf(node)
-        children = tuple(self._done.get(c, c) for c in node.children)
+        # A part of an extreme is one by itself, too, where it stands under something else.
+        children = tuple(self(c) if is_part(c) else self._done.get(c, c) for c in node.children)
         if isinstance(node, Op) and node.type.is_bool:
             return self._condition(node, children)
         if isinstance(node, Op) and node.name == "select" and isinstance(children[0], Const):

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from spaces.constraints.devices import device
 from spaces.constraints.proofs.certificates import certificate, recheck, write_certificates
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Proven
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
 from spaces.model.nest.loopnest import LoopNest
+from spaces.model.writing.text import parse_schedule
 from tests.constraints.proofs.broken import blur, nest_of
 
 
@@ -39,6 +43,17 @@ def test_certificates_are_of_the_schedule_that_they_were_made_for(folder: Path) 
     assert [name.split("-")[1] for name in refused_of(folder, sliding_nest(3))] == ["folding"]
     unfolded = nest_of(blur(), lambda d: d.func("blurx").compute_root())
     assert refused_of(folder, unfolded)
+
+
+def test_those_of_specializations_are_those_of_each_case(tmp_path: Path) -> None:
+    text = "out.specialize(out.width() >= 32).vectorize(x, 8)\nblurx.compute_at(out, y)\n"
+    algorithm = blur()
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert isinstance(checked, CheckedSchedule)
+    written = write_certificates(prove(checked), tmp_path)
+    checks = recheck(tmp_path, obligations(checked))
+    assert [check.file for check in checks] == [path.name for path in written]
+    assert {check.found for check in checks} == {"unsat"}
 
 
 def test_what_asks_something_else_is_refused(folder: Path) -> None:
