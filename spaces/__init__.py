@@ -183,7 +183,8 @@ from spaces.model.expressions.types import (
 )
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.nest.nest_text import format_nest
-from spaces.model.nest.tree import format_tree, schedule_tree, well_formed
+from spaces.model.nest.tree import format_tree, schedule_tree
+from spaces.model.nest.well_formed import well_formed
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, Partition, PrefetchBound, Tail
 from spaces.model.schedules.levels import LevelError

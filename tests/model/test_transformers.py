@@ -25,7 +25,8 @@ from spaces.model.directives.transformers import (
     replay,
 )
 from spaces.model.nest.loopnest import loop_nest
-from spaces.model.nest.tree import schedule_tree, well_formed
+from spaces.model.nest.tree import schedule_tree
+from spaces.model.nest.well_formed import well_formed
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import Levels
 from spaces.model.schedules.named_levels import NamedLevels

@@ -14,8 +14,8 @@ from spaces.model.nest.tree import (
     StorageNode,
     format_tree,
     schedule_tree,
-    well_formed,
 )
+from spaces.model.nest.well_formed import well_formed
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule

@@ -2,8 +2,8 @@
 
 Split a loop, change its type, reorder two loops, hoist or lower the computation of a Func, hoist
 or lower its storage, inline or de-inline it. Applied to a well-formed schedule (see
-:func:`~spaces.model.nest.tree.well_formed`) a move gives a well-formed one or refuses; whether a
-device permits the result is for ``verify`` to say.
+:func:`~spaces.model.nest.well_formed.well_formed`) a move gives a well-formed one or refuses;
+whether a device permits the result is for ``verify`` to say.
 """
 
 from __future__ import annotations

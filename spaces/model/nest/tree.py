@@ -2,7 +2,7 @@
 
 Ancestry means order: a node happens inside its ancestors and after what stands before it. The
 tree can be drawn for an ill-formed schedule too; what has no place in it is left out, and
-:func:`well_formed` says what is missing.
+:func:`~spaces.model.nest.well_formed.well_formed` says what is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError, Levels
-from spaces.model.schedules.schedule import LoopLevel, Schedule
+from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
+from spaces.model.schedules.together import Fused, companions, in_turn, turns
 
 
 @frozen
@@ -30,13 +31,14 @@ class ComputeNode:
 
 @frozen
 class LoopNode:
-    """One loop of one stage of a Func."""
+    """One loop of one stage of a Func, and of those whose loops are ``fused`` with it."""
 
     func: str
     stage: int
     loop: str
     kind: LoopKind
     children: tuple[Node, ...]
+    fused: tuple[StageOf, ...] = ()
 
 
 @frozen
@@ -76,64 +78,129 @@ _ROOT: _Slot = ("", 0, 0)
 class _Builder:
     pipeline: Pipeline
     schedule: Schedule
+    levels: Levels = field(init=False)
     computed: dict[_Slot, list[str]] = field(init=False, factory=dict)
     stored: dict[_Slot, list[str]] = field(init=False, factory=dict)
     inlined: dict[str, ComputeNode] = field(init=False, factory=dict)
+    together: list[tuple[str, ...]] = field(init=False)
+    turns: dict[str, tuple[Fused, ...]] = field(init=False, factory=dict)
+    depths: dict[StageOf, int] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
-        levels = Levels(self.pipeline, self.schedule)
+        self.levels = Levels(self.pipeline, self.schedule)
+        self.together = self._together()
         for func in self.schedule.funcs:
             if func.compute.is_inline:
                 continue
-            slot = self.slot(levels, func.name, func.compute)
+            slot = self.slot(func.name, func.compute)
             if slot is not None:
                 self.computed.setdefault(slot, []).append(func.name)
             if func.name in self.pipeline.outputs:
                 continue
-            slot = self.slot(levels, func.name, func.store)
+            slot = self.slot(func.name, func.store)
             if slot is not None and not func.store.is_inline:
                 self.stored.setdefault(slot, []).append(func.name)
 
-    def slot(self, levels: Levels, func: str, level: LoopLevel) -> _Slot | None:
+    def _together(self) -> list[tuple[str, ...]]:
+        """Funcs that are computed at once, producers first: one, or a group whose loops are fused;
+        where the rules about groups are broken, each by itself.
+        """
+        known = {f.name: f for f in self.schedule.funcs}
+        pairs, of = companions(self.schedule), dict[str, tuple[str, ...]]()
+        for group in self.levels.groups:
+            counts = {name: len(known[name].stages) for name in group}
+            order = turns(self.schedule, group, counts) or ()
+            stages = {stage for turn in order for stage in (turn.root, *turn.children)}
+            alike = (
+                len({known[name].compute for name in group}) == 1
+                and all(stage.stage < counts[stage.func] for stage in stages)
+                and not any(turn.root in pairs for turn in order)
+            )
+            if order and alike:
+                of |= dict.fromkeys(group, group)
+                self.turns |= dict.fromkeys(group, order)
+        for order in self.turns.values():
+            for stage in (s for turn in order for s in turn.children):
+                self.depths[stage] = len(self.levels.fused.get(stage, ()))
+        names = tuple(f.name for f in self.pipeline.functions)
+        if of:
+            names = in_turn(self.pipeline.functions, set(of.values())) or names
+        return list(dict.fromkeys(of.get(name, (name,)) for name in names))
+
+    def slot(self, func: str, level: LoopLevel) -> _Slot | None:
         """Where ``level`` is: around the uses of ``func`` if possible, else the first such loop."""
         if level.is_root:
             return _ROOT
-        known = {f.name: f for f in self.schedule.funcs}
-        if level.func not in known:
+        orders = {f.name: [s.names for s in f.stages] for f in self.schedule.funcs}
+        if level.func not in orders:
             return None
-        stages = [s.names for s in known[level.func].stages]
         try:
-            place = next((p for p in levels.enclosing(func) if p.level == level), None)
+            around = self.levels.enclosing(func)
         except LevelError:
-            place = None
-        if place is not None:
-            return (place.func, place.stage, stages[place.stage].index(place.loop))
-        for stage, names in enumerate(stages):
+            around = ()
+        for place in around:
+            if self.levels.is_at(func, level, place):
+                return (place.func, place.stage, orders[place.func][place.stage].index(place.loop))
+        for stage, names in enumerate(orders[level.func]):
             if level.loop in names:
-                return (level.func, stage, names.index(level.loop))
+                return self._shared(StageOf(level.func, stage), names.index(level.loop))
         return None
+
+    def _shared(self, stage: StageOf, index: int) -> _Slot:
+        """A loop of a stage, or that with which it is fused."""
+        if index < self.depths.get(stage, 0):
+            roots = (t.root for t in self.turns[stage.func] if stage in t.children)
+            stage = next(roots, stage)
+        return (stage.func, stage.stage, index)
 
     def body(self, slot: _Slot, own: tuple[Node, ...]) -> tuple[Node, ...]:
         """What happens at a place: Funcs computed there before ``own``, inside their storage."""
         computed, stored = self.computed.get(slot, []), self.stored.get(slot, [])
-        for function in reversed(self.pipeline.functions):
-            if function.name in computed:
-                own = (*self.nest(function.name), *own)
-            if function.name in stored:
-                own = (StorageNode(function.name, own),)
+        if not computed and not stored:
+            return own
+        for funcs in reversed(self.together):
+            if funcs[0] in computed:
+                own = (*self.nest(funcs), *own)
+            for name in reversed(funcs):
+                if name in stored:
+                    own = (StorageNode(name, own),)
         return own
 
-    def nest(self, func: str) -> tuple[Node, ...]:
-        """The loops and computations of all stages of ``func``."""
-        nodes: list[Node] = []
-        for stage, order in enumerate(self.schedule.of(func).stages):
-            inner: tuple[Node, ...] = (ComputeNode(func, stage, self.inlined_in((func, stage))),)
-            for index, loop in reversed(list(enumerate(order.loops))):
-                children = self.body((func, stage, index), inner)
-                inner = (LoopNode(func, stage, loop.name, loop.kind, children),)
-            nodes += inner
-        return tuple(nodes)
+    def nest(self, funcs: tuple[str, ...]) -> tuple[Node, ...]:
+        """The loops and computations of all stages of Funcs that are computed at once."""
+        each = (StageOf(f, i) for f in funcs for i in range(len(self.schedule.of(f).stages)))
+        order = self.turns.get(funcs[0]) or tuple(map(Fused, each))
+        return tuple(node for turn in order for node in self.turn(turn))
+
+    def turn(self, turn: Fused) -> tuple[Node, ...]:
+        """Stages in fused loops, or one stage."""
+        depths = {child: self.depths[child] for child in turn.children}
+        depths[turn.root] = deepest = max(depths.values(), default=0)
+        nodes: tuple[Node, ...] = ()
+        for depth in range(deepest, -1, -1):
+            ending = [stage for stage in depths if depths[stage] == depth]
+            nodes = (*(n for stage in ending for n in self.stage(stage, depth)), *nodes)
+            if depth:
+                fused = tuple(child for child in turn.children if depths[child] >= depth)
+                nodes = (self.loop(turn.root, depth - 1, nodes, fused),)
+        return nodes
+
+    def stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
+        """A stage, without those of its loops that are ``outside``."""
+        name, index = stage.func, stage.stage
+        nodes: tuple[Node, ...] = (ComputeNode(name, index, self.inlined_in((name, index))),)
+        for number in reversed(range(outside, len(self.schedule.of(name).stages[index].loops))):
+            nodes = (self.loop(stage, number, nodes),)
+        return nodes
+
+    def loop(
+        self, stage: StageOf, index: int, inner: tuple[Node, ...], fused: tuple[StageOf, ...] = ()
+    ) -> LoopNode:
+        """A loop of a stage around ``inner`` and what is computed and stored there."""
+        one = self.schedule.of(stage.func).stages[stage.stage].loops[index]
+        children = self.body((stage.func, stage.stage, index), inner)
+        return LoopNode(stage.func, stage.stage, one.name, one.kind, children, fused)
 
     def inlined_in(self, *stages: tuple[str, int]) -> tuple[ComputeNode, ...]:
         """Nodes of the inlined Funcs that ``stages`` call, each once."""
@@ -155,114 +222,6 @@ class _Builder:
             children = self.inlined_in(*((func, stage) for stage in range(count)))
             self.inlined[func] = ComputeNode(func, 0, children)
         return self.inlined[func]
-
-
-def well_formed(tree: RootNode, pipeline: Pipeline) -> list[str]:
-    """What [TOY]'s two criteria find wrong, one sentence each; empty for a well-formed tree.
-
-    1. The path from a computation to the root has all loops and, but for outputs, the storage of
-       its Func.
-    2. What a computation calls is inlined into it or computed before it; and since storage is
-       freed where its node ends, inside that storage.
-    """
-    survey = _Survey()
-    survey.visit(tree.children, ())
-    problems = [
-        problem for site in survey.computes for problem in _path_problems(site, survey, pipeline)
-    ]
-    computed = {site.node.func for site in survey.computes}
-    inlined = {name for site in survey.computes for name in _inlined_names(site.node)}
-    for function in pipeline.functions:
-        if function.name not in computed and function.name not in inlined:
-            problems.append(
-                f"{function.name} has no place in the tree: it is neither computed nor inlined "
-                "where it is called. Is its compute level a loop of a computed Func?"
-            )
-    for position, site in enumerate(survey.computes):
-        for callee in sorted(_called(site.node, pipeline) & computed):
-            problems += _call_problems(site, callee, survey.computes[:position], pipeline)
-    return problems
-
-
-@frozen
-class _Site:
-    """A computation and its ancestors, outermost first."""
-
-    node: ComputeNode
-    path: tuple[LoopNode | StorageNode, ...]
-
-    @property
-    def shown(self) -> str:
-        return _stage_name(self.node.func, self.node.stage)
-
-
-@define
-class _Survey:
-    """All computations of a tree in depth-first order, and all its loops."""
-
-    computes: list[_Site] = field(factory=list)
-    loops: list[LoopNode] = field(factory=list)
-
-    def visit(self, nodes: tuple[Node, ...], path: tuple[LoopNode | StorageNode, ...]) -> None:
-        for node in nodes:
-            if isinstance(node, ComputeNode):
-                self.computes.append(_Site(node, path))
-                continue
-            if isinstance(node, LoopNode):
-                self.loops.append(node)
-            self.visit(node.children, (*path, node))
-
-
-def _path_problems(site: _Site, survey: _Survey, pipeline: Pipeline) -> Iterator[str]:
-    """Violations of the first criterion."""
-    stage = (site.node.func, site.node.stage)
-    above = {id(node) for node in site.path}
-    for loop in survey.loops:
-        if (loop.func, loop.stage) == stage and id(loop) not in above:
-            yield f"The computation of {site.shown} is not inside its loop {loop.loop}."
-    stored = any(isinstance(n, StorageNode) and n.func == site.node.func for n in site.path)
-    if not stored and site.node.func not in pipeline.outputs:
-        yield (
-            f"The computation of {site.shown} is not inside the storage of {site.node.func}; "
-            "store it at its compute level or further out."
-        )
-
-
-def _call_problems(
-    site: _Site, callee: str, before: list[_Site], pipeline: Pipeline
-) -> Iterator[str]:
-    """Violations of the second criterion by one call."""
-    done = {earlier.node.stage for earlier in before if earlier.node.func == callee}
-    if done != set(range(len(pipeline.function(callee).stages))):
-        yield f"{site.shown} calls {callee}, which is not computed before it."
-    elif callee not in pipeline.outputs and not any(
-        isinstance(node, StorageNode) and node.func == callee for node in site.path
-    ):
-        yield (
-            f"{site.shown} calls {callee}, but is outside the storage of {callee}; compute "
-            f"and store {callee} at a loop that encloses all its uses."
-        )
-
-
-def _called(node: ComputeNode, pipeline: Pipeline) -> set[str]:
-    """The Funcs that a computation reads from storage, by itself or through what it inlines."""
-    stage = pipeline.function(node.func).stages[node.stage]
-    called = {call.target for call in stage.calls} - {node.func}
-    for name in _inlined_names(node):
-        called |= set(pipeline.function(name).callees)
-    return called - _inlined_names(node)
-
-
-def _inlined_names(node: ComputeNode) -> set[str]:
-    """Names of all Funcs inlined into a computation, at any depth."""
-    names: set[str] = set()
-    stack = list(node.inlined)
-    while stack:
-        inlined = stack.pop()
-        if inlined.func not in names:
-            names.add(inlined.func)
-            stack += inlined.inlined
-    return names
 
 
 def format_tree(tree: RootNode) -> str:
@@ -296,12 +255,9 @@ def _label(node: Node) -> str:
     match node:
         case StorageNode(func=func):
             return f"store {func}"
-        case LoopNode(func=func, stage=stage, loop=loop, kind=kind):
+        case LoopNode(func=func, stage=stage, loop=loop, kind=kind, fused=fused):
             verb = "for" if kind is LoopKind.SERIAL else str(kind)
-            return f"{verb} {_stage_name(func, stage)}.{loop}"
+            others = f" with {', '.join(map(str, fused))}" if fused else ""
+            return f"{verb} {StageOf(func, stage)}.{loop}{others}"
         case ComputeNode(func=func, stage=stage):
-            return f"compute {_stage_name(func, stage)}"
-
-
-def _stage_name(func: str, stage: int) -> str:
-    return f"{func}.update({stage - 1})" if stage else func
+            return f"compute {StageOf(func, stage)}"

@@ -1,0 +1,187 @@
+"""Schedule trees of stages in fused loops: as drawn by hand, and as loop nests are."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+import pytest
+
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Int32
+from spaces.model.nest.loopnest import Allocate, Compute, Loop, loop_nest
+from spaces.model.nest.loopnest import Node as NestNode
+from spaces.model.nest.tree import (
+    ComputeNode,
+    LoopNode,
+    Node,
+    RootNode,
+    format_tree,
+    schedule_tree,
+)
+from spaces.model.nest.well_formed import well_formed
+from spaces.model.schedules.schedule import StageOf
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import parse_schedule
+
+X, Y = Var("x"), Var("y")
+
+
+def siblings() -> Pipeline:
+    """Three Funcs that read a fourth one; one is updated."""
+    image = ImageParam(Int32, 2, "image")
+    p, f, g, h, out = Func("p"), Func("f"), Func("g"), Func("h"), Func("out")
+    p[X, Y] = image[X, Y] * 3
+    f[X, Y] = p[X, Y] + p[X, Y + 1]
+    f[X, Y] += X
+    g[X, Y] = p[X + 1, Y + 2] - X
+    h[X, Y] = p[X, Y] * 2
+    out[X, Y] = f[X + 1, Y] + g[X, Y + 1] * h[X, Y]
+    return pipeline(out)
+
+
+PIPE = siblings()
+ROOT = "f.compute_root()\ng.compute_root()\nh.compute_root()\n"
+INSIDE = ROOT + "g.compute_with(f, x)\nh.compute_with(f, y)\np.compute_at(f, y)"
+TEXTS = (
+    ROOT + "p.compute_root()\nh.compute_with(g, x)",
+    ROOT + "p.compute_root()\nh.compute_with(f.update(0), y)",
+    ROOT + "p.compute_root()\nf.compute_with(h, y)\nf.update(0).compute_with(h, y)",
+    ROOT + "p.compute_root()\nf.compute_with(h, x)\nf.update(0).compute_with(g, y)",
+    ROOT + "h.compute_with(f, y)\ng.compute_with(h, y)\np.compute_at(f, y).store_root()",
+    ROOT + "h.compute_with(f, x)\np.compute_root()\n"
+    "g.compute_with(f, y, LoopAlignStrategy::AlignEnd)",
+    "out.split(y, y, yi, 4)\nf.compute_at(out, y)\ng.compute_at(out, y).compute_with(f, y)\n"
+    "h.compute_at(out, yi)\np.compute_at(out, y).vectorize(x, 4)",
+    INSIDE,
+)
+_Shape: TypeAlias = "tuple[object, ...]"
+
+
+def of_tree(nodes: tuple[Node, ...]) -> tuple[_Shape, ...]:
+    """Loops, storage and computations and what is in them."""
+    return tuple(
+        ("compute", n.func, n.stage)
+        if isinstance(n, ComputeNode)
+        else ("loop", n.func, n.stage, n.loop, str(n.kind), of_tree(n.children))
+        if isinstance(n, LoopNode)
+        else ("store", n.func, of_tree(n.children))
+        for n in nodes
+    )
+
+
+def of_nest(nodes: tuple[NestNode, ...]) -> tuple[_Shape, ...]:
+    """The same of a loop nest, where storage encloses what it need not, too."""
+    found: list[_Shape] = []
+    for node in nodes:
+        if isinstance(node, Compute):
+            found.append(("compute", node.func, node.stage))
+        elif isinstance(node, Loop):
+            var = node.var
+            inner = of_nest(node.body)
+            found.append(("loop", var.func, var.stage, var.loop, str(var.kind), inner))
+        elif isinstance(node, Allocate):
+            found.append(("store", node.func, of_nest(node.body)))
+        else:
+            found += of_nest(node.body)
+    return tuple(found)
+
+
+def without_storage(shapes: tuple[_Shape, ...]) -> tuple[_Shape, ...]:
+    """Loops and computations alone."""
+    found: list[_Shape] = []
+    for shape in shapes:
+        match shape:
+            case ("store", _, tuple(inner)):
+                found += without_storage(inner)
+            case (*head, tuple(inner)):
+                found.append((*head, without_storage(inner)))
+            case _:
+                found.append(shape)
+    return tuple(found)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_tree_has_the_loops_of_the_nest(text: str) -> None:
+    chosen = parse_schedule(text, PIPE)
+    tree = schedule_tree(PIPE, chosen)
+    nest = loop_nest(PIPE, chosen)
+    assert without_storage(of_tree(tree.children)) == without_storage(of_nest(nest.body))
+    assert well_formed(tree, PIPE) == []
+    assert from_json(to_json(tree), RootNode) == tree
+
+
+def test_one_loop_is_drawn_for_all_that_it_computes() -> None:
+    assert format_tree(schedule_tree(PIPE, parse_schedule(INSIDE, PIPE))) == (
+        "root\n"
+        "└─ store g\n"
+        "   └─ store h\n"
+        "      └─ store f\n"
+        "         ├─ for f.y with h, g\n"
+        "         │  └─ store p\n"
+        "         │     ├─ for p.y\n"
+        "         │     │  └─ for p.x\n"
+        "         │     │     └─ compute p\n"
+        "         │     ├─ for h.x\n"
+        "         │     │  └─ compute h\n"
+        "         │     └─ for f.x with g\n"
+        "         │        ├─ compute g\n"
+        "         │        └─ compute f\n"
+        "         ├─ for f.update(0).y\n"
+        "         │  └─ for f.update(0).x\n"
+        "         │     └─ compute f.update(0)\n"
+        "         └─ for out.y\n"
+        "            └─ for out.x\n"
+        "               └─ compute out"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f.compute_with(g, y)\ng.compute_with(f, y)",
+        "f.compute_with(g.update(7), y)",
+        "f.compute_with(g, z)",
+        "h.compute_at(out, y).compute_with(g, y)",
+        "f.compute_with(h, y)\nh.compute_with(f.update(0), y)",
+        "g.compute_with(out, y)",
+    ],
+)
+def test_what_cannot_be_fused_is_drawn_apart(text: str) -> None:
+    tree = schedule_tree(PIPE, parse_schedule(ROOT + "p.compute_root()\n" + text, PIPE))
+    drawn = format_tree(tree).splitlines()
+    assert not [line for line in drawn if "z" in line]
+    for stage in ("f", "f.update(0)", "g", "h", "out", "p"):
+        assert sum(line.endswith(f"compute {stage}") for line in drawn) == 1
+
+
+def test_a_computation_outside_of_fused_loops_breaks_the_first_criterion() -> None:
+    text = ROOT + "p.compute_root()\nh.compute_with(g, x)"
+    tree = schedule_tree(PIPE, parse_schedule(text, PIPE))
+
+    def moved(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The computation of h put before the fused loops."""
+        found: list[Node] = []
+        for node in nodes:
+            if isinstance(node, LoopNode) and (node.func, node.loop) == ("g", "y"):
+                (inner,) = node.children
+                assert isinstance(inner, LoopNode)
+                assert inner.fused == (StageOf("h"),)
+                own = tuple(n for n in inner.children if n != ComputeNode("h", 0))
+                assert len(own) == 1
+                kept = attrs.evolve(node, children=(attrs.evolve(inner, children=own),))
+                found += [ComputeNode("h", 0), kept]
+            elif isinstance(node, ComputeNode):
+                found.append(node)
+            else:
+                found.append(attrs.evolve(node, children=moved(node.children)))
+        return tuple(found)
+
+    assert well_formed(RootNode(moved(tree.children)), PIPE) == [
+        "The computation of h is not inside its loop y.",
+        "The computation of h is not inside its loop x.",
+    ]
