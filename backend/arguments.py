@@ -83,6 +83,7 @@ def bind(
         ArgumentError: something is missing, unknown, or of the wrong type or size, or breaks a
             promise of the pipeline.
     """
+    _check_named(inputs, pipeline)
     params, sizes = params or {}, sizes or {}
     _reject_unknown("image", inputs, [i.name for i in pipeline.images], pipeline)
     _reject_unknown("parameter", params, [s.name for s in pipeline.scalars], pipeline)
@@ -97,6 +98,12 @@ def bind(
     arguments = Arguments(images, scalars, ranges)
     _check_promises(pipeline, {**arguments.sizes(), **scalars})
     return arguments
+
+
+def _check_named(inputs: object, pipeline: Pipeline) -> None:
+    if not isinstance(inputs, Mapping):
+        named = ", ".join(f"{i.name!r}: ..." for i in pipeline.images)
+        raise ArgumentError(f"Images are given by name, as in run({{{named}}}).")
 
 
 def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]) -> None:

@@ -100,6 +100,9 @@ class CheckedSchedule:
     def __bool__(self) -> bool:
         return True
 
+    def __str__(self) -> str:
+        return f"The schedule of {self.pipeline.name} is legal for {self.device.name}."
+
     def json(self) -> dict[str, Any]:
         """The verdict and the advice as a dictionary of JSON's types."""
         return {"legal": True, "violations": [], "advice": [a.json() for a in self.advice]}

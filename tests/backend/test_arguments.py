@@ -135,6 +135,7 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
 @pytest.mark.parametrize(
     ("inputs", "sizes", "out", "said"),
     [
+        (picture(10, 18), SMALL, None, "Images are given by name, as in run({'input': ...})"),
         ({}, SMALL, None, "Image input of pipeline blur is missing"),
         ({"input": np.zeros((10, 18), np.float32)}, SMALL, None, "holds uint16, but the array"),
         ({"input": np.zeros((10,), np.uint16)}, SMALL, None, "has 2 dimensions, but the array"),

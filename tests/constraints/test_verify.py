@@ -13,6 +13,7 @@ from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import schedule
+from spaces.model.expressions.types import UInt8
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
@@ -332,3 +333,29 @@ def test_well_formed_serial_schedules_are_legal_but_for_tails(data):
     pipeline = data.draw(stencil_pipelines(3))
     verdict = verify(pipeline, data.draw(schedules(pipeline)), CPU)
     assert {v.rule for v in verdict.violations} <= {"bounds.output-overrun"}
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "on", "named"),
+    [
+        (algorithms.total(), "cpu", True),
+        (algorithms.total(UInt8), "cpu", True),
+        (algorithms.total(UInt8), "sm_80", False),  # kernels have no steps of eight bits
+        (algorithms.horner(), "cpu", False),
+    ],
+)
+def test_a_race_names_atomic_where_that_is_legal(pipeline: Pipeline, on: str, named: bool) -> None:
+    update = schedule(pipeline).func("s").update(0)
+    [race] = [
+        v
+        for v in verify(pipeline, update.parallel("r.y").schedule, device(on)).violations
+        if v.rule == "race.update"
+    ]
+    assert ("or let s.update(0) be atomic()" in race.message) is named
+    atomic = verify(pipeline, update.atomic().schedule, device(on))
+    assert ("race.atomic" not in {v.rule for v in atomic.violations}) is named
+
+
+def test_a_legal_schedule_is_shown_as_a_sentence() -> None:
+    verdict = verify(BLUR, Schedule.default(BLUR), SM80)
+    assert str(verdict) == f"The schedule of {BLUR.name} is legal for sm_80."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -228,6 +229,16 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (lambda f: assign(f, Y, X, value=Y), r"not one of its coordinates \(none\)"),
         (lambda f: assign(f, X, Y, value=fn.sqrt(X)), "has type float32, but f is int32"),
         (lambda f: image()[X], "Image input has 2 dimensions but is read with 1"),
+        (lambda f: assign(f, Y, X, value=Y), r"Vars of the first definition, f\(x, y\), each in"),
+        (lambda f: pipeline("f"), "outputs of a pipeline are Funcs, and 'f' is none"),
+        (lambda f: pipeline(f, estimates={f: 9}), "The estimate of f is 9; give a list"),
+        (lambda f: pipeline(f, estimates={f: [(0, 1, 2), 3]}), "or pairs .min, extent."),
+        (lambda f: pipeline(f, estimates={f: [2.5, 3]}), "whole numbers, or pairs"),
+        (lambda f: RDom(0, "s"), r"RDom s is given a list .* as in RDom\(\[\(0, 10\)\]"),
+        (lambda f: RDom([5]), "RDom r is given a list with the .min, extent."),
+        (lambda f: ImageParam(UInt8, "2", "name"), "'2' is no number of dimensions"),
+        (lambda f: Param(UInt8, "p", 300), "The default of Param p is 300, which is no uint8"),
+        (lambda f: Param(Int32, "p", 2.5), "The default of Param p is 2.5, which is no int32"),
         (lambda f: RDom([]), "RDom r has 0 dimensions"),
         (lambda f: RDom([(0, 2), (X, 3)]), "RVar r.y depend on Var x, .* the same everywhere"),
         (lambda f: RDom([(0, RDom([(0, 3)], "s"))]), "RVar r.x depend on RVar s.x"),
@@ -246,6 +257,17 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
 def test_mistakes_name_func_and_var(mistake: Callable[[Func], object], message: str) -> None:
     with pytest.raises(DefinitionError, match=message):
         mistake(defined())
+
+
+@pytest.mark.parametrize("asked", ["compute_root", "parallel", "realize", "set_estimate"])
+def test_a_func_says_where_directives_are(asked: str) -> None:
+    with pytest.raises(AttributeError, match=f"Func f has no '{asked}'.*spaces.schedule.p..func"):
+        getattr(defined(), asked)
+
+
+def test_a_func_is_copied_as_any_object() -> None:
+    func = defined()
+    assert copy.copy(func).definitions is func.definitions
 
 
 def test_rdoms_have_the_vars_of_their_dimensions() -> None:

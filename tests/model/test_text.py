@@ -319,6 +319,7 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "no directive 'vectorise' (is vectorize meant?)",
         "split(old, outer, inner, factor[, tail])",
         "Predicted is not one of Auto, RoundUp, GuardWithIf, ShiftInwards, Predicate",
+        "RoundUpAndBlend (is Predicate meant?).",
         "input is an input image",
         "has 0 update stages",
         "2.5 is not a whole number",

@@ -155,3 +155,25 @@ def test_names_and_layouts(name: str) -> None:
 def test_unknown_types_are_named() -> None:
     with pytest.raises(TypeError, match="'float16' is not an element type; choose one of bool"):
         type_of("float16")
+
+
+def test_two_stars_are_pow() -> None:
+    base = f32(X)
+    assert base**3 is base * base * base
+    assert base**0.5 is fn.pow(base, 0.5)
+    assert 2**base is fn.pow(2, base)
+
+
+@pytest.mark.parametrize("number", [3, -2, 0.5])
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.float32, np.float64])
+def test_numbers_of_numpy_are_numbers(number: float, kind: type[np.number]) -> None:
+    """As in Halide's Python bindings: what their type is does not count, their value does."""
+    given = kind(number)
+    plain = given.item()
+    assert X + given is X + plain
+    assert given + X is plain + X
+    assert (X == given) is (X == plain)
+    assert (X < given) is (X < plain)
+    assert as_expr(given) is as_expr(plain)
+    if isinstance(plain, int):
+        assert X << given is X << plain

@@ -21,29 +21,34 @@ _FEWEST_BITS = 32
 )
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each atomic stage that is none."""
-    function, entry = records.function(func), records.entry(func)
-    for stage in entry.atomic:
-        found = accumulation(function, stage) if stage < len(function.stages) else None
-        small = [type for type in function.types if type.bits < _FEWEST_BITS]
-        if found is not None and not found.operators:
-            reason = f"but the values of {func} are compared, and change together"
-        elif found is None or not set(found.operators) <= set(IN_ONE_STEP):
-            reason = (
-                f"but it is not {func}(...) = {func}(...) op ... with one of the operators "
-                f"{', '.join(IN_ONE_STEP)}"
+    for stage in records.entry(func).atomic:
+        reason = not_in_one_step(records, func, stage)
+        if reason:
+            yield Check(
+                func,
+                VIOLATED,
+                "{stage_name}.atomic() changes each element in one step, {reason}.",
+                "Leave atomic() out, and loops over RVars serial.",
+                stage=stage,
+                values={"stage_name": stage_name(func, stage), "reason": reason},
             )
-        elif records.gpu is not None and small:
-            reason = (
-                f"but {func} has values of type {small[0]}, and kernels change words of 32 or 64 "
-                "bits in one step"
-            )
-        else:
-            continue
-        yield Check(
-            func,
-            VIOLATED,
-            "{stage_name}.atomic() changes each element in one step, {reason}.",
-            "Leave atomic() out, and loops over RVars serial.",
-            stage=stage,
-            values={"stage_name": stage_name(func, stage), "reason": reason},
+
+
+def not_in_one_step(records: Records, func: str, stage: int) -> str:
+    """Why an update cannot change each element in one step; empty where it can."""
+    function = records.function(func)
+    found = accumulation(function, stage) if stage < len(function.stages) else None
+    small = [type for type in function.types if type.bits < _FEWEST_BITS]
+    if found is not None and not found.operators:
+        return f"but the values of {func} are compared, and change together"
+    if found is None or not set(found.operators) <= set(IN_ONE_STEP):
+        return (
+            f"but it is not {func}(...) = {func}(...) op ... with one of the operators "
+            f"{', '.join(IN_ONE_STEP)}"
         )
+    if records.gpu is not None and small:
+        return (
+            f"but {func} has values of type {small[0]}, and kernels change words of 32 or 64 "
+            "bits in one step"
+        )
+    return ""

@@ -7,6 +7,7 @@ from functools import partial
 
 from spaces.constraints.hazards import racing_dimensions
 from spaces.constraints.orders import Fault, Trace
+from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
@@ -301,12 +302,15 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
             if loop.kind not in _AT_ONCE or not culprits:
                 continue
             free = sorted(n for n, o in traced.origins.items() if not o & racing)
+            steps = not not_in_one_step(records, func, index)
             yield Check(
                 func,
                 VIOLATED,
                 "{directive} runs the iterations of loop {loop} of {stage_name} {at_once}, but for "
                 "different values of {culprits} they may update the same element {func}({args}).",
-                "Make {loop} serial or unrolled; loops whose iterations are independent: {legal}.",
+                "Make {loop} serial or unrolled"
+                + (", or let {stage_name} be atomic()" if steps else "")
+                + "; loops whose iterations are independent: {legal}.",
                 stage=index,
                 loop=loop.name,
                 values={

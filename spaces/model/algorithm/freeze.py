@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -59,11 +60,8 @@ def pipeline(
         raise DefinitionError(
             "The second argument of pipeline is its name, a text; give several outputs as a list."
         )
-    wanted = [outputs] if isinstance(outputs, Func) else list(outputs)
-    if not wanted:
-        raise DefinitionError("A pipeline needs at least one output Func.")
-    if len({id(f) for f in wanted}) < len(wanted):
-        raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
+    wanted = list(outputs) if isinstance(outputs, Sequence) else [outputs]
+    _check_outputs(wanted)
     found = _Collected()
     for func in wanted:
         found.visit_func(func)
@@ -99,6 +97,16 @@ def pipeline(
         promises=promised,
         strides=constraints.strides,
     )
+
+
+def _check_outputs(wanted: Sequence[object]) -> None:
+    if not wanted:
+        raise DefinitionError("A pipeline needs at least one output Func.")
+    for one in wanted:
+        if not isinstance(one, Func):
+            raise DefinitionError(f"The outputs of a pipeline are Funcs, and {one!r} is none.")
+    if len({id(f) for f in wanted}) < len(wanted):
+        raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
 
 
 def _asked(condition: Expr, message: str) -> Expr:
@@ -326,7 +334,7 @@ def _estimate(
             f"There is an estimate for {name}, but sizes are estimated for the outputs and images "
             f"of the pipeline only: {', '.join(buffers)}."
         )
-    ranges = tuple(e if isinstance(e, tuple) else (0, e) for e in given)
+    ranges = _ranges(name, given)
     if len(ranges) != buffers[name]:
         raise DefinitionError(
             f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
@@ -338,3 +346,15 @@ def _estimate(
                 "it must be at least 1."
             )
     return name, ranges
+
+
+def _ranges(name: str, given: Sequence[int | tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The (min, extent) of each dimension that an estimate gives."""
+    try:
+        pairs = [tuple(e) if isinstance(e, Sequence) else (0, e) for e in given]
+        return tuple((operator.index(low), operator.index(extent)) for low, extent in pairs)
+    except (TypeError, ValueError):
+        raise DefinitionError(
+            f"The estimate of {name} is {given!r}; give a list of its extents, innermost first: "
+            "whole numbers, or pairs (min, extent)."
+        ) from None

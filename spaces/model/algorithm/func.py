@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from attrs import define
 
@@ -77,6 +77,15 @@ class Func:
 
     def _size(self, part: str, dimension: int) -> Expr:
         return Variable(Int32, f"{self.name}.{part}.{dimension}")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # In Halide a Func carries its schedule, estimates and results.
+        own = str(vars(self).get("name", "")).split("#")[0]
+        raise AttributeError(
+            f"Func {own} has no {name!r}: it says what is computed and nothing else. Directives "
+            "are those of spaces.schedule(p).func(f), where p = spaces.pipeline(f, estimates=...); "
+            "values are computed by backend.compile.compile_cpu."
+        )
 
     @property
     def type(self) -> Type:
@@ -182,7 +191,11 @@ class Func:
         values, conditions = stored
         predicates = (*(() if domain is None else domain.used_by(self.shown)), *conditions)
         exprs = (*values, *args, *predicates)
-        _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition")
+        places = (
+            f" Those of an update are Vars of the first definition, {self.shown}"
+            f"({', '.join(self.args)}), each in its place; an RDom runs over other coordinates."
+        )
+        _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition", places)
         self._check_pure_reads(args, exprs)
         self.definitions.append(Definition(args, values, predicates))
 
@@ -324,7 +337,9 @@ def _counted(values: int) -> str:
     return "one value" if values == 1 else f"{values} values"
 
 
-def _check_free(func: str, nodes: list[Expr], allowed: set[str], where: str) -> None:
+def _check_free(
+    func: str, nodes: list[Expr], allowed: set[str], where: str, advice: str = ""
+) -> None:
     """Every coordinate variable that the definition uses must be one of ``allowed``."""
     for node in nodes:
         if not is_free_var(node):
@@ -333,5 +348,5 @@ def _check_free(func: str, nodes: list[Expr], allowed: set[str], where: str) -> 
         if not is_size and node.name not in allowed:
             raise DefinitionError(
                 f"Var {node.name} is used in {where} of Func {func} but is not one of its "
-                f"coordinates ({', '.join(sorted(allowed)) or 'none'})."
+                f"coordinates ({', '.join(sorted(allowed)) or 'none'}).{advice}"
             )

@@ -26,13 +26,21 @@ class ImageParam:
     """An input image of a given element type and number of dimensions."""
 
     type: Type = field(converter=type_of)
-    dimensions: int
+    dimensions: int = field()
     name: str = field()
     buffer: BufferDimensions = field(init=False)
 
     @name.validator
     def _is_name(self, _: Any, name: str) -> None:
         check_name("ImageParam", name)
+
+    @dimensions.validator
+    def _is_count(self, _: Any, dimensions: object) -> None:
+        if not isinstance(dimensions, int) or dimensions < 0:
+            raise DefinitionError(
+                f"An ImageParam is given its element type, its number of dimensions and its name, "
+                f"as in ImageParam(UInt8, 2, 'input'); {dimensions!r} is no number of dimensions."
+            )
 
     def __getitem__(self, coordinates: Any) -> Expr:
         """The pixel at integer ``coordinates``, one a dimension, innermost first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from attrs import define, field, frozen
@@ -25,13 +26,23 @@ class Param(Arithmetic):
 
     type: Type = field(converter=type_of)
     name: str = field()
-    default: int | float | None = None
+    default: int | float | None = field(default=None)
     lowest: int | float | None = None
     highest: int | float | None = None
 
     @name.validator
     def _is_name(self, _: Any, name: str) -> None:
         check_name("Param", name)
+
+    @default.validator
+    def _is_value(self, _: Any, default: object) -> None:
+        whole = isinstance(default, numbers.Integral) and self.type.holds(int(default))
+        if default is not None and not (
+            isinstance(default, numbers.Real) if self.type.is_float else whole
+        ):
+            raise DefinitionError(
+                f"The default of Param {self.name} is {default!r}, which is no {self.type}."
+            )
 
     def as_expr(self) -> Expr:
         return ScalarVariable(self.type, self.name, self)

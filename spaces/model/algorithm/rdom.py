@@ -29,6 +29,13 @@ class RDom(Arithmetic):
     """
 
     def __init__(self, ranges: list[tuple[ExprLike, ExprLike]], name: str = "r") -> None:
+        try:
+            ranges = [(low, extent) for low, extent in ranges]
+        except (TypeError, ValueError):
+            raise DefinitionError(
+                f"RDom {name} is given a list with the (min, extent) of each dimension, as in "
+                "RDom([(0, 10)], 'r')."
+            ) from None
         if not 1 <= len(ranges) <= 4:
             raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
         self.name = check_name("RDom", name)

@@ -13,14 +13,15 @@ from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import numpy as np
 from attrs import field, frozen
 
 from spaces.model.expressions.interning import Interned
 from spaces.model.expressions.operators import literal, operation, symbol
 from spaces.model.expressions.shared_text import ATOM, Shown, shared_text
-from spaces.model.expressions.types import Bool, Float32, Int32, Type, promote, type_of
+from spaces.model.expressions.types import Bool, Float32, Float64, Int32, Type, promote, type_of
 
-ExprLike: TypeAlias = "Arithmetic | int | float | bool"
+ExprLike: TypeAlias = "Arithmetic | int | float | bool | np.integer[Any] | np.floating[Any]"
 
 
 class Arithmetic:
@@ -72,6 +73,12 @@ class Arithmetic:
     def __rmod__(self, other: ExprLike) -> Expr:
         return binary("mod", other, self)
 
+    def __pow__(self, other: ExprLike) -> Expr:
+        return power(self, other)
+
+    def __rpow__(self, other: ExprLike) -> Expr:
+        return power(other, self)
+
     def __neg__(self) -> Expr:
         return binary("sub", 0, self)
 
@@ -88,12 +95,12 @@ class Arithmetic:
         return compare("ge", self, other)
 
     def __eq__(self, other: object) -> Any:
-        if not isinstance(other, Arithmetic | int | float):
+        if not isinstance(other, Arithmetic | int | float | np.integer | np.floating):
             return NotImplemented
         return compare("eq", self, other)
 
     def __ne__(self, other: object) -> Any:
-        if not isinstance(other, Arithmetic | int | float):
+        if not isinstance(other, Arithmetic | int | float | np.integer | np.floating):
             return NotImplemented
         return compare("ne", self, other)
 
@@ -353,7 +360,8 @@ def _integer(value: int, type: Type) -> Const:
 
 
 def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
-    """``value`` as an expression; Python numbers take the type ``like`` where it can hold them.
+    """``value`` as an expression; numbers, of NumPy too, take the type ``like`` where it can hold
+    them.
 
     Raises:
         TypeError: ``value`` is no expression and no number.
@@ -375,6 +383,10 @@ def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
         return constant(value, target)
     if isinstance(value, float):
         return constant(value, like if like is not None and like.is_float else Float32)
+    if isinstance(value, np.integer):
+        return as_expr(int(value), like)
+    if isinstance(value, np.floating):
+        return as_expr(float(value), like)
     raise TypeError(f"{value!r} of type {type(value).__name__} is not an expression or a number.")
 
 
@@ -475,16 +487,44 @@ def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
         TypeError: an operand is no integer.
     """
     shifted = as_expr(value)
-    if isinstance(amount, int) and not isinstance(amount, bool):
+    if isinstance(amount, int | np.integer) and not isinstance(amount, bool):
         if amount < 0:
             name = "shift_right" if name == "shift_left" else "shift_left"
-        by: Expr = constant(abs(amount), Type("uint", shifted.type.bits))
+        by: Expr = constant(abs(int(amount)), Type("uint", shifted.type.bits))
     else:
         by = as_expr(amount)
     for operand in (shifted, by):
         if operand.type.is_float or operand.type.is_bool:
             raise TypeError(f"`{operand}` is {operand.type}, but only integers are shifted.")
     return Op(wider(shifted, by).type, name, (wider(shifted, by), wider(by, shifted)))
+
+
+def elementary(name: str, *values: ExprLike) -> Expr:
+    """A function of floats: in float64 where an operand is one, else in float32."""
+    args = [as_expr(v) for v in values]
+    result = Float64 if any(a.type == Float64 for a in args) else Float32
+    return Op(result, name, tuple(cast(result, a) for a in args))
+
+
+def power(x: ExprLike, y: ExprLike) -> Expr:
+    """``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its own type, as
+    Halide does.
+    """
+    exponent = as_expr(y)
+    if isinstance(exponent, Const) and exponent.type.is_int:
+        return _integer_power(as_expr(x), int(exponent.value))
+    return elementary("pow", x, y)
+
+
+def _integer_power(base: Expr, exponent: int) -> Expr:
+    """Repeated squaring, in the order of Halide's multiplications."""
+    if exponent <= 0:
+        one = cast(base.type, constant(1, Int32))
+        return one if exponent == 0 else one / _integer_power(base, -exponent)
+    if exponent == 1:
+        return base
+    half = _integer_power(base, exponent >> 1)
+    return half * half * base if exponent & 1 else half * half
 
 
 def wider(value: Expr, other: Expr) -> Expr:

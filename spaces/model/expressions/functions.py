@@ -14,10 +14,11 @@ from spaces.model.expressions.expr import (
     as_expr,
     binary,
     cast,
-    constant,
+    elementary,
     match,
+    power,
 )
-from spaces.model.expressions.types import Float32, Float64, Int32, Type, promote
+from spaces.model.expressions.types import Type, promote
 
 Choice: TypeAlias = "ExprLike | Sequence[ExprLike]"
 """A value, or those of a Tuple."""
@@ -153,91 +154,84 @@ def _loses_sign(value: Expr, limit: Expr) -> bool:
     return value.type.is_int and limit.type.is_uint and limit.type.bits >= value.type.bits
 
 
-def _math(name: str, *values: ExprLike) -> Expr:
-    args = [as_expr(v) for v in values]
-    wide = any(a.type.is_float and a.type.bits == 64 for a in args)
-    result = Float64 if wide else Float32
-    return Op(result, name, tuple(cast(result, a) for a in args))
-
-
 def sqrt(x: ExprLike) -> Expr:
     """Square root, in float32 unless ``x`` is float64 (as all functions of this group)."""
-    return _math("sqrt", x)
+    return elementary("sqrt", x)
 
 
 def sin(x: ExprLike) -> Expr:
     """Sine of an angle in radians."""
-    return _math("sin", x)
+    return elementary("sin", x)
 
 
 def cos(x: ExprLike) -> Expr:
     """Cosine of an angle in radians."""
-    return _math("cos", x)
+    return elementary("cos", x)
 
 
 def tan(x: ExprLike) -> Expr:
     """Tangent of an angle in radians."""
-    return _math("tan", x)
+    return elementary("tan", x)
 
 
 def asin(x: ExprLike) -> Expr:
     """The angle between -pi/2 and pi/2 with the sine ``x``."""
-    return _math("asin", x)
+    return elementary("asin", x)
 
 
 def acos(x: ExprLike) -> Expr:
     """The angle between 0 and pi with the cosine ``x``."""
-    return _math("acos", x)
+    return elementary("acos", x)
 
 
 def atan(x: ExprLike) -> Expr:
     """The angle between -pi/2 and pi/2 with the tangent ``x``."""
-    return _math("atan", x)
+    return elementary("atan", x)
 
 
 def atan2(y: ExprLike, x: ExprLike) -> Expr:
     """The angle between -pi and pi of the point (x, y)."""
-    return _math("atan2", y, x)
+    return elementary("atan2", y, x)
 
 
 def sinh(x: ExprLike) -> Expr:
     """Hyperbolic sine."""
-    return _math("sinh", x)
+    return elementary("sinh", x)
 
 
 def cosh(x: ExprLike) -> Expr:
     """Hyperbolic cosine."""
-    return _math("cosh", x)
+    return elementary("cosh", x)
 
 
 def tanh(x: ExprLike) -> Expr:
     """Hyperbolic tangent."""
-    return _math("tanh", x)
+    return elementary("tanh", x)
 
 
 def asinh(x: ExprLike) -> Expr:
     """Inverse of the hyperbolic sine."""
-    return _math("asinh", x)
+    return elementary("asinh", x)
 
 
 def acosh(x: ExprLike) -> Expr:
     """Inverse of the hyperbolic cosine, for ``x`` from 1 on."""
-    return _math("acosh", x)
+    return elementary("acosh", x)
 
 
 def atanh(x: ExprLike) -> Expr:
     """Inverse of the hyperbolic tangent."""
-    return _math("atanh", x)
+    return elementary("atanh", x)
 
 
 def exp(x: ExprLike) -> Expr:
     """E raised to ``x``."""
-    return _math("exp", x)
+    return elementary("exp", x)
 
 
 def log(x: ExprLike) -> Expr:
     """Natural logarithm."""
-    return _math("log", x)
+    return elementary("log", x)
 
 
 def hypot(x: ExprLike, y: ExprLike) -> Expr:
@@ -247,44 +241,30 @@ def hypot(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def pow(x: ExprLike, y: ExprLike) -> Expr:
-    """``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its own type, as
-    Halide does.
+    """``x ** y``: ``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its
+    own type, as Halide does.
     """
-    exponent = as_expr(y)
-    if _is_signed_constant(exponent) and isinstance(exponent, Const):
-        return _integer_power(as_expr(x), int(exponent.value))
-    return _math("pow", x, y)
-
-
-def _integer_power(base: Expr, exponent: int) -> Expr:
-    """Repeated squaring, in the order of Halide's multiplications."""
-    if exponent <= 0:
-        one = cast(base.type, constant(1, Int32))
-        return one if exponent == 0 else one / _integer_power(base, -exponent)
-    if exponent == 1:
-        return base
-    half = _integer_power(base, exponent >> 1)
-    return half * half * base if exponent & 1 else half * half
+    return power(x, y)
 
 
 def floor(x: ExprLike) -> Expr:
     """The largest whole number not above ``x``, still a float."""
-    return _math("floor", x)
+    return elementary("floor", x)
 
 
 def ceil(x: ExprLike) -> Expr:
     """The smallest whole number not below ``x``, still a float."""
-    return _math("ceil", x)
+    return elementary("ceil", x)
 
 
 def round(x: ExprLike) -> Expr:
     """The nearest whole number, the even one of two, still a float."""
-    return _math("round", x)
+    return elementary("round", x)
 
 
 def trunc(x: ExprLike) -> Expr:
     """The whole number that is left without the fraction, still a float."""
-    return _math("trunc", x)
+    return elementary("trunc", x)
 
 
 def fract(x: ExprLike) -> Expr:

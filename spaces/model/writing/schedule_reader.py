@@ -377,6 +377,7 @@ def _named(word: Word, enum: type[_E], spellings: dict[_E, str]) -> _E:
     for member in enum:
         if plainly(word.last) in (plainly(member.value), plainly(spellings[member])):
             return member
+    meant = suggestion(word.last, spellings.values())
     raise Mistake(
-        f"{word.last} is not one of {', '.join(spellings.values())}.", word.start, word.end
+        f"{word.last} is not one of {', '.join(spellings.values())}{meant}.", word.start, word.end
     )
