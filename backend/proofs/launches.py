@@ -22,6 +22,7 @@ from spaces.constraints.proofs.formulas import within
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import never_wraps
 
 _ZERO = constant(0, Int32)
 
@@ -43,13 +44,14 @@ class LaunchSite:
 
 def launches(program: GpuProgram) -> tuple[LaunchSite, ...]:
     """All launches of a program, in order. What it requires of sizes is known at each; of images
-    nothing needs to be.
+    nothing needs to be, and what is promised of numbers that wrap is no formula.
     """
     images = {b.name for b in program.buffers if not b.is_output}
     known = tuple(
         r.condition
         for r in program.requirements
-        if not images & {name.split(".")[0] for name in variables(r.condition)}
+        if never_wraps(r.condition)
+        and not images & {name.split(".")[0] for name in variables(r.condition)}
     )
     return tuple(_launches(program.body, known, ()))
 

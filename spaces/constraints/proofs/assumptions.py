@@ -11,10 +11,10 @@ from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.definitions import arithmetic
-from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables
-from spaces.model.expressions.types import Bool, Int32
-from spaces.model.formulas.algebra import OPERATORS
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import never_wraps
 from spaces.model.formulas.regions import Box
 from spaces.model.nest.inward_shifts import inward_shifts
 from spaces.model.nest.loopnest import LoopNest
@@ -58,7 +58,7 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
     of_outputs, others = required
     common += (c for c in of_outputs if not isinstance(c, Const))
-    for condition in (*others, *(c for c in promised if _is_about_coordinates(c))):
+    for condition in (*others, *(c for c in promised if never_wraps(c))):
         if isinstance(condition, Const):
             continue
         about = {n.split(".")[0] for n in variables(condition)} & set(images)
@@ -73,15 +73,6 @@ def _is_of_sizes(condition: Expr) -> bool:
     """Whether a condition is one on where outputs and images begin and how large they are."""
     parts = (name.rsplit(".", 2)[1:2] for name in variables(condition))
     return all(part in (["min"], ["extent"]) for part in parts)
-
-
-def _is_about_coordinates(condition: Expr) -> bool:
-    """Whether it compares numbers that formulas are made of."""
-    return all(
-        n.type in (Int32, Bool)
-        and (isinstance(n, Variable | Const) or (isinstance(n, Op) and n.name in OPERATORS))
-        for n in walk(condition)
-    )
 
 
 _IDLE = ("bounds.fused-extent", "gpu.grid-dimension")

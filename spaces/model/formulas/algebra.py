@@ -18,7 +18,7 @@ from attrs import frozen
 
 from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.expressions.types import Type
+from spaces.model.expressions.types import Bool, Int32, Type
 
 T = TypeVar("T")
 
@@ -125,6 +125,17 @@ INTEGERS: Reading[int] = Reading(
 
 OPERATORS = frozenset(INTEGERS.operators) | BIT_COUNTS
 """The operators that mean something in a formula."""
+
+
+def never_wraps(formula: Expr) -> bool:
+    """Whether a formula takes int32 numbers and conditions alone, which are coordinates and may
+    stand for mathematical integers. What is calculated in other types has other values there.
+    """
+    return all(
+        n.type in (Int32, Bool)
+        and (isinstance(n, Variable | Const) or (isinstance(n, Op) and n.name in OPERATORS))
+        for n in walk(formula)
+    )
 
 
 def _divide_arrays(a: Any, b: Any) -> Any:

@@ -11,7 +11,9 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.require import require
 from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.functions import clamp, select
 from spaces.model.expressions.types import Float32, Int16, Int32, UInt8, UInt16
@@ -90,3 +92,20 @@ def lookups() -> Pipeline:
     index = clamp(image[X, Y] * 1000003, 0, 40)
     looked[X, Y] = select(image[X, Y] % 2 == 0, table[index], -table[40 - index])
     return pipeline(looked)
+
+
+def promised_bytes() -> Pipeline:
+    """Two promises of a byte, one about a sum that wraps; as integers they contradict each other."""
+    image, byte = ImageParam(Int32, 2, "image"), Param(UInt8, "byte", 100)
+    copied, sums = Func("copied"), Func("sums")
+    copied[X, Y] = image[X, Y]
+    total = require(byte > 50, copied[X, Y] + copied[X + 1, Y], "too small")
+    sums[X, Y] = require(byte + 200 < 100, total, "too large")
+    return pipeline(sums)
+
+
+def promised_tiles() -> Directives:
+    """What is copied of each tile is shared by its threads."""
+    directives = schedule(promised_bytes()).gpu_tile("x", "y", "xi", "yi", 8, 8)
+    copied = directives.func("copied").compute_at("sums", "x")
+    return copied.gpu_threads("x", "y").store_in("gpu_shared")

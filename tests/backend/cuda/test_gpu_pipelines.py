@@ -83,6 +83,16 @@ def test_a_sliding_window_in_a_thread_stays_in_registers() -> None:
     assert (resources.spill_store_bytes, resources.stack_bytes, resources.shared_bytes) == (0, 0, 0)
 
 
+def test_promises_are_kept_in_their_types() -> None:
+    algorithm = gpu_pipelines.promised_bytes()
+    inputs, sizes = {"image": image(algorithm, "image", 17, 16)}, {"sums": (16, 16)}
+    directives = gpu_pipelines.promised_tiles()
+    compiled = check(algorithm, directives, inputs, sizes, {"byte": 60}, executors=(Emulator(),))
+    for byte in (50, 200):
+        with pytest.raises(ArgumentError, match=f"Here byte is {byte}"):
+            compiled.run(inputs, {"byte": byte}, sizes, executor=Emulator())
+
+
 def test_much_shared_memory_is_asked_for_at_launch() -> None:
     algorithm, directives = large_tiles(191)
     (kernel,) = compile_gpu(algorithm, directives.schedule).kernels

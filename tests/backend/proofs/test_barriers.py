@@ -164,6 +164,12 @@ def test_rows_of_the_accesses_that_meet(number: int, rows_later: int) -> None:
     assert found.iteration["second.s0.yi"] - found.other["second.s0.yi"] == rows_later
 
 
+def test_promises_of_numbers_that_wrap_are_not_taken_for_promises_of_integers() -> None:
+    nest, program = lowered(gpu_pipelines.promised_bytes(), gpu_pipelines.promised_tiles())
+    assert not refuted(prove_barriers(nest, program))
+    assert refuted(prove_barriers(nest, without(program, "sums_kernel", 0)))
+
+
 def test_places_that_the_data_choose_are_unknown_and_named() -> None:
     made = gpu_pipelines.lookups()
     directives = schedule(made).gpu_tile("x", "y", "xi", "yi", 8, 4)
