@@ -95,7 +95,7 @@ def lookups() -> Pipeline:
 
 
 def promised_bytes() -> Pipeline:
-    """Two promises of a byte, one about a sum that wraps; as integers they contradict each other."""
+    """Two promises of a byte, of a sum that wraps too: as integers they contradict each other."""
     image, byte = ImageParam(Int32, 2, "image"), Param(UInt8, "byte", 100)
     copied, sums = Func("copied"), Func("sums")
     copied[X, Y] = image[X, Y]
