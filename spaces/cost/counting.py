@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from spaces.constraints.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
@@ -16,7 +16,7 @@ from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.splits import loop_dimensions
-from spaces.model.nest.traversal import LoopVar, loop_ranges
+from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Memory, Schedule
 
@@ -63,7 +63,9 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
 class _Counter:
     nest: Bounds
     totals: Totals = field(init=False)
-    _loops: dict[tuple[LoopVar, ...], LoopFeatures] = field(init=False, factory=dict)
+    _loops: dict[tuple[tuple[LoopVar, ...], tuple[str, ...]], LoopFeatures] = field(
+        init=False, factory=dict
+    )
     _walks: dict[tuple[str, int], dict[str, tuple[str, ...]]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -119,30 +121,43 @@ class _Counter:
         return self._extents(tuple(union), ())
 
     def _stage(self, placement: Placement, index: int) -> StageFeatures:
-        function, traversal = placement.function, placement.stages[index]
-        loops = (*placement.path, *traversal.loops)
-        lanes = [v.extent for v in traversal.loops if v.kind is LoopKind.VECTORIZED]
+        function, path = placement.function, placement.path
+        own = self._own(placement.stages[index])
+        loops = (*path, *own)
+        walks = [self._walks[loop.func, loop.stage][loop.loop] for loop in path]
+        walks += [self._walks[function.name, index][loop.loop] for loop in own]
+        lanes = [v.extent for v in own if v.kind is LoopKind.VECTORIZED]
         return StageFeatures(
             func=function.name,
             index=index,
             work=stage_work(function.stages[index]),
-            loops=tuple(self._loop(loops[: i + 1]) for i in range(len(loops))),
-            depth=len(placement.path),
-            points=self.totals.total(self._points(placement, index), placement.path),
+            loops=tuple(self._loop(loops[: i + 1], walks[i]) for i in range(len(loops))),
+            depth=len(path),
+            points=self.totals.total(self._points(placement, index), path),
             lanes=product(lanes),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
 
-    def _loop(self, loops: tuple[LoopVar, ...]) -> LoopFeatures:
-        known = self._loops.get(loops)
+    def _own(self, traversal: Traversal) -> tuple[LoopVar, ...]:
+        """The loops of a stage; those that are fused with others as far as they are its own."""
+        fused = {one.loop: one for one in traversal.joined}
+        return tuple(
+            evolve(loop, min=one.min, max=one.max, extent=self.nest.simplify(one.max - one.min + 1))
+            if (one := fused.get(loop.loop))
+            else loop
+            for loop in traversal.loops
+        )
+
+    def _loop(self, loops: tuple[LoopVar, ...], dimensions: tuple[str, ...]) -> LoopFeatures:
+        known = self._loops.get((loops, dimensions))
         if known is None:
             loop = loops[-1]
-            known = self._loops[loops] = LoopFeatures(
+            known = self._loops[loops, dimensions] = LoopFeatures(
                 func=loop.func,
                 stage=loop.stage,
                 loop=loop.loop,
                 kind=loop.kind,
-                dimensions=self._walks[loop.func, loop.stage][loop.loop],
+                dimensions=dimensions,
                 trips=self.totals.typical(loop.extent, loops[:-1]),
                 runs=self.totals.count(loops),
             )
@@ -156,7 +171,7 @@ class _Counter:
         guarded = {g.dimension for g in traversal.guards} & set(box)
         walks = self._walks[function.name, index]
         count: Expr = ONE
-        for loop in traversal.loops:
+        for loop in self._own(traversal):
             if not set(walks[loop.loop]) <= guarded:
                 count = times(count, loop.extent)
         for dimension in sorted(guarded):

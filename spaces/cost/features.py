@@ -30,7 +30,8 @@ Number: TypeAlias = Any
 
 @frozen
 class LoopFeatures:
-    """One loop around or in a stage.
+    """One loop around or in a stage. A loop that is fused with those of other stages has the name
+    of one of them, and for each stage the dimensions, trips and runs that are its own.
 
     Attributes:
         dimensions: the Vars and RVars of its own stage that it walks along.
@@ -292,8 +293,9 @@ class Features:
 
     def moved_vars(self, stage: StageFeatures, loop: LoopFeatures) -> frozenset[str]:
         """The Vars of ``stage`` that move with a loop around it, be it a loop of a consumer."""
-        if (loop.func, loop.stage) == (stage.func, stage.index):
-            return frozenset(loop.dimensions)
+        for own in stage.own:
+            if own.key == loop.key:
+                return frozenset(own.dimensions)
         args = self.func(stage.func).args
         moved: set[str] = set()
         for reader in self.stages:

@@ -249,18 +249,20 @@ class Reuse:
         return tasks / rounds
 
     def _parallel_overhead(self, features: Features) -> Number:
-        """Cycles that starting threads takes, once for each parallel loop."""
+        """Cycles that starting threads takes, once for each parallel loop; one that is fused is as
+        long as it is for the stage that needs most of it.
+        """
         prices = self.prices
-        loops = {
-            loop.key: loop
-            for stage in features.stages
-            for loop in stage.loops
-            if loop.kind is LoopKind.PARALLEL
-        }
+        loops: dict[tuple[str, int, str], tuple[Number, Number]] = {}
+        for loop in (loop for stage in features.stages for loop in stage.loops):
+            if loop.kind is LoopKind.PARALLEL:
+                starts, runs = loop.runs / loop.trips, loop.runs
+                if loop.key in loops:
+                    starts, runs = map(np.maximum, loops[loop.key], (starts, runs))
+                loops[loop.key] = (starts, runs)
         cycles: Number = 0.0
-        for loop in loops.values():
-            starts = loop.runs / loop.trips
-            cycles = cycles + starts * prices.launch + loop.runs * prices.task / self.device.cores
+        for starts, runs in loops.values():
+            cycles = cycles + starts * prices.launch + runs * prices.task / self.device.cores
         return cycles
 
 
