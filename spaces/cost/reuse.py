@@ -189,13 +189,17 @@ class Reuse:
         return self.prices.lane * stage.lanes
 
     def _loops(self, stage: StageFeatures) -> Number:
-        """Cycles that the own loops of a stage take beside their bodies."""
+        """Cycles that the own loops of a stage take beside their bodies; a loop that is fused takes
+        them once, of the stage that it is named after.
+        """
         counted = [
             loop for loop in stage.own if loop.kind not in (LoopKind.VECTORIZED, LoopKind.UNROLLED)
         ]
         if not counted:
             return stage.loops[stage.depth - 1].runs * 1.0 if stage.depth else 1.0
         innermost = counted[-1]
+        if innermost.key[:2] != (stage.func, stage.index):
+            return 0.0
         entered = innermost.runs / innermost.trips
         # Loops of a few iterations are written out by compilers.
         rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)

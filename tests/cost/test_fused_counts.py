@@ -146,6 +146,13 @@ def test_a_fused_loop_is_started_once() -> None:
     assert [cost(TWINS, text, SIZE, task=1.0) for text in (apart, together)] == [23, 13]
 
 
+def test_iterations_of_a_fused_loop_are_counted_once() -> None:
+    texts = [AT_ROOT, AT_ROOT + "f.compute_with(g, y)", AT_ROOT + "f.compute_with(g, x)"]
+    costs = [cost(TWINS, text, SIZE, iteration=1.0) for text in texts]
+    # Inside a loop over rows that is fused each stage has a loop of its own.
+    assert costs == [sum(POINTS.values()), sum(POINTS.values()), sum(POINTS.values()) - 120]
+
+
 def test_stages_in_a_fused_loop_share_what_they_read() -> None:
     apart = "f.compute_root()\ng.compute_root()"
     together = apart + ".compute_with(f, y)"

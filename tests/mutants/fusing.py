@@ -123,4 +123,20 @@ FUSING = (
         "Funcs of which one reads the other are computed in one loop.",
         _TESTS,
     ),
+    Mutant(
+        "counted-over-all-iterations",
+        "spaces/cost/counting.py",
+        "if (one := fused.get(loop.loop))",
+        "if (one := None)",
+        "Stages in fused loops count the points of all iterations, their own or not.",
+        ("tests/cost/test_fused_counts.py",),
+    ),
+    Mutant(
+        "drawn-at-the-wrong-depth",
+        "spaces/model/nest/tree.py",
+        "self.depths[stage] = len(self.levels.fused.get(stage, ()))",
+        "self.depths[stage] = min(1, len(self.levels.fused.get(stage, ())))",
+        "A schedule tree shows only the outermost of fused loops as one.",
+        ("tests/model/test_fused_trees.py",),
+    ),
 )
