@@ -149,8 +149,8 @@ MUTANTS = (
     Mutant(
         "atomic-without-an-operator",
         "spaces/constraints/rules/atomic_updates.py",
-        "elif found is None or not set(found.operators) <= set(IN_ONE_STEP):",
-        "elif False:",
+        "if found is None or not set(found.operators) <= set(IN_ONE_STEP):",
+        "if False:",
         "Updates that do not accumulate are taken for atomic.",
         _RULES,
     ),
