@@ -123,8 +123,9 @@ What a schedule is written with: in Python as methods of `spaces.schedule(pipeli
 names or the Vars and Funcs themselves, and as text, which `spaces.parse_schedule` reads in Halide's
 own spelling. A line of text begins with a Func, or with one of its updates (`f.update(0)`), and
 goes on with directives; in Python `func(f)` and `update(0)` select what those after them are about.
-Names, arguments and meanings are Halide's unless told. A factor is a whole number, or the name of a
-parameter that a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
+Names, arguments and meanings are Halide's unless told. A factor is a whole number, a sum or product
+of such, numbers declared before among them (`const int vec = 8;`), or the name of a parameter that
+a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
 `ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`, `ShiftInwardsAndBlend`,
 `RoundUpAndBlend`. As in Halide, outputs hold whole tiles under `PredicateLoads`, and images under
 `PredicateStores`; the lanes that are cut off load and store nothing under either, which Halide's

@@ -292,6 +292,23 @@ def test_text_pasted_from_autoschedulers(pasted: str, printed: str) -> None:
     assert format_schedule(read, BOX) == printed
 
 
+@pytest.mark.parametrize(
+    ("declared", "factor", "value"),
+    [
+        ("const int vec = 8;", "vec", 8),
+        ("int vec = 8, wide = vec * 4;\n", "wide / 2 + vec", 24),
+        ("constexpr int vec = 8;\nstatic const int half = vec / 2;\n", "half", 4),
+        ("", "4 * 8", 32),
+        ("", "(9 - 1)*2-4", 12),
+        ("", "2 + 3 * 4", 14),
+        ("int x_ = -3;", "x_ * -2", 6),
+    ],
+)
+def test_factors_are_sums_and_products_of_numbers(declared: str, factor: str, value: int) -> None:
+    read = parse_schedule(f"{declared} blur_y.split(y, yo, yi, {factor}).bound(x, 0, 64)", BLUR)
+    assert read == on("blur_y").split("y", "yo", "yi", value).bound("x", 0, 64).schedule
+
+
 def problems(text: str, algorithm: Pipeline = BLUR) -> list[tuple[int, int, str]]:
     with pytest.raises(ScheduleSyntaxError) as caught:
         parse_schedule(text, algorithm)
@@ -360,7 +377,13 @@ def test_a_mistake_is_shown_under_its_line() -> None:
         ("blur_y", "Expected directives"),
         ("blur_y.compute_root", "Expected '('"),
         ("blur_y.fold_storage(y, 4, no)", "Expected true or false"),
-        ("blur_y.split(x, x, xi, 16 * 2)", "found '*'"),
+        ("blur_y.split(x, x, xi, n * 2)", "found '*'"),
+        ("blur_y.split(x, x, xi, 2 * n)", "declared before as in const int vec = 8, but found 'n'"),
+        ("blur_y.split(x, x, xi, 16 / 3)", "16 / 3 is not a whole number"),
+        ("blur_y.split(x, x, xi, 16 / 0)", "16 / 0 is not a whole number"),
+        ("const int n = natural_vector_size<uint8_t>();", "found 'natural_vector_size'"),
+        ("int n;", "Expected '=' after int n"),
+        ("blur_y.trace_stores()", "trace_stores is not supported; remove it"),
         ('blur_y.vectorize("x, 8)', "found '\"'"),
         ("blur_y.loops(twirled(x))", "kinds are"),
         ("(blur_y)", "Expected the name of a Func"),
@@ -375,7 +398,7 @@ def test_mistakes(text: str, part: str) -> None:
     assert part in message
 
 
-@given(st.text("blur_y.x(){},;:\"'\n #/*\\0-8Var=", max_size=40))
+@given(st.text("blur_y.x(){},;:\"'\n #/*+\\0-8Vaint=", max_size=40))
 def test_any_text_is_read_or_refused_with_sentences(text: str) -> None:
     lines = text.count("\n") + 1
     with contextlib.suppress(ScheduleSyntaxError):

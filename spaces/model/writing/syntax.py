@@ -3,6 +3,7 @@
 A text is a sequence of statements, each ended by a line's end or a ``;``::
 
     Var xi("xi"), yi;                  // declarations: what an identifier names
+    const int vec = 8;                 // and numbers
     blur_y.tile(x, y, xi, yi, 256, 32)
           .vectorize(xi, 8);           # a line that starts with a dot continues the chain
 
@@ -104,6 +105,9 @@ CONDITIONAL = ("specialize",)
 """Directives that take an expression."""
 
 DECLARING = ("Var", "RVar", "Func")
+NUMBER, QUALIFIERS = "int", ("const", "constexpr", "static")
+"""What declares a number, and what may stand before it."""
+
 IGNORED = ("using", "auto")
 """First words of C++ statements that say nothing about a schedule."""
 
@@ -133,6 +137,7 @@ class _Parser:
     source: str
     index: int = 0
     mistakes: list[Mistake] = field(factory=list)
+    numbers: dict[str, int] = field(factory=dict)
 
     @property
     def here(self) -> Token:
@@ -187,6 +192,12 @@ class _Parser:
         if self.here.text in IGNORED and self.following.text != ".":
             self.skip_statement()
             return ()
+        while self.here.text in QUALIFIERS and self.following.kind == "word":
+            self.advance()
+        if self.here.text == NUMBER and self.following.kind == "word":
+            self.advance()
+            self.separated(self.number)
+            return ()
         if self.here.text in DECLARING and self.following.kind == "word":
             return self.declarations()
         return (self.chain(),)
@@ -213,6 +224,12 @@ class _Parser:
     def declarations(self) -> tuple[Declaration, ...]:
         kind = self.advance().text
         return self.separated(lambda: self.declarator(kind))
+
+    def number(self) -> None:
+        """``vec = 8``: a number that factors are made of."""
+        name = self.single(f"a name after {NUMBER}").text
+        self.expect("=", f"{NUMBER} {name}")
+        self.numbers[name] = self.whole().value
 
     def declarator(self, kind: str) -> Declaration:
         if self.here.kind != "word":
@@ -255,7 +272,7 @@ class _Parser:
             if token.kind == "sign":
                 depth += (token.text in OPEN) - (token.text in CLOSE)
             elif token.kind == "number":
-                steps.append(self.whole().value)
+                steps.append(self.literal())
                 continue
             else:
                 steps.append(token.text)
@@ -288,7 +305,7 @@ class _Parser:
 
     def item(self) -> Item:
         token = self.here
-        if token.kind == "number":
+        if token.kind == "number" or token.text == "(" or token.text in self.numbers:
             return self.whole()
         if self.accept("{"):
             items = () if self.here.text == "}" else self.separated(self.item)
@@ -302,9 +319,42 @@ class _Parser:
         return name if name.quoted or self.here.text != "(" else self.applied(name)
 
     def whole(self) -> Whole:
+        """A whole number, or a sum or product of such."""
+        start, value = self.here.start, self.product()
+        while self.here.text in ("+", "-") or self.here.text.startswith("-"):
+            sign = -1 if self.accept("-") else 1
+            self.accept("+")
+            value += sign * self.product()
+        return Whole(value, start, self.tokens[self.index - 1].end)
+
+    def product(self) -> int:
+        value = self.operand()
+        while self.here.text in ("*", "/"):
+            sign = self.advance()
+            other = self.operand()
+            if sign.text == "*":
+                value *= other
+            elif other and value % other == 0:
+                value //= other
+            else:
+                raise Mistake(f"{value} / {other} is not a whole number.", sign.start, sign.end)
+        return value
+
+    def operand(self) -> int:
+        if self.here.kind == "number":
+            return self.literal()
+        if self.here.text in self.numbers:
+            return self.numbers[self.advance().text]
+        if self.accept("("):
+            value = self.whole().value
+            self.expect(")", "a number")
+            return value
+        raise self.fail("a whole number, or one declared before as in const int vec = 8")
+
+    def literal(self) -> int:
         token = self.advance()
         try:
-            return Whole(int(token.text, 10), token.start, token.end)
+            return int(token.text, 10)
         except ValueError:
             raise Mistake(f"{token.text} is not a whole number.", token.start, token.end) from None
 

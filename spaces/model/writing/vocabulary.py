@@ -202,6 +202,8 @@ UNSUPPORTED: dict[str, str] = {
             *("async", "async_", "allow_race_conditions", "hexagon"),
             *("memoize", "ring_buffer"),
             *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
+            *("trace_loads", "trace_stores", "trace_realizations", "add_trace_tag"),
+            *("copy_to_device", "copy_to_host", "print_loop_nest"),
         )
     },
     "eager_inline": "eager_inline is not supported; use compute_inline().",
