@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,9 @@ AppName = Annotated[
 ScheduleFile = Annotated[
     str,
     typer.Option(
-        "--schedule", help="A .sched file, or the name of a schedule that comes with the app."
+        "--schedule",
+        help="A .sched file, - for standard input, or the name of a schedule that comes with the "
+        "app.",
     ),
 ]
 DeviceName = Annotated[
@@ -39,6 +42,10 @@ CPU = "cpu"
 """The name of the hand-written schedule for the CPU, and of that device."""
 
 
+STANDARD_INPUT = "-"
+"""The name of a schedule that is piped into the program."""
+
+
 def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """The schedule that ``name`` means: one of the app's own, or a file.
 
@@ -47,9 +54,9 @@ def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """
     if name == DEFAULT and DEFAULT not in app.schedules:
         return Schedule.default(pipeline)
-    path = _schedule_file(app, name)
+    path, text = _schedule_text(app, name)
     try:
-        return parse_schedule(read_text(path, "schedule"), pipeline)
+        return parse_schedule(text, pipeline)
     except ScheduleSyntaxError as error:
         raise WrongUsage(f"{path}: {error}") from None
 
@@ -62,11 +69,19 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """
     if name == DEFAULT:
         return Schedule(())
-    path = _schedule_file(app, name)
+    path, text = _schedule_text(app, name)
     try:
-        return parse_partial(read_text(path, "schedule"), pipeline)
+        return parse_partial(text, pipeline)
     except ScheduleSyntaxError as error:
         raise WrongUsage(f"{path}: {error}") from None
+
+
+def _schedule_text(app: App, name: str) -> tuple[str, str]:
+    """Where the schedule called ``name`` is from, and its text."""
+    if name == STANDARD_INPUT:
+        return "standard input", sys.stdin.read()
+    path = _schedule_file(app, name)
+    return str(path), read_text(path, "schedule")
 
 
 def _schedule_file(app: App, name: str) -> Path:

@@ -79,11 +79,17 @@ def enumerate_schedules(
 
 
 @command("count")
-def count(app: AppName, device: DeviceName = "cpu") -> None:
+def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> None:
     """Count the legal schedules; where they are too many, estimate how many are legal."""
     space = space_of(find(app), device)
+    exact = space.candidates <= EXACT_UP_TO
+    if as_json:
+        legal, error = (space.count(), 0) if exact else map(round, space.estimate(SAMPLES))
+        number = {"candidates": space.candidates, "exact": exact, "legal": legal, "error": error}
+        line(json.dumps({"app": app, "device": device, **number}, indent=2))
+        return
     line(f"{_about(space.candidates)} candidates")
-    if space.candidates <= EXACT_UP_TO:
+    if exact:
         legal = space.count()
         line(f"{legal:,} legal schedules")
         if not legal:

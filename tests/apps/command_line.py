@@ -10,9 +10,11 @@ from apps.command_line.cli import program
 SCRIPT = Path(sys.executable).parent / "spaces"
 
 
-def spaces(*arguments, status=0):
-    """Run a command; what it printed, and what it complained of."""
-    result = CliRunner().invoke(program, [str(a) for a in arguments])
+def spaces(*arguments, status=0, piped=None):
+    """Run a command with ``piped`` on its standard input; what it printed, and what it complained
+    of.
+    """
+    result = CliRunner().invoke(program, [str(a) for a in arguments], input=piped)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == status, result.output

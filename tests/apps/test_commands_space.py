@@ -22,6 +22,15 @@ def test_enumerate_without_a_limit_prints_as_many_as_count_counts():
     assert f"\n{shown} legal schedules\n" in out
 
 
+def test_count_tells_numbers_as_json():
+    out, _ = spaces("enumerate", "toy_sum", "--limit", "0", "--json")
+    told = json.loads(spaces("count", "toy_sum", "--json")[0])
+    assert (told["exact"], told["legal"]) == (True, len(json.loads(out)["schedules"]))
+    told = json.loads(spaces("count", "unsharp", "--json")[0])
+    assert not told["exact"]
+    assert 0 < told["legal"] <= told["candidates"]
+
+
 def test_search_is_reproducible_and_sorted():
     arguments = ("search", "blur", "--strategy", "exhaustive", "--top", "3", "--json")
     out, _ = spaces(*arguments)

@@ -15,6 +15,14 @@ def test_a_legal_schedule_exits_0():
     assert (told["legal"], told["violations"], told["advice"]) == (True, [], [])
 
 
+def test_a_schedule_may_be_piped():
+    piped = "blur_x.compute_root()\n"
+    out, _ = spaces("verify", "blur", "--schedule", "-", piped=piped)
+    assert out.startswith("The schedule is legal for cpu.")
+    _, err = spaces("verify", "blur", "--schedule", "-", piped="blur_x.compute_rot()", status=2)
+    assert err.startswith("standard input: The schedule has a mistake.\nline 1, column 8")
+
+
 def test_an_illegal_schedule_exits_1_with_every_violation(sched):
     path = sched("blur_y.vectorize(q).parallel(z)\nblur_x.compute_at(blur_y, w)")
     out, _ = spaces("verify", "blur", "--schedule", path, status=1)
