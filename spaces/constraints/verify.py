@@ -37,7 +37,11 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
 
     Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
     have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
+
+    Raises:
+        TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
+    _check_given(pipeline, schedule, device)
     if not is_specialized(schedule):
         return _verify(pipeline, schedule, device, ())
     found = judge(ask_matching(pipeline, schedule), {})
@@ -49,6 +53,22 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
         return Illegal(found.violations)
     verdicts = [_case(pipeline, c, device) for c in cases(schedule) if not c.failure]
     return _together(schedule, found.requirements, verdicts)
+
+
+def _check_given(pipeline: object, schedule: object, device: object) -> None:
+    wanted = (
+        ("Pipeline", isinstance(pipeline, Pipeline), pipeline, "spaces.pipeline(f) makes one"),
+        (
+            "Schedule",
+            isinstance(schedule, Schedule),
+            schedule,
+            "spaces.parse_schedule(text, pipeline) reads one, and .schedule is that of directives",
+        ),
+        ("Device", isinstance(device, Device), device, "spaces.device(name) gives one"),
+    )
+    for kind, fits, given, how in wanted:
+        if not fits:
+            raise TypeError(f"verify takes a {kind}, not a {type(given).__name__}; {how}.")
 
 
 def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:

@@ -1,6 +1,7 @@
 """Verdicts on schedules as people write them, and what they say."""
 
 import json
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -359,3 +360,17 @@ def test_a_race_names_atomic_where_that_is_legal(pipeline: Pipeline, on: str, na
 def test_a_legal_schedule_is_shown_as_a_sentence() -> None:
     verdict = verify(BLUR, Schedule.default(BLUR), SM80)
     assert str(verdict) == f"The schedule of {BLUR.name} is legal for sm_80."
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((BLUR, "bx.compute_root()", CPU), "takes a Schedule, not a str; .*parse_schedule"),
+        ((BLUR, schedule(BLUR), CPU), "takes a Schedule, not a Directives; .* .schedule is that"),
+        ((BLUR, Schedule.default(BLUR), "cpu"), "takes a Device, not a str; spaces.device"),
+        ((Schedule.default(BLUR), BLUR, CPU), "takes a Pipeline, not a Schedule; spaces.pipeline"),
+    ],
+)
+def test_what_is_no_schedule_is_told(given: tuple[Any, Any, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        verify(*given)

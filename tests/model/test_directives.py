@@ -15,8 +15,10 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
 from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
+from spaces.model.writing.text import format_schedule
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()
@@ -246,3 +248,13 @@ def test_loops_are_those_that_halide_makes(
     printed = "".join(capfd.readouterr())
     loops = re.findall(r"^ +(for|parallel|vectorized|unrolled) (?:[\w$.]*\.)?(\w+)", printed, re.M)
     assert shown(ours) == " ".join(n if kind == "for" else f"{kind}:{n}" for kind, n in loops)
+
+
+def test_directives_tell_what_they_are_not() -> None:
+    directives: Any = schedule(blur())
+    with pytest.raises(AttributeError, match=r"no directive 'comput_root' \(is compute_root meant"):
+        directives.comput_root()
+    with pytest.raises(AttributeError, match=r"write \.schedule after the last"):
+        format_schedule(directives, blur())
+    with pytest.raises(AttributeError, match=r"write \.schedule after the last"):
+        loop_nest(blur(), directives)

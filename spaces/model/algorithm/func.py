@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define
 
@@ -78,14 +78,17 @@ class Func:
     def _size(self, part: str, dimension: int) -> Expr:
         return Variable(Int32, f"{self.name}.{part}.{dimension}")
 
-    def __getattr__(self, name: str) -> NoReturn:
-        # In Halide a Func carries its schedule, estimates and results.
-        own = str(vars(self).get("name", "")).split("#")[0]
-        raise AttributeError(
-            f"Func {own} has no {name!r}: it says what is computed and nothing else. Directives "
-            "are those of spaces.schedule(p).func(f), where p = spaces.pipeline(f, estimates=...); "
-            "values are computed by backend.compile.compile_cpu."
-        )
+    if not TYPE_CHECKING:  # a type checker knows by itself what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            # In Halide a Func carries its schedule, estimates and results.
+            own = str(vars(self).get("name", "")).split("#")[0]
+            raise AttributeError(
+                f"Func {own} has no {name!r}: it says what is computed and nothing else. "
+                "Directives are those of spaces.schedule(p).func(f), where p = "
+                "spaces.pipeline(f, estimates=...); values are computed by "
+                "backend.compile.compile_cpu."
+            )
 
     @property
     def type(self) -> Type:

@@ -12,7 +12,7 @@ Directives record what was written, unknown names included; ``verify`` says what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import attrs
 from attrs import frozen
@@ -31,6 +31,7 @@ from spaces.model.schedules.derived_schedule import with_derivation
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.rfactor import parted_splits
 from spaces.model.schedules.schedule import Schedule, Specialization
+from spaces.model.suggestions import suggestion
 
 
 def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
@@ -43,6 +44,17 @@ class Directives(LoopDirectives, CallDirectives):
     """All directives: on loops, on where values are computed and stored, and here those that add
     Funcs or schedule the selected stage several times.
     """
+
+    if not TYPE_CHECKING:  # a type checker knows by itself what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "nest" or hasattr(Schedule, name):
+                raise AttributeError(
+                    "A Schedule is expected here, and directives are on the way to one: write "
+                    ".schedule after the last."
+                )
+            known = [n for n in dir(type(self)) if not n.startswith("_")]
+            raise AttributeError(f"There is no directive {name!r}{suggestion(name, known)}.")
 
     def in_(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
         """Put a new Func that equals this one between it and ``consumers``, or all that read it,
