@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_a_command_does_what_it_says(command, tmp_path, monkeypatch):
         words += ["--seconds", "2"]
     result = CliRunner().invoke(program, words)
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_the_program_in_c_prints_what_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [code] = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
+    [(made, build, printed)] = re.findall(
+        r"^spaces (compile .*)\n(cc .*?)  # prints (.*)$", README, re.MULTILINE
+    )
+    Path("main.c").write_text(code)
+    assert CliRunner().invoke(program, shlex.split(made)).exit_code == 0
+    result = subprocess.run(
+        build.replace("cc ", "cc -Wall -Werror "),
+        shell=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (result.stderr, result.stdout) == ("", f"{printed}\n")
 
 
 def test_the_folders_named_are_there():
