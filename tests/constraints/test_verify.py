@@ -374,3 +374,9 @@ def test_a_legal_schedule_is_shown_as_a_sentence() -> None:
 def test_what_is_no_schedule_is_told(given: tuple[Any, Any, Any], told: str) -> None:
     with pytest.raises(TypeError, match=told):
         verify(*given)
+
+
+def test_levels_are_told_as_words() -> None:
+    found = verify(BLUR, parse_schedule("bx.compute_with(by, y)", BLUR), CPU).violations
+    [level] = [v for v in found if v.rule == "with.level"]
+    assert "bx is computed inline and by at root" in level.message

@@ -161,7 +161,7 @@ def _why_not(records: Records, func: str, level: LoopLevel) -> str:
         if not any(records.levels.is_at(func, level, p) for p in records.path(*use) or ())
     ]
     if outside:
-        return f"{listed(outside)} lies outside {level}"
+        return f"{listed(outside)} {'lies' if len(outside) == 1 else 'lie'} outside {level}"
     return f"the loop {level} is another one for each of them"
 
 

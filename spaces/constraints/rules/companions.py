@@ -162,7 +162,8 @@ def same_level(records: Records, func: str) -> Iterator[Check]:
     for one in _pairs(records, func):
         levels = [records.entry(name).compute for name in (func, one.other.func)]
         if levels[0] != levels[1]:
-            reason = f"{func} is computed at {levels[0]} and {one.other.func} at {levels[1]}"
+            first, second = ("inline" if v.is_inline else f"at {v}" for v in levels)
+            reason = f"{func} is computed {first} and {one.other.func} {second}"
             yield _check(func, one, reason, "Compute both at the same level.")
 
 

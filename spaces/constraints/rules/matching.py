@@ -100,7 +100,8 @@ def open_parameter(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Ch
             owner,
             VIOLATED,
             "A factor in the schedule of {func} is the parameter {parameter}, which has no value.",
-            "Write a number, or ask about the whole family with legal_mask.",
+            "Write a number, declare it (const int {parameter} = 8;), or ask about the whole "
+            "family with legal_mask.",
             loop=parameter,
             values={"func": owner, "parameter": parameter},
         )
