@@ -4,7 +4,9 @@ The rules ask what they need of sizes one by one. Here their conjunction is brou
 a person can read: sums are ordered, minima and maxima taken apart, quotients cleared, and what
 follows from the rest is left out. The conjunction stays the same set of sizes, so that it is the
 weakest condition under which :func:`spaces.verify` finds the schedule legal. Sizes are taken to be
-int32, and extents at least 1: a call whose outputs are empty computes nothing.
+int32, and extents at least 1: a call whose outputs are empty computes nothing. What is asked for
+only where a condition holds that calculates with floats or with numbers that wrap is left out: the
+compiled pipeline asks for it when it runs.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.size_forms import AtLeastZero, Condition, Divisible, Forms
 from spaces.constraints.verdict import CheckedSchedule, Requirement
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Expr, Op, walk
+from spaces.model.expressions.operators import ARITHMETIC
 from spaces.model.expressions.rewrite import variables
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
 
 
@@ -76,7 +80,7 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
             f"schedule, not {type(checked).__name__}: sizes depend on the pipeline and the device."
         )
     forms = Forms(checked.pipeline)
-    asked = [(c, r) for r in checked.requirements for c in forms.parts(r.condition)]
+    asked = [(c, r) for r in _formulas(checked) for c in forms.parts(r.condition)]
     exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]
     simple: dict[Condition, Requirement] = {}
     for condition, requirement in asked:
@@ -90,6 +94,18 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
         )
         for condition in forms.irredundant(tuple(simple))
     )
+
+
+def _formulas(checked: CheckedSchedule) -> Iterator[Requirement]:
+    """What a schedule requires, but for what hangs on numbers that are no mathematical integers."""
+    for requirement in checked.requirements:
+        if not any(map(_is_no_integer, walk(requirement.condition))):
+            yield requirement
+
+
+def _is_no_integer(node: Expr) -> bool:
+    calculates = isinstance(node, Op) and node.name in ARITHMETIC
+    return node.type.is_float or (calculates and node.type != Int32)
 
 
 def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, forms: Forms) -> str:

@@ -53,7 +53,8 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
     of them or read.
     """
     required = _needed(nest) if checked is None else _required(checked)
-    common = [*_positive(nest), *filter(_is_of_sizes, nest.assumptions)]
+    cases = (arithmetic(c) for c in nest.assumptions if _is_of_sizes(c))
+    common = [*_positive(nest), *filter(never_wraps, cases)]
     promised = (arithmetic(p.condition) for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
     of_outputs, others = required

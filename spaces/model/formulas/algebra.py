@@ -128,14 +128,25 @@ OPERATORS = frozenset(INTEGERS.operators) | BIT_COUNTS
 
 
 def never_wraps(formula: Expr) -> bool:
-    """Whether a formula takes int32 numbers and conditions alone, which are coordinates and may
+    """Whether all that a formula calculates with are int32 numbers, which are coordinates and may
     stand for mathematical integers. What is calculated in other types has other values there.
     """
-    return all(
-        n.type in (Int32, Bool)
-        and (isinstance(n, Variable | Const) or (isinstance(n, Op) and n.name in OPERATORS))
-        for n in walk(formula)
-    )
+    return all(map(_is_exact, walk(formula)))
+
+
+def _is_exact(node: Expr) -> bool:
+    match node:
+        case Const():
+            return not node.type.is_float
+        case Variable():
+            return node.type in (Int32, Bool)
+        case Cast(type=type, value=value):
+            return not type.is_float and not value.type.is_float
+        case Op(name="abs", args=(value,)):
+            return value.type == Int32
+        case Op():
+            return node.type in (Int32, Bool) and node.name in OPERATORS
+    return False
 
 
 def _divide_arrays(a: Any, b: Any) -> Any:

@@ -26,8 +26,8 @@ from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
-from spaces.model.expressions.expr import Const, Expr, Variable
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Const, Expr, Variable, cast
+from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.cases import cases
@@ -176,6 +176,34 @@ def test_all_cases_are_proven() -> None:
     report = prove(checked(text))
     assert len(report.proofs) > 10
     assert all(isinstance(proof.outcome, Proven) for proof in report.proofs)
+
+
+WIDTH = Variable(Int32, "out.extent.0")
+
+
+@pytest.mark.parametrize(
+    ("condition", "wide"),
+    [
+        (cast(Float32, WIDTH) * 1.5 > 100.0, {64: False, 66: False, 67: True, 140: True}),
+        (cast(UInt8, WIDTH) + 200 > 30, {20: True, 60: False, 70: False, 140: True}),
+    ],
+    ids=["float", "wraps"],
+)
+def test_conditions_are_kept_in_their_types(condition: Expr, wide: dict[int, bool]) -> None:
+    """Where they hold, one vector takes 128 columns, so that fewer are refused."""
+    directives = schedule(BLUR).func("out").specialize(condition).vectorize("x", 128)
+    verdict = verify(BLUR, directives.schedule, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule)
+    assert all(isinstance(proof.outcome, Proven) for proof in prove(verdict).proofs)
+    compiled = compile_cpu(BLUR, verdict)
+    for width, holds in wide.items():
+        arguments = call(width, 4, 3)
+        if holds and width < 128:
+            with pytest.raises(ArgumentError, match="at least 128 elements"):
+                compiled.run(**arguments)
+            continue
+        wanted = evaluate(BLUR, **arguments)["out"]
+        np.testing.assert_array_equal(compiled.run(**arguments)["out"], wanted)
 
 
 def test_the_printed_source_specializes() -> None:
