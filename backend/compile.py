@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping
-from typing import Protocol
 
 from attrs import define, field, frozen
 
@@ -31,30 +30,21 @@ from backend.lowering.statements import messages
 from backend.preconditions import SizeError, check_sizes, preconditions_of
 from backend.program import LoopProgram, Requirement
 from backend.program_text import program_text
+from backend.verified import plain_schedule
+from spaces.constraints.devices import CpuDevice
+from spaces.constraints.given import check_given
 from spaces.constraints.preconditions import Precondition
-from spaces.constraints.verdict import Illegal
+from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
 from spaces.model.expressions.rewrite import variables
-from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
 _no_words = (ctypes.c_int64 * 0)()
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
-
-class Checked(Protocol):
-    """A schedule that has been verified, and its loop nest."""
-
-    @property
-    def schedule(self) -> Schedule:
-        """What was verified."""
-
-    @property
-    def nest(self) -> LoopNest:
-        """What it means."""
 
 
 @define(eq=False)
@@ -221,7 +211,7 @@ class PreparedRun:
 
 def compile_cpu(
     pipeline: Pipeline,
-    schedule: Schedule | Checked,
+    schedule: Schedule | Verdict,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
 ) -> CompiledPipeline:
@@ -235,31 +225,22 @@ def compile_cpu(
         float_mode: how far float results may be from those of the expressions as written.
 
     Raises:
-        ValueError: ``verify`` has found the schedule illegal.
+        TypeError: something else is given.
+        ValueError: ``verify`` has found the schedule illegal, or has judged it for a GPU.
     """
-    plain = plain_schedule(schedule)
+    check_given("compile_cpu", pipeline=pipeline)
+    plain = plain_schedule("compile_cpu", schedule, CpuDevice)
     with collector_waits():
         if is_specialized(plain):
             stages = lower_cases(pipeline, tuple(cases(plain)))
-        elif isinstance(schedule, Schedule):
-            stages = lower(loop_nest(pipeline, schedule))
-        else:
+        elif isinstance(schedule, CheckedSchedule):
             stages = lower(schedule.nest)
+        else:
+            stages = lower(loop_nest(pipeline, plain))
         program = list(stages.values())[-1]
         module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
     return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
-
-
-def plain_schedule(schedule: Schedule | Checked) -> Schedule:
-    """The schedule itself.
-
-    Raises:
-        ValueError: ``verify`` has found it illegal.
-    """
-    if isinstance(schedule, Illegal):
-        raise ValueError(f"The schedule is not legal, so that nothing is compiled.\n{schedule}")
-    return schedule if isinstance(schedule, Schedule) else schedule.schedule
 
 
 def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.buffers import Outputs, image_arrays, sizes_of
-from backend.compile import Checked, plain_schedule, size_error
+from backend.compile import size_error
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
@@ -20,7 +20,11 @@ from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
 from backend.lowering.gpu_passes import lower_gpu
 from backend.preconditions import check_sizes, preconditions_of
+from backend.verified import plain_schedule
+from spaces.constraints.devices import GpuDevice, device
+from spaces.constraints.given import check_given
 from spaces.constraints.preconditions import Precondition
+from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
@@ -122,21 +126,29 @@ class GpuPipeline:
 
 
 def compile_gpu(
-    pipeline: Pipeline, schedule: Schedule | Checked, arch: str = "sm_80"
+    pipeline: Pipeline, schedule: Schedule | Verdict, arch: str | None = None
 ) -> GpuPipeline:
     """Compile ``pipeline`` under a legal schedule for a GPU. No GPU is needed to do so.
 
     Args:
         pipeline: the algorithm.
         schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
-        arch: the architecture to read resources for; the text is the same for all.
+        arch: the architecture to read resources for, by default that of the device the schedule was
+            verified for, else sm_80; the text is the same for all.
 
     Raises:
-        ValueError: ``verify`` has found the schedule illegal.
+        TypeError: something else is given.
+        ValueError: ``verify`` has found the schedule illegal, or has judged it for a CPU; or no
+            GPU is called ``arch``.
         GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
     """
-    plain = plain_schedule(schedule)
-    nest = loop_nest(pipeline, schedule) if isinstance(schedule, Schedule) else schedule.nest
+    check_given("compile_gpu", pipeline=pipeline)
+    plain = plain_schedule("compile_gpu", schedule, GpuDevice)
+    checked = schedule if isinstance(schedule, CheckedSchedule) else None
+    target = device(arch or (checked.device.name if checked else "sm_80"))
+    if not isinstance(target, GpuDevice):
+        raise ValueError(f"compile_gpu compiles for GPUs, and {target.name} is none.")
+    nest = checked.nest if checked else loop_nest(pipeline, plain)
     program = lower_gpu(nest)
     types = {buffer.name: buffer.type for buffer in program.buffers}
     nodes = tuple(walk_host(program.body))
@@ -149,7 +161,7 @@ def compile_gpu(
     return GpuPipeline(
         pipeline=pipeline,
         schedule=plain,
-        arch=arch,
+        arch=target.name,
         program=program,
         preconditions=preconditions_of(schedule),
         printed=print_kernels(program, types),

@@ -114,9 +114,9 @@ def device(name: str) -> Device:
     try:
         return _gpus()[name]
     except KeyError:
+        near = suggestion(str(name), device_names(), most=3)
         raise ValueError(
-            f"No device is called '{name}'{suggestion(name, device_names(), most=3)}; the devices "
-            f"are {', '.join(device_names())}."
+            f"No device is called '{name}'{near}; the devices are {', '.join(device_names())}."
         ) from None
 
 

@@ -6,6 +6,7 @@ import attrs
 
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Violation
+from spaces.constraints.given import check_given
 from spaces.constraints.judge import (
     ask_matching,
     ask_nest,
@@ -41,7 +42,7 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
-    _check_given(pipeline, schedule, device)
+    check_given("verify", pipeline=pipeline, schedule=schedule, device=device)
     if not is_specialized(schedule):
         return _verify(pipeline, schedule, device, ())
     found = judge(ask_matching(pipeline, schedule), {})
@@ -53,22 +54,6 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
         return Illegal(found.violations)
     verdicts = [_case(pipeline, c, device) for c in cases(schedule) if not c.failure]
     return _together(schedule, found.requirements, verdicts)
-
-
-def _check_given(pipeline: object, schedule: object, device: object) -> None:
-    wanted = (
-        ("Pipeline", isinstance(pipeline, Pipeline), pipeline, "spaces.pipeline(f) makes one"),
-        (
-            "Schedule",
-            isinstance(schedule, Schedule),
-            schedule,
-            "spaces.parse_schedule(text, pipeline) reads one, and .schedule is that of directives",
-        ),
-        ("Device", isinstance(device, Device), device, "spaces.device(name) gives one"),
-    )
-    for kind, fits, given, how in wanted:
-        if not fits:
-            raise TypeError(f"verify takes a {kind}, not a {type(given).__name__}; {how}.")
 
 
 def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:

@@ -12,6 +12,7 @@ from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices import Device
+from spaces.constraints.given import check_given
 from spaces.constraints.lattice import legal_mask
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Columns
@@ -90,11 +91,15 @@ class ScheduleSpace:
     """
 
     pipeline: Pipeline
-    device: Device
+    device: Device = field()
     options: Options = field(
         default=Factory(lambda self: default_options(self.device), takes_self=True)
     )
     fixed: Schedule = NOTHING_FIXED
+
+    @device.validator
+    def _given(self, attribute: object, value: object) -> None:
+        check_given("ScheduleSpace", pipeline=self.pipeline, device=value)
 
     def __attrs_post_init__(self) -> None:
         for mistake in _misfits(self.pipeline, self.fixed):

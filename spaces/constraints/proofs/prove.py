@@ -98,6 +98,11 @@ def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
             "The schedule is not legal; give its loop nest, prove(loop_nest(pipeline, schedule)), "
             f"to see which of its accesses are wrong.\n{proposed}"
         )
+    if not isinstance(proposed, LoopNest | CheckedSchedule):
+        raise TypeError(
+            f"prove takes what verify returns, or a loop nest, not a {type(proposed).__name__}; "
+            f"loop_nest(pipeline, schedule) makes one."
+        )
     checked = None if isinstance(proposed, LoopNest) else proposed
     nest = proposed if isinstance(proposed, LoopNest) else proposed.nest
     return Subject(nest, assumptions(nest, checked))

@@ -70,6 +70,8 @@ def parse_partial(text: str, pipeline: Pipeline) -> Schedule:
 
 
 def _read(text: str, pipeline: Pipeline) -> Reader:
+    if not isinstance(text, str):
+        raise TypeError(f"The text of a schedule comes first, and it is no {type(text).__name__}.")
     statements, mistakes = parse_statements(text)
     reader = Reader(pipeline, directives_on(pipeline))
     for statement in statements:

@@ -1,0 +1,54 @@
+"""What compilers, provers and spaces are given by mistake is told in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import spaces
+from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from tests.constraints import algorithms
+
+BLUR = algorithms.blur()
+PLAIN = spaces.Schedule.default(BLUR)
+CPU, GPU = spaces.device("cpu"), spaces.device("sm_90")
+TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error", "message"),
+    [
+        (lambda: compile_cpu(BLUR, "by.parallel(y)"), TypeError, "a Schedule, not a str"),
+        (lambda: compile_cpu(PLAIN, PLAIN), TypeError, "a Pipeline, not a Schedule"),
+        (lambda: compile_gpu(BLUR, None), TypeError, "a Schedule, not a NoneType"),
+        (
+            lambda: compile_gpu(BLUR, spaces.verify(BLUR, PLAIN, CPU)),
+            ValueError,
+            "was verified for cpu; verify it for a GPU",
+        ),
+        (
+            lambda: compile_cpu(BLUR, spaces.verify(BLUR, TILED, GPU)),
+            ValueError,
+            "was verified for sm_90; verify it for a CPU",
+        ),
+        (lambda: compile_gpu(BLUR, TILED, "sm_8"), ValueError, "No device is called 'sm_8'"),
+        (lambda: compile_gpu(BLUR, TILED, "cpu"), ValueError, "compiles for GPUs, and cpu is none"),
+        (lambda: spaces.device(80), ValueError, "No device is called '80'"),
+        (lambda: spaces.ScheduleSpace(BLUR, "cpu"), TypeError, "a Device, not a str"),
+        (lambda: spaces.ScheduleSpace(CPU, BLUR), TypeError, "a Pipeline, not a CpuDevice"),
+        (lambda: spaces.prove(PLAIN), TypeError, "what verify returns, or a loop nest"),
+        (lambda: spaces.parse_schedule(BLUR, "by.parallel(y)"), TypeError, "text .* comes first"),
+    ],
+)
+def test_other_things_are_refused(
+    mistake: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        mistake()
+
+
+def test_kernels_are_for_the_device_that_was_verified() -> None:
+    assert compile_gpu(BLUR, spaces.verify(BLUR, TILED, GPU)).arch == "sm_90"
+    assert compile_gpu(BLUR, TILED).arch == "sm_80"
