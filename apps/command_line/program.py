@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec
+from importlib.metadata import version
+from typing import Annotated, ParamSpec
 
 import typer
 
-from apps.command_line.console import complain
+from apps.command_line.console import complain, line
 from apps.errors import Stop
 
 P = ParamSpec("P")
@@ -21,6 +22,22 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        line(f"spaces {version('schedule-spaces')}")
+        raise typer.Exit
+
+
+@program.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """What there is before a command."""
 
 
 def command(name: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
