@@ -65,7 +65,7 @@ def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -
         for group in groups(schedule):
             if not found.isdisjoint(group):
                 found.update(group)
-        for function in reversed(pipeline.functions):
+        for function in pipeline.functions:
             if not found.isdisjoint(pipeline.consumers(function.name)):
                 found.add(function.name)
     return frozenset(found)

@@ -73,17 +73,20 @@ def test_all_readings_agree(formula: Expr, points: list[tuple[int, int, int]]):
         assert z3.simplify(term(formula, terms)).as_long() == int(number)
 
 
-@given(SMALL, SMALL)
-def test_division_rounds_so_that_the_remainder_is_never_negative(a: int, b: int):
+def test_division_rounds_so_that_the_remainder_is_never_negative():
     """Halide's semantics, spelled out: q * b + r = a and 0 <= r < |b|; both 0 where b is."""
+    pairs = np.array([(a, b) for a in range(-7, 8) for b in range(-7, 8)])
+    columns = {"a": pairs[:, 0], "b": pairs[:, 1]}
     x, y = Variable(Int32, "a"), Variable(Int32, "b")
-    quotient = read(x / y, {"a": a, "b": b}, INTEGERS)
-    remainder = read(x % y, {"a": a, "b": b}, INTEGERS)
-    if b == 0:
-        assert (quotient, remainder) == (0, 0)
-    else:
-        assert quotient * b + remainder == a
-        assert 0 <= remainder < abs(b)
+    quotients, remainders = read(x / y, columns, ARRAYS), read(x % y, columns, ARRAYS)
+    for (a, b), quotient, remainder in zip(pairs.tolist(), quotients, remainders, strict=True):
+        assert read(x / y, {"a": a, "b": b}, INTEGERS) == quotient
+        assert read(x % y, {"a": a, "b": b}, INTEGERS) == remainder
+        if b == 0:
+            assert (quotient, remainder) == (0, 0)
+        else:
+            assert quotient * b + remainder == a
+            assert 0 <= remainder < abs(b)
 
 
 def test_a_condition_is_a_boolean_in_every_reading():

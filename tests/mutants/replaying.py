@@ -125,8 +125,8 @@ SEARCH = (
     Mutant(
         "directly-affected-only",
         "spaces/constraints/partial.py",
-        "for function in reversed(pipeline.functions):",
-        "for function in pipeline.functions:",
+        "while found != before:",
+        "if found != before:",
         "Rules are asked of Funcs whose consumers' consumers are wrong.",
         (
             "tests/constraints/test_boundaries.py",
