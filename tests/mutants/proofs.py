@@ -176,6 +176,14 @@ DECIDING = (
         "What a solver answers about a certificate is not compared with what it says.",
         ("tests/constraints/proofs/test_certificates.py",),
     ),
+    Mutant(
+        "last-case-alone",
+        "spaces/constraints/proofs/prove.py",
+        "    if isinstance(proposed, CheckedSchedule) and proposed.cases:\n        return tuple(",
+        "    if False:\n        return tuple(",
+        "Of the cases of a specialized schedule the last one is asked about alone.",
+        ("tests/constraints/proofs/test_certificates.py",),
+    ),
 )
 
 ASKING = (
@@ -436,6 +444,14 @@ BARRIERS = (
         "FALSE if leaves is None else all_of(equal(leaf, other(leaf)) for leaf in leaves)",
         "FALSE if leaves is None else TRUE",
         "Threads that run one statement are taken to write the same value.",
+        _BARRIERS,
+    ),
+    Mutant(
+        "promises-of-narrow-numbers-believed",
+        "backend/proofs/launches.py",
+        "        if never_wraps(r.condition)\n        and not images",
+        "        if not images",
+        "What is promised of numbers that wrap is taken for a promise of integers.",
         _BARRIERS,
     ),
 )
