@@ -30,7 +30,7 @@ imports: $(STAMP)
 	$(BIN)/lint-imports --no-logo
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 $(STAMP): pyproject.toml constraints.txt
 	@if [ ! -x $(BIN)/python ]; then \
