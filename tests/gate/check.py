@@ -33,9 +33,10 @@ from tests.gate.gpu_machine import GpuMachine
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.mutations import mutated
 from tests.gate.oracle import Oracle, evidence
-from tests.gate.pipelines import EXACT, KINDS, LARGE, ODD, Subject, subject
+from tests.gate.pipelines import KINDS
 from tests.gate.schedules import cpu_schedule
 from tests.gate.shadow import Shadow, TooLong, Trouble
+from tests.gate.subjects import EXACT, LARGE, ODD, Subject, subject
 from tests.gate.wild import wild_schedule
 
 CLASSES = ("constructed", "near", "wild")

@@ -19,8 +19,8 @@ from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.gate.gpu_machine import GpuMachine
-from tests.gate.pipelines import EXACT, ODD, Ranges, Subject
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
+from tests.gate.subjects import EXACT, ODD, Ranges, Subject
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 

@@ -37,9 +37,10 @@ from tests.gate.claims import unclassified
 from tests.gate.gpu_machine import Buffer, GpuMachine, Worker
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle, evidence
-from tests.gate.pipelines import EXACT, KINDS, ODD, Subject, subject
+from tests.gate.pipelines import KINDS
 from tests.gate.runner import run
 from tests.gate.shadow import Memory, Trouble
+from tests.gate.subjects import EXACT, ODD, Subject, subject
 from tests.gate.summary import Summary
 from tests.gate.test_regressions import IMAGE, PLACE, window_sum
 
