@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from tests.cpus import ONE_CORE
 
-from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch
@@ -117,16 +118,6 @@ def test_a_fused_loop_walks_along_other_dimensions_of_each_stage() -> None:
     assert (f.points, g.points) == (81, 81)
 
 
-CPU = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=1,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=4 << 20,
-    cache_line_bytes=64,
-    vector_bits=256,
-)
 FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
 
 
@@ -135,7 +126,7 @@ def cost(subject: Pipeline, text: str, size: int, **prices: float) -> float:
     sizes = {f"{b}.min.{d}": 0 for b in ("out", "image") for d in (0, 1)}
     sizes |= {f"{b}.extent.{d}": size for b in ("out", "image") for d in (0, 1)}
     batch = Batch.of(subject, parse_schedule(text, subject), sizes=sizes)
-    return float(Reuse(CPU, attrs.evolve(FREE, **prices)).cost(batch))
+    return float(Reuse(ONE_CORE, attrs.evolve(FREE, **prices)).cost(batch))
 
 
 def test_a_fused_loop_is_started_once() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.cpus import FOUR_CORES
 
-from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.devices import device
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import Occupancy
@@ -19,17 +20,6 @@ from spaces.model.expressions.functions import cos, sin, sqrt
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
 
-CPU = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=4,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=8 << 20,
-    cache_line_bytes=64,
-    vector_bits=256,
-)
-
 
 class TestWeighted(CostModelContract):
     def model(self) -> CostModel:
@@ -38,7 +28,7 @@ class TestWeighted(CostModelContract):
 
 class TestReuse(CostModelContract):
     def model(self) -> CostModel:
-        return Reuse(CPU)
+        return Reuse(FOUR_CORES)
 
 
 class TestOccupancy(CostModelContract):
@@ -64,21 +54,21 @@ class TestOfAUser(CostModelContract):
 
 def test_models_by_name() -> None:
     assert {"occupancy", "reuse", "weighted"} <= set(cost_model_names())
-    assert isinstance(cost_model("weighted", CPU), Weighted)
-    assert isinstance(cost_model("reuse", CPU), Reuse)
+    assert isinstance(cost_model("weighted", FOUR_CORES), Weighted)
+    assert isinstance(cost_model("reuse", FOUR_CORES), Reuse)
     assert isinstance(cost_model("occupancy", device("sm_75")), Occupancy)
 
 
 def test_a_user_registers_a_model() -> None:
     register("fewest visits", lambda _device: _FewestVisits())
-    assert isinstance(cost_model("fewest visits", CPU), _FewestVisits)
+    assert isinstance(cost_model("fewest visits", FOUR_CORES), _FewestVisits)
 
 
 def test_a_user_passes_an_object_or_a_function() -> None:
     mine = _FewestVisits()
-    assert cost_model(mine, CPU) is mine
+    assert cost_model(mine, FOUR_CORES) is mine
     batch = Batch.of(blur(), tiled(blur()), {"TX": [8, 16], "TY": [4, 4]})
-    by_function = cost_model(lambda b: b.features.func("blur_x").points, CPU).cost(batch)
+    by_function = cost_model(lambda b: b.features.func("blur_x").points, FOUR_CORES).cost(batch)
     assert by_function.tolist() == [512 * 256 // (8 * 4) * 8 * 6, 512 * 256 // (16 * 4) * 16 * 6]
 
 
@@ -142,7 +132,7 @@ def test_redundant_work_costs() -> None:
     overlapping = schedule(pipe, tiled(pipe)).func("blur_x")
     overlapping = overlapping.store_at("blur_y", "x").compute_at("blur_y", "x")
     batch = Batch.of(pipe, overlapping.schedule, {"TX": [64, 64], "TY": [2, 32]})
-    for model in (Weighted(), Reuse(CPU)):
+    for model in (Weighted(), Reuse(FOUR_CORES)):
         small, large = model.cost(batch)
         assert small > large
 
@@ -154,7 +144,7 @@ def test_rows_beat_columns() -> None:
     columns = schedule(pipe, rows).func("blur_x").reorder("y", "x").schedule
     sizes = {**pipe.sizes(), "blur_y.extent.0": 8192, "blur_y.extent.1": 8192}
     by_rows, by_columns = (
-        float(Reuse(CPU).cost(Batch.of(pipe, s, sizes=sizes))) for s in (rows, columns)
+        float(Reuse(FOUR_CORES).cost(Batch.of(pipe, s, sizes=sizes))) for s in (rows, columns)
     )
     assert by_rows * 1.5 < by_columns
 
@@ -164,7 +154,9 @@ def test_threads_and_lanes_help() -> None:
     serial = schedule(pipe)
     lanes = serial.vectorize("x", 16)
     threads = lanes.parallel("y", 32)
-    costs = [float(Reuse(CPU).cost(Batch.of(pipe, s.schedule))) for s in (serial, lanes, threads)]
+    costs = [
+        float(Reuse(FOUR_CORES).cost(Batch.of(pipe, s.schedule))) for s in (serial, lanes, threads)
+    ]
     assert costs[0] > 3 * costs[1]
     assert costs[1] > 1.5 * costs[2]
 
@@ -174,5 +166,5 @@ def test_threads_share_evenly_or_wait() -> None:
     pipe = blur()
     strips = schedule(pipe).split("y", "y", "yi", "T").parallel("y").schedule
     sizes = {**pipe.sizes(), "blur_y.extent.1": 4000}
-    five, eight = Reuse(CPU).cost(Batch.of(pipe, strips, {"T": [800, 500]}, sizes))
+    five, eight = Reuse(FOUR_CORES).cost(Batch.of(pipe, strips, {"T": [800, 500]}, sizes))
     assert five > eight * 1.2

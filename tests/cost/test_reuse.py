@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from tests.cpus import ONE_CORE
 
-from spaces.constraints.devices import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Prices, Reuse
 from spaces.model.algorithm import boundary
@@ -20,22 +20,12 @@ from spaces.model.schedules.schedule import Schedule
 
 X, Y = Var("x"), Var("y")
 LINE = 64
-CPU = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=1,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=4 << 20,
-    cache_line_bytes=LINE,
-    vector_bits=256,
-)
 FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
 
 
 def _cost(pipe: Pipeline, chosen: Directives | Schedule, **prices: float) -> float:
     found = chosen.schedule if isinstance(chosen, Directives) else chosen
-    model = Reuse(CPU, attrs.evolve(FREE, **prices))
+    model = Reuse(ONE_CORE, attrs.evolve(FREE, **prices))
     return float(model.cost(Batch.of(pipe, found)))
 
 

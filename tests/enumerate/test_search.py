@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from tests.cpus import FOUR_CORES
 
-from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Reuse
@@ -42,16 +43,6 @@ from tests.enumerate.pipelines import (
     two_outputs,
 )
 
-CPU = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=4,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=8 << 20,
-    cache_line_bytes=64,
-    vector_bits=256,
-)
 FEW = Options(
     root=("strips", "tiles"),
     inner=("serial", "vectors"),
@@ -74,7 +65,7 @@ def strategy(request: pytest.FixtureRequest):
 
 @pytest.fixture
 def space() -> ScheduleSpace:
-    return ScheduleSpace(blur(), CPU, FEW)
+    return ScheduleSpace(blur(), FOUR_CORES, FEW)
 
 
 def test_streams(space: ScheduleSpace, strategy) -> None:
@@ -97,11 +88,11 @@ def test_streams(space: ScheduleSpace, strategy) -> None:
 
 
 def test_what_is_found_is_legal_and_costs_what_is_said(space: ScheduleSpace, strategy) -> None:
-    model = Reuse(CPU)
+    model = Reuse(FOUR_CORES)
     done = best(search(space, model, strategy, Limits(top=3)))
     assert len(done.best) == 3
     for found in done.best:
-        assert verify(space.pipeline, found.schedule, CPU)
+        assert verify(space.pipeline, found.schedule, FOUR_CORES)
         cost = float(model.cost(Batch.of(space.pipeline, found.schedule)))
         assert cost == pytest.approx(found.cost)
 
@@ -116,7 +107,7 @@ def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
     """With no time at all there is still an answer: the first one."""
     done = best(search(space, "reuse", STRATEGIES[name], Limits(seconds=0.0)))
     assert not done.complete
-    assert verify(space.pipeline, done.best[0].schedule, CPU)
+    assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
 
 
 def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
@@ -145,7 +136,7 @@ def test_what_is_illegal_is_not_found_however_cheap(strategy: str) -> None:
         return 1e6 / batch.features.func("blur_y").stages[0].loops[1].runs
 
     options = Options(root=("tiles",), placements=("inline",), row_tiles=(8, 64), tiles=(8,))
-    small = ScheduleSpace(blur(), CPU, attrs.evolve(options, lanes=(1,)))
+    small = ScheduleSpace(blur(), FOUR_CORES, attrs.evolve(options, lanes=(1,)))
     done = best(search(small, few_tiles_are_dear, strategy))
     (order,) = done.best[0].schedule.of("blur_y").stages
     assert order.splits[0].factor == 64
@@ -158,14 +149,14 @@ def test_beams_keep_what_is_legal() -> None:
         return batch.features.func("f").stages[0].loops[0].runs * 1.0
 
     done = best(
-        search(ScheduleSpace(line(), CPU), tiles_are_dear, Beam(depth=1, factors=(8, 8192)))
+        search(ScheduleSpace(line(), FOUR_CORES), tiles_are_dear, Beam(depth=1, factors=(8, 8192)))
     )
     (order,) = done.best[0].schedule.of("f").stages
     assert order.splits[0].factor == 8
 
 
 def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:
-    model = Reuse(CPU)
+    model = Reuse(FOUR_CORES)
     costs = {s: float(model.cost(Batch.of(space.pipeline, s))) for s in space}
     done = best(search(space, model, "exhaustive"))
     assert done.best[0].cost == pytest.approx(min(costs.values()))
@@ -176,7 +167,7 @@ def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:
 @pytest.mark.parametrize("make", [blur, chain], ids=["blur", "chain"])
 def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
     options = attrs.evolve(FEW, inner=("vectors",), root=("strips",), storage="outside")
-    small = ScheduleSpace(make(), CPU, options)
+    small = ScheduleSpace(make(), FOUR_CORES, options)
     everything = best(search(small, "reuse", "exhaustive"))
     stages = best(search(small, "reuse", "stagewise"))
     assert stages.best[0].cost <= everything.best[0].cost * 1.01
@@ -184,14 +175,14 @@ def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
 
 def test_stage_by_stage_finds_what_people_write() -> None:
     """Strips or tiles in parallel, vectors along rows, and a window that slides line by line."""
-    done = best(search(ScheduleSpace(blur(2048, 2048), CPU), "reuse", "stagewise"))
+    done = best(search(ScheduleSpace(blur(2048, 2048), FOUR_CORES), "reuse", "stagewise"))
     found = done.best[0].schedule
     kinds = {loop.kind for loop in found.of("blur_y").stages[0].loops}
     assert {LoopKind.PARALLEL, LoopKind.VECTORIZED} <= kinds
     blur_x = found.of("blur_x")
     assert str(blur_x.compute) == "blur_y.yi"
     assert blur_x.store != blur_x.compute
-    default = Reuse(CPU).cost(Batch.of(blur(2048, 2048), Schedule.default(blur(2048, 2048))))
+    default = Reuse(FOUR_CORES).cost(Batch.of(blur(2048, 2048), Schedule.default(blur(2048, 2048))))
     assert done.best[0].cost * 4 < float(default)
 
 
@@ -207,7 +198,7 @@ def test_stage_by_stage_on_a_gpu() -> None:
 
 
 def test_updates_are_searched_too() -> None:
-    done = best(search(ScheduleSpace(row_sums(), CPU), "reuse", "stagewise"))
+    done = best(search(ScheduleSpace(row_sums(), FOUR_CORES), "reuse", "stagewise"))
     assert not done.best[0].schedule.of("sums").compute.is_inline
 
 
@@ -215,7 +206,7 @@ def test_updates_are_searched_too() -> None:
 @pytest.mark.parametrize("make", [two_outputs, equalized, interleaved_colors, line])
 def test_pipelines_of_all_shapes(make, name: str) -> None:
     """Several outputs, scatters and scans, short rows, one dimension."""
-    target = CPU if name == "cpu" else device(name)
+    target = FOUR_CORES if name == "cpu" else device(name)
     space = ScheduleSpace(make(), target)
     model = "reuse" if name == "cpu" else "occupancy"
     (found,) = best(search(space, model, "stagewise")).best
@@ -238,7 +229,7 @@ def test_beam_of_one_move_makes_the_best_move() -> None:
     one (cos and sin are of one coordinate each), 3 each.
     """
     pipe = _trig()
-    done = best(search(ScheduleSpace(pipe, CPU), "weighted", Beam(depth=1)))
+    done = best(search(ScheduleSpace(pipe, FOUR_CORES), "weighted", Beam(depth=1)))
     apart = schedule(pipe).func("g").compute_root().schedule
     assert done.best[0].schedule == apart
     n, halo = 2048 * 2048, 2049 * 2049
@@ -249,7 +240,7 @@ def test_beam_of_one_move_makes_the_best_move() -> None:
 def test_beam_goes_on_from_there() -> None:
     """The second move stores g in a window of lines: less memory, all else the same."""
     pipe = _trig()
-    done = best(search(ScheduleSpace(pipe, CPU), "weighted", Beam(depth=2, width=20)))
+    done = best(search(ScheduleSpace(pipe, FOUR_CORES), "weighted", Beam(depth=2, width=20)))
     g = done.best[0].schedule.of("g")
     assert str(g.compute) == "f.y"
     assert g.store.is_root
@@ -257,7 +248,9 @@ def test_beam_goes_on_from_there() -> None:
 
 def test_beam_scores_all_factors_of_a_split_at_once() -> None:
     """One dimension: a split is one structure whatever the menu."""
-    done = best(search(ScheduleSpace(line(), CPU), "reuse", Beam(depth=1, factors=(2, 4, 8, 16))))
+    done = best(
+        search(ScheduleSpace(line(), FOUR_CORES), "reuse", Beam(depth=1, factors=(2, 4, 8, 16)))
+    )
     # The default, the split, and the kinds of the loop that need no constant extent: parallel.
     assert done.structures == 3
     assert done.choices == 1 + 4 + 1
@@ -265,14 +258,14 @@ def test_beam_scores_all_factors_of_a_split_at_once() -> None:
 
 def test_beam_uses_threads_and_lanes() -> None:
     beam = Beam(depth=4, width=12, factors=(8, 65536))
-    done = best(search(ScheduleSpace(line(1 << 20), CPU), "reuse", beam))
+    done = best(search(ScheduleSpace(line(1 << 20), FOUR_CORES), "reuse", beam))
     kinds = {loop.kind for loop in done.best[0].schedule.of("f").stages[0].loops}
     assert kinds >= {LoopKind.PARALLEL, LoopKind.VECTORIZED}
 
 
 def test_nothing_legal_is_said() -> None:
     impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
-    small = ScheduleSpace(blur(), CPU, impossible)
+    small = ScheduleSpace(blur(), FOUR_CORES, impossible)
     for strategy in ("exhaustive", "stagewise"):
         with pytest.raises(EmptySpaceError, match="No legal schedule of blur_y for cpu was found"):
             best(search(small, "reuse", strategy))

@@ -6,8 +6,9 @@ import itertools
 
 import attrs
 import pytest
+from tests.cpus import FOUR_CORES
 
-from spaces.constraints.devices import CpuDevice, device
+from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.enumerate.census import Census
 from spaces.enumerate.options import Options
@@ -18,16 +19,6 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
 
-CPU = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=4,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=8 << 20,
-    cache_line_bytes=64,
-    vector_bits=256,
-)
 GPU = device("sm_80")
 
 STRIPS = Options(root=("strips",), inner=("vectors",), row_tiles=(64,), tiles=(8,), lanes=(1,))
@@ -51,12 +42,12 @@ FEW_BLOCKS = Options(
 )
 
 SMALL = {
-    "blur, strips": (blur(), CPU, STRIPS),
-    "blur, tiles": (blur(), CPU, TILES),
+    "blur, strips": (blur(), FOUR_CORES, STRIPS),
+    "blur, tiles": (blur(), FOUR_CORES, TILES),
     "blur, blocks": (blur(), GPU, BLOCKS),
-    "chain, strips": (chain(), CPU, attrs.evolve(STRIPS, storage="compute")),
+    "chain, strips": (chain(), FOUR_CORES, attrs.evolve(STRIPS, storage="compute")),
     "chain, blocks": (chain(), GPU, FEW_BLOCKS),
-    "sums, strips": (row_sums(), CPU, STRIPS),
+    "sums, strips": (row_sums(), FOUR_CORES, STRIPS),
 }
 
 
@@ -102,7 +93,7 @@ def test_candidates_are_numbered_one_to_one(small: ScheduleSpace) -> None:
     ids=["blur", "chain", "line"],
 )
 def test_golden_counts(pipe, options, count: int) -> None:
-    space = ScheduleSpace(pipe, CPU, options)
+    space = ScheduleSpace(pipe, FOUR_CORES, options)
     assert space.candidates == count
     assert space.count() == count
 
@@ -117,7 +108,7 @@ def test_golden_candidates_on_a_gpu() -> None:
 
 def test_golden_candidates_with_updates() -> None:
     """Row sums at root, or at y, yi or x of the output, stored there or outside up to y."""
-    assert ScheduleSpace(row_sums(), CPU, STRIPS).candidates == 1 + (1 + 2 + 3)
+    assert ScheduleSpace(row_sums(), FOUR_CORES, STRIPS).candidates == 1 + (1 + 2 + 3)
 
 
 def test_kinds_of_loops_tell_states_apart() -> None:
@@ -126,7 +117,7 @@ def test_kinds_of_loops_tell_states_apart() -> None:
     """
     producer, consumer = (
         attrs.evolve(menu, may_inline=False, may_root=False)
-        for menu in reversed(ScheduleSpace(blur(), CPU, STRIPS).menus.values())
+        for menu in reversed(ScheduleSpace(blur(), FOUR_CORES, STRIPS).menus.values())
     )
     rows = DomainOrder(loops=(Loop("y"), Loop("x")))
     threads = DomainOrder(loops=(Loop("y", LoopKind.PARALLEL), Loop("x")))
@@ -142,7 +133,7 @@ def test_numbers_multiply_structures() -> None:
     wide = Options(
         root=("strips",), inner=("vectors",), row_tiles=(64,), tiles=(8, 16, 32), lanes=(1, 2)
     )
-    space = ScheduleSpace(blur(), CPU, wide)
+    space = ScheduleSpace(blur(), FOUR_CORES, wide)
     # blur_y: 3 strips x 2 lanes; blur_x: inlined 1, root 3 x 2, at six places 2.
     assert space.candidates == 6 * (1 + 6 + 6 * 2)
     # At the loop over vectors 32 lanes overrun the 16 read: 3 places to store, 3 strips.
@@ -152,7 +143,7 @@ def test_numbers_multiply_structures() -> None:
 def test_illegal_sizes_are_left_out() -> None:
     """Rows of 8 are shorter than the 16 lanes of a vector of uint16, so that output is overrun."""
     tiles = Options(root=("tiles",), placements=("inline",), row_tiles=(8, 64), tiles=(8,))
-    space = ScheduleSpace(blur(), CPU, tiles)
+    space = ScheduleSpace(blur(), FOUR_CORES, tiles)
     assert space.candidates == 4
     assert {_factor(s, "blur_y", "xi") for s in space} == {64}
 
@@ -168,7 +159,7 @@ def test_hand_schedules_may_be_members() -> None:
     by_hand = tiled.reorder("xv", "x", "yi", "y").parallel("y").func("blur_x")
     by_hand = by_hand.store_at("blur_y", "y").compute_at("blur_y", "yi")
     by_hand = by_hand.split("x", "x", "xv", 16).vectorize("xv")
-    space = ScheduleSpace(pipe, CPU, STRIPS)
+    space = ScheduleSpace(pipe, FOUR_CORES, STRIPS)
     assert by_hand.schedule in space
     found = space.find(by_hand.schedule)
     assert found is not None
@@ -188,11 +179,11 @@ def test_hand_schedules_may_be_members() -> None:
 )
 def test_others_are_no_members(other) -> None:
     pipe = blur()
-    assert other(pipe) not in ScheduleSpace(pipe, CPU, STRIPS)
+    assert other(pipe) not in ScheduleSpace(pipe, FOUR_CORES, STRIPS)
 
 
 def test_illegal_candidates_are_no_members() -> None:
-    space = ScheduleSpace(blur(), CPU, TILES)
+    space = ScheduleSpace(blur(), FOUR_CORES, TILES)
     legal = set(space)
     illegal = [s for i in range(space.candidates) if (s := space.candidate(i)) not in legal]
     assert len(illegal) > 5
@@ -209,12 +200,12 @@ def test_samples_are_legal_and_repeatable() -> None:
 
 
 def test_samples_reach_everything() -> None:
-    space = ScheduleSpace(blur(), CPU, STRIPS)
+    space = ScheduleSpace(blur(), FOUR_CORES, STRIPS)
     assert set(space.sample(80, seed=1)) == set(space)
 
 
 def test_estimates_agree_with_counts() -> None:
-    space = ScheduleSpace(blur(), CPU, TILES)
+    space = ScheduleSpace(blur(), FOUR_CORES, TILES)
     estimate, error = space.estimate(samples=150, seed=5)
     assert 0 < error < estimate
     assert abs(estimate - space.count()) < 4 * error
@@ -222,22 +213,22 @@ def test_estimates_agree_with_counts() -> None:
 
 def test_astronomic_spaces_are_counted_at_once() -> None:
     """Sixteen stages, and far more candidates than could be listed."""
-    space = ScheduleSpace(long_chain(16), CPU)
+    space = ScheduleSpace(long_chain(16), FOUR_CORES)
     assert space.candidates > 10**20
     (drawn,) = space.sample(1, seed=0)
-    assert verify(space.pipeline, drawn, CPU)
+    assert verify(space.pipeline, drawn, FOUR_CORES)
 
 
 def test_nothing_legal_is_said() -> None:
     impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
-    space = ScheduleSpace(blur(), CPU, impossible)
+    space = ScheduleSpace(blur(), FOUR_CORES, impossible)
     assert space.count() == 0
     with pytest.raises(EmptySpaceError, match="Of 20 candidates drawn for blur_y on cpu only 0"):
         space.sample(2, attempts=10)
 
 
 def test_updates_are_never_inlined_and_their_reductions_stay_serial() -> None:
-    space = ScheduleSpace(row_sums(), CPU, STRIPS)
+    space = ScheduleSpace(row_sums(), FOUR_CORES, STRIPS)
     for found in space:
         sums = found.of("sums")
         assert not sums.compute.is_inline
@@ -259,7 +250,7 @@ def test_menus_are_checked(menus, message: str) -> None:
 
 
 def test_schedules_read_like_a_person_s() -> None:
-    first = next(iter(ScheduleSpace(blur(), CPU, STRIPS)))
+    first = next(iter(ScheduleSpace(blur(), FOUR_CORES, STRIPS)))
     assert format_schedule(first, blur()).strip() == (
         "blur_y.split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)"
     )

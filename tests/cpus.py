@@ -1,0 +1,24 @@
+"""CPUs that are the same on every machine."""
+
+from spaces.constraints.devices import CpuDevice
+
+FOUR_CORES = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=4,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=8 << 20,
+    cache_line_bytes=64,
+    vector_bits=256,
+)
+ONE_CORE = CpuDevice(
+    name="cpu",
+    model="generic",
+    cores=1,
+    l1_bytes=32 << 10,
+    l2_bytes=512 << 10,
+    l3_bytes=4 << 20,
+    cache_line_bytes=64,
+    vector_bits=256,
+)
