@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from tests.cpus import ONE_CORE
 
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
@@ -20,6 +19,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.writing.text import parse_schedule
+from tests.cpus import ONE_CORE
 
 X, Y = Var("x"), Var("y")
 SIZE = 9

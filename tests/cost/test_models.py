@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.cpus import FOUR_CORES
 
 from spaces.constraints.devices import device
 from spaces.cost.batch import Batch, BatchError
@@ -19,6 +18,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
+from tests.cpus import FOUR_CORES
 
 
 class TestWeighted(CostModelContract):

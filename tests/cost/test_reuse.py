@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from tests.cpus import ONE_CORE
 
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Prices, Reuse
@@ -17,6 +16,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
+from tests.cpus import ONE_CORE
 
 X, Y = Var("x"), Var("y")
 LINE = 64

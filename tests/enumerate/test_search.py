@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from tests.cpus import FOUR_CORES
 
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
@@ -31,6 +30,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import (
     X,
     Y,

@@ -6,7 +6,6 @@ import itertools
 
 import attrs
 import pytest
-from tests.cpus import FOUR_CORES
 
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
@@ -17,6 +16,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
 
 GPU = device("sm_80")
