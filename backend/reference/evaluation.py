@@ -23,7 +23,7 @@ from backend.reference.boxes import (
     shape,
     union,
 )
-from backend.reference.formula import Formula
+from backend.reference.formula import Environment, Formula, Read
 from backend.reference.requirements import Requirements
 from backend.reference.updates import Domain, OutgrownError, Update, where
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
@@ -152,18 +152,25 @@ class _Evaluation:
     def _computed(self, function: Function, box: Box) -> Values:
         """All stages of a Func on ``box``, one after the other."""
         pure, *updates = function.stages
-        env = {**self._constants, **next(self._domain(function, pure, box).meshes())}
+        domain = self._domain(function, pure, box)
         read = partial(self._read, function.name, None)
-        Requirements.of(*pure.values).check(env, read)
-        values = Formula(pure.values).values(env, read)
-        own = Values(box, tuple(np.empty(shape(box), type.dtype) for type in function.types))
-        for array, value in zip(own.arrays, values, strict=True):
-            array[...] = value
+        own = Values(box, tuple(np.zeros(shape(box), type.dtype) for type in function.types))
+        if pure.predicates:
+            Update(function, pure, domain, own, self._constants, read).run()
+        else:
+            self._fill(own, pure, {**self._constants, **next(domain.meshes())}, read)
         read = partial(self._read, function.name, own)
         for stage in updates:
             domain = self._domain(function, stage, box)
             Update(function, stage, domain, own, self._constants, read).run()
         return own
+
+    def _fill(self, own: Values, pure: Stage, env: Environment, read: Read) -> None:
+        """Give every place the value of a definition."""
+        Requirements.of(*pure.values).check(env, read)
+        found = Formula(pure.values).values(env, read)
+        for array, value in zip(own.arrays, found, strict=True):
+            array[...] = value
 
     def _read(
         self, reader: str, own: Values | None, call: Call, coordinates: Sequence[Array]

@@ -174,9 +174,10 @@ def test_a_definition_stores_where_it_has_a_value(name: str, lanes: int) -> None
     f = Func("f")
     f[X] = made()
     algorithm = pipeline(f)
+    assert len(algorithm.function("f").stages) == 1  # a schedule names no update
     directives = schedule(algorithm)
-    if lanes > 1 and len(algorithm.function("f").stages) > 1:
-        directives = directives.func("f").update(0).vectorize("x", lanes)
+    if lanes > 1:
+        directives = directives.func("f").vectorize("x", lanes)
     checked = verify(algorithm, directives.schedule, device("cpu"))
     memory = np.full(8, 77, np.int32)
     compile_cpu(algorithm, checked).run({}, sizes={"f": [8]}, out={"f": memory})
@@ -186,12 +187,70 @@ def test_a_definition_stores_where_it_has_a_value(name: str, lanes: int) -> None
 
 
 @pytest.mark.parametrize("name", PARTIAL)
-def test_halide_stores_at_the_same_places(name: str) -> None:
+@pytest.mark.parametrize("text", ["", "f.vectorize(x, 4)", "f.unroll(x, 2)"])
+def test_halide_stores_at_the_same_places(name: str, text: str) -> None:
     bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
     made, expected = PARTIAL[name]
     f = Func("f")
     f[X] = made()
-    run = bridge.build(pipeline(f)).prepare({}, sizes={"f": [8]})
+    algorithm = pipeline(f)
+    built = bridge.build(algorithm, parse_schedule(text, algorithm))
+    run = built.prepare({}, sizes={"f": [8]})
     (memory,) = run().values()
     memory[:] = 77
     assert run()["f"].tolist() == expected
+
+
+def crumbs() -> Pipeline:
+    """Values in places, one of which an update changes, read where they have been given."""
+    image, part, other, out = ImageParam(Int32, 1, "in"), Func("part"), Func("other"), Func("out")
+    part[X] = fn.select(image[X] > 5, image[X] * 2, undef(Int32)) - X
+    other[X] = (fn.select(X > 9, part[X], undef(Int32)), undef(Int32))
+    other[4] = (7, 8)
+    near = fn.select(image[X] > 5, part[X], -1)
+    out[X] = fn.select(image[X] > 5, fn.select(X > 9, other[X][0], near), near)
+    return pipeline(out)
+
+
+CRUMBS = {
+    "default": "",
+    "root": "part.compute_root()",
+    "vectors": "part.compute_root().vectorize(x, 8)\nother.compute_root().vectorize(x, 4)",
+    "update": "other.compute_root().unroll(x, 2)\nother.update(0)",
+    "inside": "out.split(x, xo, xi, 8)\npart.compute_at(out, xo).vectorize(x, 4)"
+    "\nother.compute_at(out, xo)",
+    "tiles": "part.compute_root().split(x, xo, xi, 5, guard_with_if).parallel(xo)",
+}
+
+
+@pytest.mark.parametrize("name", CRUMBS)
+def test_values_given_in_places_are_read_there(name: str) -> None:
+    algorithm = crumbs()
+    assert [len(f.stages) for f in algorithm.functions] == [1, 2, 1]
+    scheduled = parse_schedule(CRUMBS[name], algorithm)
+    checked = verify(algorithm, scheduled, device("cpu"))
+    wanted = [2 * v - x if v > 5 else -1 for x, v in enumerate(VALUES.tolist())]
+    run = ({"in": VALUES}, {}, {"out": [24]})
+    assert evaluate(algorithm, *run)["out"].tolist() == wanted
+    assert compile_cpu(algorithm, checked).run(*run)["out"].tolist() == wanted
+    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    assert bridge.build(algorithm, scheduled).realize(*run)["out"].tolist() == wanted
+
+
+def test_kernels_store_values_in_places() -> None:
+    algorithm = crumbs()
+    tiles = "".join(f"{n}.compute_root().gpu_tile(x, x_i, 8)\n" for n in ("part", "other"))
+    text = f"{tiles}out.gpu_tile(x, x_i, 8)"
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("sm_80"))
+    assert checked.legal
+    check(algorithm, checked.schedule, {"in": VALUES}, {"out": [(0, 24)]})
+
+
+def test_inlined_values_are_not_read_elsewhere() -> None:
+    f, g = Func("f"), Func("g")
+    f[X] = fn.select(X > 2, X, undef(Int32))
+    g[X] = f[X] + 1
+    algorithm = pipeline(g)
+    found = compile_cpu(algorithm, verify(algorithm, schedule(algorithm).schedule, device("cpu")))
+    for values in (found.run({}, sizes={"g": [6]}), evaluate(algorithm, {}, sizes={"g": [6]})):
+        assert values["g"].tolist() == [1, 1, 1, 4, 5, 6]

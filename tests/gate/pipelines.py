@@ -377,12 +377,17 @@ def _hints(rng: random.Random) -> Made:
 
 
 def _partial(rng: random.Random) -> Made:
-    """A definition that gives a value in some places, an update that does in the others."""
+    """A definition that gives a value in some places, and an update that does in the others, or
+    else it is read in these places only.
+    """
     image = ImageParam(Int32, 2, "input")
     part, out = Func("part"), Func("out")
     tests = (X + Y > 3, image[X, Y] > 10, (X % 3 == 0) | (Y < 2))
     test, nothing = rng.choice(tests), undef(Int32)
     part[X, Y] = fn.select(test, image[_tap(rng, X), Y], nothing) + Y
+    if rng.random() < 0.4:
+        out[X, Y] = fn.select(test, part[X, Y] - 1, X)
+        return out
     part[X, Y] = fn.select(test, nothing, X * 2)
     if rng.random() < 0.4:
         part[X, Y] = fn.select(rng.choice(tests), part[X, Y] * 3, nothing)

@@ -19,6 +19,7 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast
@@ -109,6 +110,14 @@ def test_values_that_updates_change_are_not_limited() -> None:
     offset, r = Func("offset"), RDom([(0, 4)], "r")
     offset[X] = fn.clamp(IMAGE[X], 0, 5)
     offset[X] += r.x
+    algorithm = reading(X + offset[X])
+    with pytest.raises(UnboundedError, match="put it into clamp"):
+        infer(algorithm)
+
+
+def test_values_that_are_not_given_are_not_limited() -> None:
+    offset = Func("offset")
+    offset[X] = fn.select(IMAGE[X] > 2, fn.clamp(IMAGE[X], 0, 5), undef(Int32))
     algorithm = reading(X + offset[X])
     with pytest.raises(UnboundedError, match="put it into clamp"):
         infer(algorithm)

@@ -188,6 +188,22 @@ MUTANTS = (
         ("tests/backend/test_undefined.py",),
     ),
     Mutant(
+        "reference-defines-everywhere",
+        "backend/reference/evaluation.py",
+        "if pure.predicates:",
+        "if not pure.values:",
+        "The reference gives every place the value of a definition that gives it to some.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "inlined-values-of-no-place",
+        "spaces/model/algorithm/undefined.py",
+        "if not stage.predicates:",
+        "if stage.values:",
+        "A definition that gives values in places has them everywhere where it is inlined.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
         "undefined-operands-forgotten",
         "spaces/model/algorithm/undefined.py",
         "condition = reduce(_both, (condition for _, condition in children))",

@@ -376,9 +376,17 @@ ARITHMETIC = (
     Mutant(
         "values-before-updates",
         "spaces/model/nest/values.py",
-        "if not function.is_pure or is_undefined:",
+        "if not function.is_pure or conditions or is_undefined:",
         "if is_undefined:",
         "Updates are taken to leave values within their first limits.",
+        _VALUES,
+    ),
+    Mutant(
+        "values-where-none-are-given",
+        "spaces/model/nest/values.py",
+        "or conditions or is_undefined",
+        "or is_undefined",
+        "What lies in memory is taken to be within the limits of values given elsewhere.",
         _VALUES,
     ),
     Mutant(

@@ -62,8 +62,6 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
         for predicate in stage.predicates:
             if not predicate.type.is_bool:
                 yield f"Stage {index} of Func {name} has a predicate of type {predicate.type}."
-        if index == 0 and stage.predicates:
-            yield f"The first definition of Func {name} has predicates."
         if index == 0 and stage.dimensions != function.args:
             yield f"The first definition of Func {name} is not at its Vars."
         for call in stage.calls:

@@ -17,7 +17,7 @@ from attrs import define
 from spaces.model.algorithm.dimensions import BufferDimensions
 from spaces.model.algorithm.rdom import RVar, domain_of, require_one_domain
 from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
-from spaces.model.algorithm.undefined import is_partial, stored, without, written
+from spaces.model.algorithm.undefined import defined, written
 from spaces.model.algorithm.var import Var, check_name, is_free_var, is_var
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import (
@@ -141,11 +141,7 @@ class Func:
         if self.definitions:
             self._define_update(args, self._matched(_values(value)))
         else:
-            given = tuple(map(as_expr, _values(value)))
-            partial = is_partial(given)
-            self._define_pure(args, tuple(map(without if partial else stored, given)))
-            if partial:
-                self._define_update(args, given)
+            self._define_pure(args, tuple(map(as_expr, _values(value))))
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
         """The values of an update, literals in the types they meet."""
@@ -164,7 +160,8 @@ class Func:
                 f"The first definition of Func {self.shown} must be at distinct Vars, "
                 f"and {self.shown}[{shown}] is not."
             )
-        nodes = list(walk(*values))
+        stored, conditions = defined(self.shown, values)
+        nodes = list(walk(*stored, *conditions))
         reduced = next((n for n in nodes if isinstance(n, RVar)), None)
         if reduced is not None:
             raise DefinitionError(
@@ -173,7 +170,7 @@ class Func:
                 "maximum() or minimum()."
             )
         _check_free(self.shown, nodes, set(names), "the first definition")
-        self.definitions.append(Definition(args, values))
+        self.definitions.append(Definition(args, stored, conditions))
 
     def _define_update(self, args: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         self._check_arity(args)

@@ -1,6 +1,5 @@
-"""``undef``: a value that is none, and so is what is calculated with it. A definition that gives
-nothing else stores nothing, and an update leaves its Func as it is where its value is undefined. A
-pure definition that gives a value in some places only is both: one without a value, and an update.
+"""``undef``: a value that is none, and so is what is calculated with it. Where its value is
+undefined, a definition stores nothing, and leaves what is there.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import UNDEFINED
 from spaces.model.expressions.expr import Call, Expr, Op, constant, logical, walk
@@ -34,24 +33,18 @@ def undef(type: Type | str) -> Expr:
     return Undefined(type_of(type))
 
 
-def is_partial(values: Iterable[Expr]) -> bool:
-    """Whether the values of a pure definition hold undef elsewhere than alone."""
-    return any(
-        isinstance(n, Undefined)
-        for value in values
-        if not isinstance(value, Undefined)
-        for n in walk(value)
-    )
+def nothing(type: Type) -> Expr:
+    """What a pure definition stores that gives no value."""
+    return Op(type, UNDEFINED, ())
 
 
-def without(value: Expr) -> Expr:
-    """What a pure definition stores that gives no value: nothing."""
-    return Op(value.type, UNDEFINED, ())
-
-
-def stored(value: Expr) -> Expr:
-    """What a pure definition stores; nothing, where it gives no value."""
-    return without(value) if isinstance(value, Undefined) else value
+def inlined(stage: Stage, component: int) -> Expr:
+    """What a pure definition gives to those that it is substituted into."""
+    value = stage.values[component]
+    if not stage.predicates:
+        return value
+    holds = reduce(lambda a, b: logical("and", a, b), stage.predicates)
+    return Op(value.type, "select", (holds, value, nothing(value.type)))
 
 
 def read_undefined(function: Function) -> Iterator[tuple[int, int]]:
@@ -80,6 +73,16 @@ def _first_use(function: Function, component: int) -> int | None:
 def is_nothing(value: Expr) -> bool:
     """Whether a pure definition gives no value at all."""
     return isinstance(value, Op) and value.name == UNDEFINED
+
+
+def defined(func: str, values: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The values of a pure definition and the conditions under which they are stored.
+
+    Raises:
+        DefinitionError: as :func:`written`.
+    """
+    nowhere = tuple(nothing(value.type) for value in values)
+    return written(func, values, nowhere) or (nowhere, ())
 
 
 def written(

@@ -48,9 +48,9 @@ class ValueBounds:
                 self._found[name] = self._of(function)
 
     def _of(self, function: Function) -> tuple[Interval, ...]:
-        values = function.stages[0].values
+        values, conditions = function.stages[0].values, function.stages[0].predicates
         is_undefined = any(isinstance(n, Op) and n.name == UNDEFINED for n in walk(*values))
-        if not function.is_pure or is_undefined:
+        if not function.is_pure or conditions or is_undefined:
             return (UNBOUNDED,) * len(values)
         everywhere = dict.fromkeys(function.args, UNBOUNDED)
         ranges = Ranges(self.simplify, {**self.parameters, **everywhere}, self)

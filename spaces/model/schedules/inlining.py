@@ -8,6 +8,7 @@ from attrs import evolve
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.algorithm.required import is_more_than_arithmetic, reading
+from spaces.model.algorithm.undefined import inlined
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.schedules.schedule import Schedule
@@ -51,7 +52,8 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
         if isinstance(node, Call) and node.target in bodies:
             callee = bodies[node.target]
             arguments = dict(zip(callee.args, node.args, strict=True))
-            return substitute(callee.stages[0].values[node.component or 0], arguments)
+            value = inlined(callee.stages[0], node.component or 0)
+            return substitute(value, arguments)
         if isinstance(node, Call) and is_more_than_arithmetic(node.args):
             return reading(node)
         return node
