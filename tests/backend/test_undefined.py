@@ -10,6 +10,8 @@ import pytest
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -229,6 +231,9 @@ def test_values_given_in_places_are_read_there(name: str) -> None:
     assert [len(f.stages) for f in algorithm.functions] == [1, 2, 1]
     scheduled = parse_schedule(CRUMBS[name], algorithm)
     checked = verify(algorithm, scheduled, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), checked
+    report = prove(checked)
+    assert report.proofs == report.proven
     wanted = [2 * v - x if v > 5 else -1 for x, v in enumerate(VALUES.tolist())]
     run = ({"in": VALUES}, {}, {"out": [24]})
     assert evaluate(algorithm, *run)["out"].tolist() == wanted
