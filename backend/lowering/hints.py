@@ -13,22 +13,20 @@ from attrs import evolve
 from backend.lowering.simplify import conjuncts
 from backend.lowering.statements import map_all, own_expressions, walk_statements
 from backend.program import LoopProgram, Statement
-from spaces.model.expressions.definitions import DERIVED, HINTS, LIKELY_AT, expanded
+from spaces.model.expressions.definitions import DERIVED, HINTS, SAYING, expanded
 from spaces.model.expressions.expr import Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool
 
 TRUE, FALSE = constant(True, Bool), constant(False, Bool)
 
-_SAYING = (*HINTS, LIKELY_AT)
-
-ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(_SAYING)
+ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(SAYING)
 """The operators that have a definition and are no hints."""
 
 
 def without_hints(expr: Expr) -> Expr:
     """The expression, whatever is likely."""
-    return expanded(expr, _SAYING)
+    return expanded(expr, SAYING)
 
 
 def unhinted(program: LoopProgram) -> LoopProgram:

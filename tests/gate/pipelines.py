@@ -360,6 +360,8 @@ def _hints(rng: random.Random) -> Made:
             fn.select(fixed.likely(X < high), X - 1, Y),
         )
     )
+    if rng.random() < 0.3:  # coordinates that read say what is likely, too
+        place = fn.clamp(place + cast(Int32, image[fn.max(fixed.likely(X), low), Y]), low, high)
     pixel = image[place, _tap(rng, Y)]
     first[X, Y] = rng.choice(
         (

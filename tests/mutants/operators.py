@@ -158,7 +158,7 @@ MUTANTS = (
     Mutant(
         "hints-in-coordinates-forgotten",
         "spaces/model/algorithm/required.py",
-        "(plain, *(arithmetic(a, HINTS) for a in args))",
+        "(plain, *(arithmetic(a, SAYING) for a in args))",
         "(plain, *map(arithmetic, args))",
         "What is likely in the coordinates of a call is not said.",
         ("tests/backend/test_likely.py",),
@@ -202,6 +202,14 @@ MUTANTS = (
         "if stage.values:",
         "A definition that gives values in places has them everywhere where it is inlined.",
         ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "hints-of-what-is-read-forgotten",
+        "spaces/model/algorithm/required.py",
+        "(plain, *(arithmetic(a, SAYING) for a in args))",
+        "(plain, *(arithmetic(a, SAYING[:2]) for a in args))",
+        "Coordinates of what stands in a coordinate say nothing of what is likely.",
+        ("tests/backend/test_likely.py",),
     ),
     Mutant(
         "undefined-operands-forgotten",

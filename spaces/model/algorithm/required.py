@@ -13,7 +13,7 @@ from functools import reduce
 
 from attrs import frozen
 
-from spaces.model.expressions.definitions import HINTS, LIKELY_AT, REQUIRE, arithmetic
+from spaces.model.expressions.definitions import LIKELY_AT, REQUIRE, SAYING, arithmetic
 from spaces.model.expressions.expr import Call, Expr, Op, Text, walk
 from spaces.model.expressions.message import Message
 
@@ -64,11 +64,11 @@ def reading(call: Call) -> Expr:
 
 def is_more_than_arithmetic(args: Sequence[Expr]) -> bool:
     """Whether coordinates say what a call at them cannot: what they require, or what is likely."""
-    return any(isinstance(n, Op) and n.name in (REQUIRE, *HINTS) for n in walk(*args))
+    return any(isinstance(n, Op) and n.name in (REQUIRE, *SAYING) for n in walk(*args))
 
 
 def _with_hints(plain: Call, args: Sequence[Expr]) -> Expr:
-    """A call, and what is likely in its coordinates; nothing is said of those that read."""
-    if any(a.loads for a in args) or not is_more_than_arithmetic(args):
+    """A call, and what is likely in its coordinates, and in those of what they read."""
+    if not any(isinstance(n, Op) and n.name in SAYING for n in walk(*args)):
         return plain
-    return Op(plain.type, LIKELY_AT, (plain, *(arithmetic(a, HINTS) for a in args)))
+    return Op(plain.type, LIKELY_AT, (plain, *(arithmetic(a, SAYING) for a in args)))

@@ -428,5 +428,8 @@ arithmetic is strict; ``likely`` is its operand.
 HINTS = ("likely", "likely_if_innermost")
 """Operators that are their operand, and say which side of a test is the usual one."""
 
+SAYING = (*HINTS, LIKELY_AT)
+"""Operators that are an operand, and say what is likely in it."""
+
 RANDOM = ("random_uint", "random_int", "random_float")
 """Operators that Halide has under the same names with other values."""
