@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant
 from spaces.model.expressions.functions import select
-from spaces.model.expressions.types import Bool, Type
+from spaces.model.expressions.types import Bool, Int32, Type
 
 VALUE = "value"
 """The parameter of the formulas."""
@@ -51,7 +51,7 @@ BIT_COUNTS = frozenset(_COUNTED)
 def bit_count(name: str, type: Type) -> Expr:
     """One of :data:`BIT_COUNTS` of a value of an integer type, as a formula over :data:`VALUE`."""
     bits = Type("uint", type.bits)
-    one, zero = constant(1, bits), constant(0, bits)
+    one, zero = constant(1, Int32), constant(0, Int32)  # a sum that needs not wrap
     powers = [constant(1 << exponent, bits) for exponent in range(type.bits)]
     found = _COUNTED[name](cast(bits, Variable(type, VALUE)), powers)
     return reduce(operator.add, (select(each, one, zero) for each in found))

@@ -3,8 +3,10 @@
 A formula is an integer or boolean :class:`~spaces.model.expressions.expr.Expr` over named
 parameters: a loop extent, an allocation size, a rule. It is written once and *read* in several
 ways: as Python ints (:data:`INTEGERS`), as NumPy arrays (:data:`ARRAYS`), as z3 terms
-(:mod:`spaces.model.formulas.smt`). In a formula numbers are mathematical integers: nothing wraps.
-Division rounds so that the remainder is never negative, and dividing by zero gives zero.
+(:mod:`spaces.model.formulas.smt`). Numbers of type int32 are coordinates, which are mathematical
+integers: only shifts keep no more bits than they have. Those of other types wrap, as they do where
+they are calculated. Division rounds so that the remainder is never negative, and dividing by zero
+gives zero.
 """
 
 from __future__ import annotations
@@ -69,12 +71,26 @@ def read_all(
             case Cast() if not node.type.is_float and not node.value.type.is_float:
                 done[node] = reading.convert(node.type, done[node.value])
             case Op() if node.name in reading.operators:
-                done[node] = reading.operators[node.name](*(done[a] for a in node.args))
+                value = reading.operators[node.name](*(done[a] for a in node.args))
+                done[node] = reading.convert(node.type, value) if _may_wrap(node) else value
             case Op(name=name, args=(value,)) if name in BIT_COUNTS:
                 done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
             case Call() | Op() | Cast() | Const():
                 raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
     return tuple(done[f] for f in formulas)
+
+
+_SHIFTS = ("shift_left", "shift_right")
+
+_WRAPPING = ("add", "sub", "mul", "div", "bit_and", "bit_or", "bit_xor", *_SHIFTS)
+"""Operators whose results may need more bits than the type has, or come without its sign."""
+
+
+def _may_wrap(node: Op) -> bool:
+    """Whether the result of an operator is to be brought into its type."""
+    if node.type is Int32:
+        return node.name in _SHIFTS
+    return not node.type.is_bool and node.name in _WRAPPING
 
 
 def _divide(a: int, b: int) -> int:
@@ -163,32 +179,62 @@ def _modulo_arrays(a: Any, b: Any) -> Any:
 
 
 def _shift_arrays(a: Any, by: Any) -> Any:
-    return np.where(np.greater_equal(by, 0), a << np.maximum(by, 0), a >> np.maximum(-by, 0))
+    # NumPy shifts by less than the bits that it has; what is left of a number then is its sign.
+    left, right = np.clip(by, 0, 63), np.clip(np.negative(by), 0, 63)
+    shifted = np.where(np.less(by, 64), np.left_shift(a, left), 0)
+    return np.where(np.greater_equal(by, 0), shifted, np.right_shift(a, right))
 
 
 def _wrap_arrays(type: Type, value: Any) -> Any:
-    return (value - type.min_value) % (1 << type.bits) + type.min_value
+    if type.bits < 64:
+        return (value - type.min_value) % (1 << type.bits) + type.min_value
+    return np.asarray(np.frompyfunc(type.wrap, 1, 1)(value), np.object_)
 
+
+def _is_beyond_arrays(value: Any) -> bool:
+    """Whether int64 arrays may not hold a number."""
+    if isinstance(value, int):
+        return abs(value) > np.iinfo(np.int64).max
+    return isinstance(value, np.ndarray) and value.dtype == np.object_
+
+
+def _of_arrays(name: str, combine: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator of numbers as ``combine`` calculates it of arrays, but for those of Python's
+    ints, which it takes one by one.
+    """
+    whole = INTEGERS.operators[name]
+
+    def combined(*operands: Any) -> Any:
+        if any(map(_is_beyond_arrays, operands)):
+            return np.asarray(np.frompyfunc(whole, len(operands), 1)(*operands), np.object_)
+        return combine(*operands)
+
+    return combined
+
+
+_ARRAY_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    **INTEGERS.operators,
+    "div": _divide_arrays,
+    "mod": _modulo_arrays,
+    "min": np.minimum,
+    "max": np.maximum,
+    "abs": np.abs,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "select": np.where,
+    "shift_left": _shift_arrays,
+    "shift_right": lambda a, by: _shift_arrays(a, -by),
+}
 
 ARRAYS: Reading[Any] = Reading(
     literal=int,
     convert=_wrap_arrays,
-    operators={
-        **INTEGERS.operators,
-        "div": _divide_arrays,
-        "mod": _modulo_arrays,
-        "min": np.minimum,
-        "max": np.maximum,
-        "abs": np.abs,
-        "and": np.logical_and,
-        "or": np.logical_or,
-        "not": np.logical_not,
-        "select": np.where,
-        "shift_left": _shift_arrays,
-        "shift_right": lambda a, by: _shift_arrays(a, -by),
-    },
+    operators={name: _of_arrays(name, combine) for name, combine in _ARRAY_OPERATORS.items()},
 )
-"""Values are int64 arrays (or ints) that broadcast together."""
+"""Values are int64 arrays (or ints) that broadcast together; those of 64 bits, which may wrap,
+arrays of Python's ints.
+"""
 
 
 def evaluate(formula: Expr, values: Mapping[str, int]) -> int:

@@ -31,8 +31,10 @@ def _modulo(a: Term, b: Term) -> Term:
 
 
 def _convert(type: Type, value: Term) -> Term:
+    if type.is_bool:
+        return value if z3.is_bool(value) else value % 2 != 0
     if z3.is_bool(value):
-        return value if type.is_bool else z3.If(value, z3.IntVal(1), z3.IntVal(0))
+        return _number(value)
     return (value - type.min_value) % (1 << type.bits) + type.min_value
 
 
@@ -42,15 +44,36 @@ def _bits(a: Term, b: Term, combine: Callable[[Term, Term], Term]) -> Term:
 
 
 def _power(exponent: Term) -> Term:
-    """Two to the power of a number from 0 to 63, and 1 for a negative one."""
-    result = z3.IntVal(1)
-    for number in range(1, 64):
+    """Two to the power of a number that is not negative, as far as a number of 64 bits tells one
+    from the next.
+    """
+    result = z3.IntVal(1 << 64)
+    for number in range(64):
         result = z3.If(exponent == number, z3.IntVal(1 << number), result)
     return result
 
 
 def _truth(value: Term) -> Term:
     return value if z3.is_bool(value) else value != 0
+
+
+def _number(value: Term) -> Term:
+    return z3.If(value, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(value) else value
+
+
+def _alike(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
+    """``combine`` of two conditions as such, and of what else there is as numbers."""
+
+    def combined(a: Term, b: Term) -> Term:
+        both = z3.is_bool(a) and z3.is_bool(b)
+        return combine(a, b) if both else combine(_number(a), _number(b))
+
+    return combined
+
+
+def _numbers(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
+    """``combine`` of numbers, which conditions are too: 0 or 1."""
+    return lambda a, b: combine(_number(a), _number(b))
 
 
 TERMS: Reading[Term] = Reading(
@@ -62,19 +85,19 @@ TERMS: Reading[Term] = Reading(
         "mul": lambda a, b: a * b,
         "div": _divide,
         "mod": _modulo,
-        "min": lambda a, b: z3.If(a <= b, a, b),
-        "max": lambda a, b: z3.If(a >= b, a, b),
+        "min": _numbers(lambda a, b: z3.If(a <= b, a, b)),
+        "max": _numbers(lambda a, b: z3.If(a >= b, a, b)),
         "abs": lambda a: z3.If(a >= 0, a, -a),
-        "lt": lambda a, b: a < b,
-        "le": lambda a, b: a <= b,
-        "gt": lambda a, b: a > b,
-        "ge": lambda a, b: a >= b,
-        "eq": lambda a, b: a == b,
-        "ne": lambda a, b: a != b,
+        "lt": _numbers(lambda a, b: a < b),
+        "le": _numbers(lambda a, b: a <= b),
+        "gt": _numbers(lambda a, b: a > b),
+        "ge": _numbers(lambda a, b: a >= b),
+        "eq": _alike(lambda a, b: a == b),
+        "ne": _alike(lambda a, b: a != b),
         "and": lambda a, b: z3.And(_truth(a), _truth(b)),
         "or": lambda a, b: z3.Or(_truth(a), _truth(b)),
         "not": lambda a: z3.Not(_truth(a)),
-        "select": lambda condition, a, b: z3.If(_truth(condition), a, b),
+        "select": lambda condition, a, b: _alike(lambda p, q: z3.If(_truth(condition), p, q))(a, b),
         "bit_and": lambda a, b: _bits(a, b, lambda p, q: p & q),
         "bit_or": lambda a, b: _bits(a, b, lambda p, q: p | q),
         "bit_xor": lambda a, b: _bits(a, b, lambda p, q: p ^ q),
