@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.arithmetic import value_of
 from backend.buffers import Outputs, image_arrays, sizes_of
 from backend.compile import size_error
 from backend.cuda.emulator import Emulator
@@ -18,7 +19,7 @@ from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
-from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.gpu_passes import lower_gpu, lower_gpu_cases
 from backend.preconditions import check_sizes, preconditions_of
 from backend.verified import plain_schedule
 from spaces.constraints.devices import GpuDevice, device
@@ -29,6 +30,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -40,14 +42,15 @@ class GpuPipeline:
         pipeline: the algorithm.
         schedule: how it is executed.
         arch: the architecture that :meth:`resources` compiles for, as ``sm_80``.
-        program: the kernels and the host program before printing.
+        programs: the kernels and the host program before printing, of each case of a schedule with
+            specializations; else there is one.
         preconditions: what the schedule asks of sizes, where it was verified.
     """
 
     pipeline: Pipeline
     schedule: Schedule
     arch: str
-    program: GpuProgram
+    programs: tuple[GpuProgram, ...]
     preconditions: tuple[Precondition, ...]
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
@@ -59,7 +62,9 @@ class GpuPipeline:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Each kernel's name, parameters, block size and shared memory, in order of launch."""
+        """Each kernel's name, parameters, block size and shared memory, in order of launch, case
+        by case.
+        """
         return self._printed.module.kernels
 
     def resources(self) -> Mapping[str, KernelResources]:
@@ -92,37 +97,51 @@ class GpuPipeline:
         if outputs.are_empty():
             return outputs.results()
         check_sizes(self.preconditions, arguments)
-        values = self._values(arguments)
+        values = _values(arguments)
+        program = self.at(values)
+        self._check(program, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
-        host = host_program(self.program.body, self._printed, self._parts, values)
+        host = host_program(program.body, self._printed, self._parts, values)
         runner = Emulator() if executor is None else executor
         buffers = {**images, **outputs.written, **host.arrays}
         runner.run(self._printed.module, host.steps, buffers, {})
         return outputs.results()
 
-    def _values(self, arguments: Arguments) -> dict[str, int | float]:
-        """All sizes, strides and scalars of a call, checked."""
-        sizes = arguments.sizes()
+    def at(self, values: Mapping[str, int | float]) -> GpuProgram:
+        """The program that runs where sizes and parameters have these values. Strides, which
+        conditions may ask for, are those of device memory, where arrays lie without gaps.
+        """
+        for program in self.programs[:-1]:
+            if all(value_of(condition, values) for condition in program.assumptions):
+                return program
+        return self.programs[-1]
+
+    def _check(self, program: GpuProgram, arguments: Arguments) -> None:
+        """Refuse a call that does not meet what a program requires."""
         whole = {n: int(v) for n, v in arguments.scalars.items() if v == v and v == int(v)}
         asked = {expanded(p.condition) for p in self.pipeline.promises}  # of the arguments
-        for requirement in self.program.requirements:
+        for requirement in program.requirements:
             if requirement.condition in asked:
                 continue
-            if not evaluate(requirement.condition, {**sizes, **whole}):
+            if not evaluate(requirement.condition, {**arguments.sizes(), **whole}):
                 raise size_error(requirement, arguments)
-        strides: dict[str, int] = {}
-        for buffer, ranges in arguments.ranges.items():
-            stride, reach = 1, 0
-            for d, (low, extent) in enumerate(ranges):
-                strides[f"{buffer}.stride.{d}"] = stride
-                reach += max(abs(low), abs(low + extent)) * stride
-                stride *= extent
-            if reach > MOST_ELEMENTS:
-                raise ArgumentError(
-                    f"{buffer} is too large or too far from the origin: kernels can index "
-                    f"{MOST_ELEMENTS} elements at most."
-                )
-        return {**sizes, **strides, **arguments.scalars}
+
+
+def _values(arguments: Arguments) -> dict[str, int | float]:
+    """All sizes, strides in device memory, and scalars of a call."""
+    strides: dict[str, int] = {}
+    for buffer, ranges in arguments.ranges.items():
+        stride, reach = 1, 0
+        for d, (low, extent) in enumerate(ranges):
+            strides[f"{buffer}.stride.{d}"] = stride
+            reach += max(abs(low), abs(low + extent)) * stride
+            stride *= extent
+        if reach > MOST_ELEMENTS:
+            raise ArgumentError(
+                f"{buffer} is too large or too far from the origin: kernels can index "
+                f"{MOST_ELEMENTS} elements at most."
+            )
+    return {**arguments.sizes(), **strides, **arguments.scalars}
 
 
 def compile_gpu(
@@ -148,10 +167,12 @@ def compile_gpu(
     target = device(arch or (checked.device.name if checked else "sm_80"))
     if not isinstance(target, GpuDevice):
         raise ValueError(f"compile_gpu compiles for GPUs, and {target.name} is none.")
-    nest = checked.nest if checked else loop_nest(pipeline, plain)
-    program = lower_gpu(nest)
-    types = {buffer.name: buffer.type for buffer in program.buffers}
-    nodes = tuple(walk_host(program.body))
+    if is_specialized(plain):
+        programs = lower_gpu_cases(pipeline, tuple(cases(plain)))
+    else:
+        programs = (lower_gpu(checked.nest if checked else loop_nest(pipeline, plain)),)
+    types = {buffer.name: buffer.type for buffer in programs[0].buffers}
+    nodes = tuple(node for program in programs for node in walk_host(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
     parts = {
         node.name: compile_host_part(node, types, default_pool())
@@ -162,8 +183,8 @@ def compile_gpu(
         pipeline=pipeline,
         schedule=plain,
         arch=target.name,
-        program=program,
+        programs=programs,
         preconditions=preconditions_of(schedule),
-        printed=print_kernels(program, types),
+        printed=print_kernels((k for program in programs for k in program.kernels), types),
         parts=parts,
     )

@@ -113,7 +113,12 @@ HostNode: TypeAlias = Sequence | HostLoop | HostIf | GlobalArray | Launch | Host
 
 @frozen
 class GpuProgram:
-    """A whole program, as :class:`backend.program.LoopProgram` with kernels carved out."""
+    """A whole program, as :class:`backend.program.LoopProgram` with kernels carved out.
+
+    Attributes:
+        assumptions: conditions on sizes and parameters, of calls, under which it is run; none
+            where it is the only one of its pipeline.
+    """
 
     name: str
     buffers: tuple[BufferParameter, ...]
@@ -121,6 +126,7 @@ class GpuProgram:
     requirements: tuple[Requirement, ...]
     kernels: tuple[DeviceFunction, ...]
     body: HostNode
+    assumptions: tuple[Expr, ...] = ()
 
 
 def walk_host(node: HostNode) -> Iterator[HostNode]:

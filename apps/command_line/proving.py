@@ -21,6 +21,7 @@ from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest, walk_nest
+from spaces.model.schedules.cases import cases
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
@@ -39,6 +40,9 @@ MEANINGLESS = (
     "with.order",
     "storage.fold-factor",
     "bounds.unbounded",
+    "specialize.condition",
+    "specialize.cases",
+    "specialize.inlined",
 )
 """Rules, by the beginnings of their ids, without which a schedule stands for no program."""
 
@@ -63,13 +67,29 @@ class Findings:
 def prove_schedule(
     pipeline: Pipeline, schedule: Schedule, device: Device, seconds: float
 ) -> Findings:
-    """Prove what a schedule stands for, legal or not, and run what is refuted."""
+    """Prove what a schedule stands for, legal or not, case by case, and run what is refuted."""
     verdict = verify(pipeline, schedule, device)
-    nest = _meaning(pipeline, schedule, verdict)
-    if nest is None:
-        return Findings(verdict)
     start = time.perf_counter()
-    report = prove(verdict if isinstance(verdict, CheckedSchedule) else nest, seconds=seconds)
+    findings = [
+        _of_case(verdict, proposed, seconds - (time.perf_counter() - start))
+        for proposed in _meanings(pipeline, schedule, verdict)
+    ]
+    if not findings:
+        return Findings(verdict)
+    proofs = tuple(p for one in findings if one.report is not None for p in one.report.proofs)
+    return Findings(
+        verdict,
+        ProofReport(proofs, time.perf_counter() - start),
+        tuple(run for one in findings for run in one.replays),
+        next((one.without_barriers for one in findings if one.without_barriers), ""),
+    )
+
+
+def _of_case(verdict: Verdict, proposed: LoopNest | CheckedSchedule, seconds: float) -> Findings:
+    """What is known of one case of a schedule."""
+    start = time.perf_counter()
+    nest = _nest(proposed)
+    report = prove(proposed, seconds=max(seconds, 0.0))
     program, why = _kernels(nest)
     if program is not None:
         left = seconds - (time.perf_counter() - start)
@@ -96,16 +116,17 @@ def all_obligations(
     """What :func:`prove_schedule` asks about a schedule, in order; nothing where it stands for no
     program.
     """
-    verdict = verify(pipeline, schedule, device)
-    nest = _meaning(pipeline, schedule, verdict)
-    if nest is None:
-        return ()
-    of_nest = obligations(verdict if isinstance(verdict, CheckedSchedule) else nest)
-    program, _ = _kernels(nest)
-    return (
-        *of_nest,
-        *(barrier_obligations(program, shapes(nest)) if program is not None else ()),
-    )
+    asked: list[Obligation] = []
+    for proposed in _meanings(pipeline, schedule, verify(pipeline, schedule, device)):
+        asked += obligations(proposed)
+        nest = _nest(proposed)
+        program, _ = _kernels(nest)
+        asked += barrier_obligations(program, shapes(nest)) if program is not None else ()
+    return tuple(asked)
+
+
+def _nest(proposed: LoopNest | CheckedSchedule) -> LoopNest:
+    return proposed.nest if isinstance(proposed, CheckedSchedule) else proposed
 
 
 def _kernels(nest: LoopNest) -> tuple[GpuProgram | None, str]:
@@ -121,13 +142,19 @@ def _kernels(nest: LoopNest) -> tuple[GpuProgram | None, str]:
 _GPU = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
-def _meaning(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> LoopNest | None:
-    """The loop nest; None where the schedule is too broken to have one."""
+def _meanings(
+    pipeline: Pipeline, schedule: Schedule, verdict: Verdict
+) -> tuple[LoopNest | CheckedSchedule, ...]:
+    """The loop nest of each case; none where the schedule is too broken to have one."""
     if isinstance(verdict, CheckedSchedule):
-        return verdict.nest
+        return verdict.cases or (verdict,)
     if any(v.rule.startswith(MEANINGLESS) for v in verdict.violations):
-        return None
+        return ()
     try:
-        return loop_nest(pipeline, schedule)
+        return tuple(
+            loop_nest(pipeline, case.schedule, case.assumptions)
+            for case in cases(schedule)
+            if not case.failure
+        )
     except (LevelError, UnboundedError, KeyError):
-        return None
+        return ()

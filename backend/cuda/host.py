@@ -22,6 +22,7 @@ from backend.gpu_program import (
     HostPart,
     Launch,
     Sequence,
+    walk_host,
 )
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
@@ -97,7 +98,8 @@ class _Host:
         self, node: GlobalArray, values: Mapping[str, int | float], names: Mapping[str, str]
     ) -> Iterator[Step]:
         elements = _elements(node, values)
-        if not any(node.buffer in part.buffers for part in self.parts.values()):
+        inside = (self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))
+        if not any(node.buffer in part.buffers for part in inside):
             yield AllocStep(node.buffer, ctype(node.type), elements)
             yield from self.steps(node.body, values, names)
             yield FreeStep(node.buffer)

@@ -13,7 +13,7 @@ from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
 from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
 from backend.cuda.names import Names
-from backend.gpu_program import BLOCK, THREAD, DeviceFunction, GpuProgram
+from backend.gpu_program import BLOCK, THREAD, DeviceFunction
 from backend.lowering.statements import (
     buffers_written,
     free_buffers,
@@ -54,24 +54,25 @@ class PrintedKernel:
 
 @frozen
 class PrintedProgram:
-    """The text of all kernels of a program, and each kernel by its name in the program."""
+    """The text of all kernels, and each kernel by its name in the program."""
 
     module: CudaModule
     kernels: Mapping[str, PrintedKernel]
 
 
-def print_kernels(program: GpuProgram, types: Mapping[str, Type]) -> PrintedProgram:
-    """The kernels of ``program`` as text.
+def print_kernels(kernels: Iterable[DeviceFunction], types: Mapping[str, Type]) -> PrintedProgram:
+    """``kernels`` as text.
 
     Args:
-        program: its kernels and nothing else is printed.
+        kernels: those of a program, or of the programs of several cases; of a name there is one,
+            which is printed once.
         types: the element type of every buffer outside kernels.
     """
     helpers: set[str] = set()
     names = Names()
     printed: dict[str, PrintedKernel] = {}
     texts = []
-    for function in program.kernels:
+    for function in {kernel.name: kernel for kernel in kernels}.values():
         printer = _KernelPrinter(function, types, helpers)
         kernel = printer.kernel(names.fresh(function.name))
         printed[function.name] = kernel

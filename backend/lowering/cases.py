@@ -35,8 +35,13 @@ def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -
     """A program with the parameters of ``program`` that refuses all calls for which
     ``assumptions`` hold.
     """
-    never = Requirement(constant(False, Bool), message)
-    return evolve(program, requirements=(never,), body=EMPTY, assumptions=assumptions)
+    never = (refusal(message),)
+    return evolve(program, requirements=never, body=EMPTY, assumptions=assumptions)
+
+
+def refusal(message: str) -> Requirement:
+    """What no call meets."""
+    return Requirement(constant(False, Bool), message)
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:

@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from backend.gpu_program import GpuProgram
+from backend.gpu_program import GpuProgram, Sequence
 from backend.lowering.barriers import insert_barriers
+from backend.lowering.cases import refusal
 from backend.lowering.flatten import flatten
 from backend.lowering.gpu_loops import normalize_gpu_loops
 from backend.lowering.gpu_memory import place_gpu_memory
@@ -17,9 +18,12 @@ from backend.lowering.hints import unhinted
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.simplify import simplify
-from backend.lowering.start import start
+from backend.lowering.start import over_arrays, start
 from backend.program import BufferParameter, LoopProgram
-from spaces.model.nest.loopnest import LoopNest
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.cases import Case
+from spaces.model.schedules.schedule import Schedule
 
 Pass: TypeAlias = Callable[[LoopProgram], LoopProgram]
 
@@ -46,9 +50,12 @@ def gpu_passes(sizes: KernelSizes) -> dict[str, Pass]:
 
 
 def lower_gpu(
-    nest: LoopNest, passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes
+    nest: LoopNest,
+    passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes,
+    others: tuple[GpuProgram, ...] = (),
 ) -> GpuProgram:
-    """The kernels and the host program of a loop nest.
+    """The kernels and the host program of a loop nest; ``others`` are the programs of other cases
+    of the same pipeline.
 
     Raises:
         GpuLoweringError: the schedule asks for what no kernel can do.
@@ -57,4 +64,32 @@ def lower_gpu(
     program = unhinted(start(nest))
     for lowering in passes(sizes).values():
         program = lowering(program)
-    return carve_kernels(program, sizes)
+    return carve_kernels(program, sizes, others)
+
+
+def lower_gpu_cases(pipeline: Pipeline, cases: tuple[Case, ...]) -> tuple[GpuProgram, ...]:
+    """A program for each case of a schedule, of which the host runs the one that is the case: the
+    kernels of each are made for what is known there, and are nobody else's business.
+
+    Raises:
+        GpuLoweringError: the schedule asks for what no kernel can do.
+    """
+    lowered: list[GpuProgram] = []
+    for case in cases:
+        if not case.failure:
+            nest = loop_nest(pipeline, case.schedule, case.assumptions)
+            lowered.append(lower_gpu(nest, others=tuple(lowered)))
+    none = lowered[0] if lowered else lower_gpu(loop_nest(pipeline, Schedule.default(pipeline)))
+    chosen = iter(lowered)
+    return tuple(
+        evolve(
+            none,
+            requirements=(refusal(case.failure),),
+            kernels=(),
+            body=Sequence(()),
+            assumptions=over_arrays(pipeline, case.assumptions),
+        )
+        if case.failure
+        else next(chosen)
+        for case in cases
+    )

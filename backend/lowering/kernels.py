@@ -30,6 +30,7 @@ from backend.gpu_program import (
     Launch,
     Sequence,
     SharedArray,
+    walk_host,
 )
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
@@ -44,13 +45,23 @@ from spaces.model.schedules.schedule import Memory
 _ONE = constant(1, Int32)
 
 
-def carve_kernels(program: LoopProgram, sizes: KernelSizes) -> GpuProgram:
+def carve_kernels(
+    program: LoopProgram, sizes: KernelSizes, others: tuple[GpuProgram, ...] = ()
+) -> GpuProgram:
     """The kernels and the host program of ``program``, which has its barriers.
+
+    Args:
+        program: a flattened program.
+        sizes: how many threads its loops take.
+        others: programs for other cases of the same pipeline. A kernel that one of them has is
+            the same one here; the names of all others are different ones.
 
     Raises:
         GpuLoweringError: its block and thread loops form no grid of blocks of threads.
     """
-    carver = _Carver(program.name, sizes)
+    parts = sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))
+    known = {kernel.name: kernel for other in others for kernel in other.kernels}
+    carver = _Carver(program.name, sizes, known, parts)
     body = carver.host(program.body)
     return GpuProgram(
         name=program.name,
@@ -59,17 +70,19 @@ def carve_kernels(program: LoopProgram, sizes: KernelSizes) -> GpuProgram:
         requirements=program.requirements,
         kernels=tuple(carver.kernels),
         body=body,
+        assumptions=program.assumptions,
     )
 
 
 @define
 class _Carver:
-    """Walks the host's part of a program."""
+    """Walks the host's part of a program; ``known`` are kernels of other programs, by name."""
 
     program: str
     sizes: KernelSizes
+    known: dict[str, DeviceFunction]
+    _parts: int
     kernels: list[DeviceFunction] = field(factory=list)
-    _parts: int = 0
 
     def host(self, statement: Statement) -> HostNode:
         if not has_gpu_loops(statement):
@@ -97,27 +110,34 @@ class _Carver:
         thread = _Threads(size).lower(body)
         for axis, loop in enumerate(reversed(blocks)):
             thread = bind(thread, loop.var, BLOCK[axis])
-        kernel = DeviceFunction(
-            name=self._name(body),
-            grid=(grid[0], grid[1], grid[2]),
-            block=size,
-            shared=_shared_arrays(body),
-            body=thread,
+        kernel = self._named(
+            _stem(body),
+            DeviceFunction(
+                name="",
+                grid=(grid[0], grid[1], grid[2]),
+                block=size,
+                shared=_shared_arrays(body),
+                body=thread,
+            ),
         )
         self.kernels.append(kernel)
         return Launch(kernel)
 
-    def _name(self, body: Statement) -> str:
-        """After what the kernel writes; numbered where there are several of a name."""
-        inside = tuple(walk_statements(body))
-        own = {s.buffer for s in inside if isinstance(s, Allocate)}
-        written = dict.fromkeys(name for s in inside for name in buffers_written(s))
-        stem = "_".join(name for name in written if name not in own)
-        taken = {kernel.name for kernel in self.kernels}
-        name, number = f"{stem}_kernel", 2
-        while name in taken:
-            name, number = f"{stem}_kernel{number}", number + 1
-        return name
+    def _named(self, stem: str, kernel: DeviceFunction) -> DeviceFunction:
+        """The kernel with a name of its own, or with that of an equal one of another program."""
+        taken = {own.name for own in self.kernels}
+        named, number = evolve(kernel, name=f"{stem}_kernel"), 2
+        while named.name in taken or self.known.get(named.name, named) != named:
+            named, number = evolve(kernel, name=f"{stem}_kernel{number}"), number + 1
+        return named
+
+
+def _stem(body: Statement) -> str:
+    """How a kernel is called, after what it writes."""
+    inside = tuple(walk_statements(body))
+    own = {s.buffer for s in inside if isinstance(s, Allocate)}
+    written = dict.fromkeys(name for s in inside for name in buffers_written(s))
+    return "_".join(name for name in written if name not in own)
 
 
 def _block_loops(outermost: For) -> tuple[list[For], Statement]:

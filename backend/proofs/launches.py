@@ -43,15 +43,16 @@ class LaunchSite:
 
 
 def launches(program: GpuProgram) -> tuple[LaunchSite, ...]:
-    """All launches of a program, in order. What it requires of sizes is known at each; of images
-    nothing needs to be, and what is promised of numbers that wrap is no formula.
+    """All launches of a program, in order. What it requires of sizes, and the case it is for, are
+    known at each; of images nothing needs to be, and what is promised of numbers that wrap is no
+    formula.
     """
     images = {b.name for b in program.buffers if not b.is_output}
+    conditions = (*program.assumptions, *(r.condition for r in program.requirements))
     known = tuple(
-        r.condition
-        for r in program.requirements
-        if never_wraps(r.condition)
-        and not images & {name.split(".")[0] for name in variables(r.condition)}
+        c
+        for c in conditions
+        if never_wraps(c) and not images & {name.split(".")[0] for name in variables(c)}
     )
     return tuple(_launches(program.body, known, ()))
 

@@ -89,12 +89,16 @@ class CheckedSchedule:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What the schedule says without effect, at the sizes estimated."""
+        """What the schedule says without effect, at the sizes estimated; of several cases each."""
+        if self.cases:
+            return tuple(dict.fromkeys(one for case in self.cases for one in case.advice))
         return advise(self.bounds, self.device)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The GPU kernels, with what each takes."""
+        """The GPU kernels, with what each takes; of several cases those of each in turn."""
+        if self.cases:
+            return tuple(kernel for case in self.cases for kernel in case.kernels)
         return kernels(self.bounds)
 
     def __bool__(self) -> bool:

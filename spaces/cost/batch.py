@@ -13,6 +13,7 @@ from spaces.cost.counting import features
 from spaces.cost.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
+from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
@@ -30,7 +31,8 @@ class Batch:
 
     Attributes:
         pipeline: the algorithm.
-        schedule: the structure, with parameters as factors by name.
+        schedule: the structure, with parameters as factors by name; of one with specializations
+            what is followed at ``sizes``.
         columns: the values of the parameters. Where they are open-mesh axes of a tile lattice
             (shapes ``(n, 1)`` and ``(1, m)``), what depends on one of them is computed once.
         sizes: the sizes to cost at; the pipeline's estimates if not given.
@@ -70,7 +72,8 @@ class Batch:
                 "give a column for each."
             )
         chosen = pipeline.sizes() if sizes is None else dict(sizes)
-        return Batch(pipeline, schedule, given, chosen, features(pipeline, schedule))
+        plain = followed(schedule, chosen) if is_specialized(schedule) else schedule
+        return Batch(pipeline, plain, given, chosen, features(pipeline, plain))
 
     def at(self, columns: Columns) -> Batch:
         """The same structure with other values of its parameters."""

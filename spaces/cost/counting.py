@@ -23,7 +23,7 @@ from spaces.model.schedules.schedule import Memory, Schedule
 
 def features(pipeline: Pipeline, schedule: Schedule) -> Features:
     """The features of a well-formed (pipeline, schedule), as formulas over its parameters and
-    sizes.
+    sizes. Specializations are left out: they are schedules of their own.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.

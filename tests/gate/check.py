@@ -238,7 +238,7 @@ def _interpret(oracle: Oracle, verdict: CheckedSchedule, made: GpuPipeline) -> C
     if size is None:
         return Counter(refused=1)
     try:
-        oracle.run_gpu(GpuMachine(made.program), size)
+        oracle.run_gpu(GpuMachine(made.at(oracle.device_values(size))), size)
     except Trouble as trouble:
         raise Mismatch(f"legal, but its kernels at size {size}: {trouble}") from trouble
     except TooLong:

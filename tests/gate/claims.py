@@ -36,7 +36,6 @@ _DEVICE = (
     "order.blend",
     "storage.stack-bytes",
     "specialize.cases",
-    "specialize.gpu",
     "gpu.required-values",
     "prefetch.gpu",
     "with.gpu",

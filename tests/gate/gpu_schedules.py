@@ -14,7 +14,7 @@ from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import Memory, Schedule
 from tests.gate.derivations import with_funcs_added
-from tests.gate.schedules import layout, levels_around
+from tests.gate.schedules import layout, levels_around, specialized
 
 _TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE, Tail.ROUND_UP)
 _OUTPUT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)
@@ -31,7 +31,7 @@ def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         if function.name in pipeline.outputs:
-            directives = _grids(rng, directives, function, _OUTPUT_TAILS)
+            directives = _grids(rng, directives, function, _OUTPUT_TAILS, pipeline)
             continue
         levels, legal = levels_around(pipeline, directives, function.name)
         inside = _levels_in_kernels([levels.kind(place) for place in legal])
@@ -42,7 +42,7 @@ def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             kinds = tuple(levels.kind(place) for place in legal)
             directives = _inside(rng, directives, function, legal, kinds)
         elif drawn < 0.92:
-            directives = _grids(rng, directives.compute_root(), function, _TAILS)
+            directives = _grids(rng, directives.compute_root(), function, _TAILS, pipeline)
         else:
             directives = directives.compute_root()
     return directives.schedule
@@ -89,7 +89,11 @@ def _inside(
 
 
 def _grids(
-    rng: random.Random, directives: Directives, function: Function, tails: Sequence[Tail]
+    rng: random.Random,
+    directives: Directives,
+    function: Function,
+    tails: Sequence[Tail],
+    pipeline: Pipeline,
 ) -> Directives:
     for index, stage in enumerate(function.stages):
         free = [v for v in stage.pure_vars if v not in racing_dimensions(function, index)]
@@ -98,8 +102,13 @@ def _grids(
         elif _in_one_step(rng, function, index):
             loops = [d for d in stage.dimensions if d in stage.pure_vars or rng.random() < 0.7][-3:]
             directives = _on_a_grid(rng, directives.update(index - 1).atomic(), loops, _GUARD)
+            continue
         elif free and rng.random() < 0.75:
             directives = _on_a_grid(rng, directives.update(index - 1), free, _GUARD)
+        if directives.stage == index and rng.random() < 0.08:
+            special = specialized(rng, directives, pipeline)
+            other = _on_a_grid(rng, special, free, _GUARD if index else tails)
+            directives = other if rng.random() < 0.9 else special
     return directives
 
 

@@ -67,6 +67,16 @@ class Oracle:
         }
         return found | {s.name: s.default or 0 for s in self.subject.pipeline.scalars}
 
+    def device_values(self, size: int) -> dict[str, int | float]:
+        """The same, and the strides of dense arrays."""
+        values = self.values(size)
+        for buffer, ranges in self.arrays(size).items():
+            stride = 1
+            for d, (_, extent) in enumerate(ranges):
+                values[f"{buffer}.stride.{d}"] = stride
+                stride *= extent
+        return values
+
     def run_shadow(self, shadow: Shadow, size: int) -> None:
         """Run a nest at a size.
 
@@ -91,12 +101,7 @@ class Oracle:
             Trouble: something is wrong with it, or its outputs are not those of the reference.
             TooLong: it takes too many steps.
         """
-        values, expected = self.values(size), self.expected(size)
-        for buffer, ranges in self.arrays(size).items():
-            stride = 1
-            for d, (_, extent) in enumerate(ranges):
-                values[f"{buffer}.stride.{d}"] = stride
-                stride *= extent
+        values, expected = self.device_values(size), self.expected(size)
         images = {name: picture.values for name, picture in self.pictures.items()}
         elements = {name: wanted.size for name, wanted in expected.items()}
         for negative in (False, True):

@@ -52,12 +52,12 @@ def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             stage = directives if index == 0 else directives.update(index - 1)
             directives = _Order(rng, stage, function, index, pipeline, around).draw()
             if rng.random() < 0.06:
-                special = _specialized(rng, directives, pipeline)
+                special = specialized(rng, directives, pipeline)
                 directives = _Order(rng, special, function, index, pipeline, around).draw()
     return with_companions(rng, pipeline, directives.schedule)
 
 
-def _specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
+def specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
     """A specialization of the selected stage, which begins anew."""
     output = rng.choice(pipeline.outputs)
     if not pipeline.function(output).args:

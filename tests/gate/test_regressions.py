@@ -217,7 +217,7 @@ def test_an_update_whose_predicate_never_holds_leaves_nothing_of_its_tail() -> N
     text = "total.compute_root().update(0).split(x, x, w, 4, TailStrategy::ShiftInwardsAndBlend);"
     verdict = verify(made, parse_schedule(text, made), device("sm_80"))
     assert isinstance(verdict, CheckedSchedule), verdict
-    program = compile_gpu(made, verdict).program
+    (program,) = compile_gpu(made, verdict).programs
     values = {"out.min.0": 3, "out.extent.0": 7, "out.min.1": -1, "out.extent.1": 3}
     values |= {"out.stride.0": 1, "out.stride.1": 7}
     found = GpuMachine(program).run(values, {}, {"out": 21}, Memory(negative=False))

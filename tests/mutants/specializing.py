@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _TESTS = ("tests/backend/halide/test_specialize.py",)
+_GPU_TESTS = ("tests/backend/cuda/test_gpu_specialize.py",)
 
 SPECIALIZING = (
     Mutant(
@@ -62,5 +63,45 @@ SPECIALIZING = (
         "Specialization(self.stage, condition, self._func.stages[0], failure)",
         "A specialization begins as the pure stage is, whatever is specialized.",
         _TESTS,
+    ),
+    Mutant(
+        "kernels-of-the-first-case",
+        "backend/compile_gpu.py",
+        "if all(value_of(condition, values) for condition in program.assumptions):",
+        "if program.kernels:",
+        "Whatever the sizes are, the kernels of the first case run.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "one-kernel-of-a-name",
+        "backend/lowering/kernels.py",
+        "self.known.get(named.name, named) != named",
+        "False",
+        "Kernels of two cases have the same name, and one of them is printed.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "barriers-of-the-last-case",
+        "apps/command_line/proving.py",
+        "return verdict.cases or (verdict,)",
+        "return (*verdict.cases[:1],) or (verdict,)",
+        "What is proven of one case is taken for all.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "cases-unknown-to-barriers",
+        "backend/proofs/launches.py",
+        "conditions = (*program.assumptions, *(r.condition for r in program.requirements))",
+        "conditions = tuple(r.condition for r in program.requirements)",
+        "Barriers are not proven with what is the case.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "costs-of-no-case",
+        "spaces/cost/batch.py",
+        "plain = followed(schedule, chosen) if is_specialized(schedule) else schedule",
+        "plain = followed(schedule, {})",
+        "A specialized schedule costs what it does where no condition holds.",
+        _GPU_TESTS,
     ),
 )

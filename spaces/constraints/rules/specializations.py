@@ -136,25 +136,6 @@ def few_cases(records: Records, func: str) -> Iterator[Check]:
 
 
 @own_rule(
-    "specialize.gpu",
-    "Pipelines for a GPU are not specialized.",
-    "Kernels are made for one schedule; which of several runs is not decided on the host yet.",
-)
-def on_gpu(records: Records, func: str) -> Iterator[Check]:
-    """At most one check a Func."""
-    entry = records.entry(func)
-    if records.gpu is not None and entry.specializations:
-        yield Check(
-            func,
-            VIOLATED,
-            "{directive} gives the pipeline several schedules, and kernels are made for one.",
-            "Compile a schedule for each case, and choose between them by its condition.",
-            stage=entry.specializations[0].stage,
-            values={"directive": _directive(func, entry.specializations[0])},
-        )
-
-
-@own_rule(
     "specialize.failure",
     "A call is one of the cases that specialize_fail leaves.",
     "Halide's pipelines stop there.",
@@ -179,4 +160,4 @@ def failure(records: Records, func: str) -> Iterator[Check]:
         asked[one.stage] = reached if one.stage not in asked else Op(Bool, "or", (before, reached))
 
 
-RULES = (condition, inlined, after_failure, few_cases, on_gpu, failure)
+RULES = (condition, inlined, after_failure, few_cases, failure)

@@ -1,17 +1,19 @@
 """The cases of a schedule with specializations: for each what is the case, and what is done then.
 
 Conditions are the same in the whole run of a pipeline, so that it may as well be decided once, for
-all stages: under each of the assumptions the schedule is one without specializations.
+all stages: under each of the assumptions the schedule is one without specializations. Halide asks
+where a stage begins, in kernels too, whose blocks then have room for every case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import attrs
 from attrs import frozen
 
 from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import believe, negation
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -41,6 +43,27 @@ def cases(schedule: Schedule) -> Iterator[Case]:
     condition does.
     """
     return _cases(schedule, ())
+
+
+def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
+    """The schedule without specializations that is followed where sizes and parameters have these
+    values; a condition on anything else is taken not to hold, and no case fails.
+    """
+    funcs: list[FuncSchedule] = []
+    for func in schedule.funcs:
+        stages = list(func.stages)
+        for one in reversed(func.specializations):
+            if not one.failure and _holds(one.condition, values):
+                stages[one.stage] = one.order
+        funcs.append(attrs.evolve(func, stages=tuple(stages), specializations=()))
+    return schedule.with_funcs(funcs)
+
+
+def _holds(condition: Expr, values: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(condition, values))
+    except FormulaError:
+        return False
 
 
 def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:

@@ -108,7 +108,7 @@ class Crossing:
     @staticmethod
     def _printed(program: GpuProgram) -> tuple[GpuProgram, PrintedProgram]:
         types = {buffer.name: buffer.type for buffer in program.buffers}
-        return program, print_kernels(program, types)
+        return program, print_kernels(program.kernels, types)
 
     def is_right(self, printed: tuple[GpuProgram, PrintedProgram], executor: CudaExecutor) -> bool:
         """Whether a run on 16 by 12 elements gives the values of the reference."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int32
-from tests.constraints.examples.example import on_cpu, on_gpu
-from tests.constraints.examples.starts import BX, GPU, SIZED, WIDTH, D
+from tests.constraints.examples.example import on_cpu
+from tests.constraints.examples.starts import BX, SIZED, WIDTH, D
 
 SPECIAL = D.specialize(WIDTH > 3)
 
@@ -36,7 +36,6 @@ EXAMPLES = (
         SPECIAL.func("by").specialize(WIDTH < 9).func("by").specialize_fail("no"),
     ),
     on_cpu("specialize.cases", _cases(16), _cases(15)),
-    on_gpu("specialize.gpu", GPU.specialize(WIDTH > 3), GPU),
     on_cpu(
         "specialize.failure",
         SIZED.specialize(WIDTH < 1536).func("by").specialize_fail("small"),

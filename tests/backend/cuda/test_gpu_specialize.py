@@ -1,0 +1,201 @@
+"""Specializations on a GPU: each case has kernels of its own, and the host launches those of one.
+
+Values are those of the reference, which knows no schedule.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from apps.command_line.proving import all_obligations, prove_schedule
+from backend.arguments import ArgumentError
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.sanitizers import SanitizedEmulator
+from backend.reference import evaluate
+from spaces import (
+    CheckedSchedule,
+    Float32,
+    Func,
+    ImageParam,
+    Int32,
+    Param,
+    RDom,
+    Var,
+    cast,
+    device,
+    parse_schedule,
+    pipeline,
+    verify,
+)
+from spaces.cost.batch import Batch
+from spaces.model.schedules.cases import followed
+from tests.backend.cuda.gpu_runs import ORDERS
+from tests.backend.halide.test_specialize import BLUR, call
+
+GPU = device("sm_80")
+
+APART = """\
+across.compute_root().gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
+out.specialize(out.width() >= 64 && gain == 3).gpu_tile(x, y, xi, yi, 16, 8).unroll(yi)
+out.specialize(out.width() >= 16).gpu_tile(x, y, xi, yi, 16, 2, TailStrategy::GuardWithIf)
+out.specialize(out.width() < 3).specialize_fail("at least 3 columns, please")
+out.gpu_tile(x, y, xi, yi, 4, 4, TailStrategy::GuardWithIf)
+"""
+"""Shapes of blocks for wide outputs, for others, and a size that is refused."""
+
+INSIDE = """\
+across.compute_at(out, x)
+out.specialize(out.width() >= 32).gpu_tile(x, y, xi, yi, 16, 8)
+out.gpu_tile(x, y, xi, yi, 4, 4)
+across.specialize(gain == 2).split(x, x, s, 2).reorder(s, x, y).unroll(s).gpu_threads(x, y)
+across.gpu_threads(x, y)
+"""
+"""Of what is computed in the kernel both the kernel around it and its own loops depend on cases."""
+
+ON_THE_CPU = """\
+across.compute_root()
+across.specialize(out.width() >= 32).gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
+out.gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
+"""
+"""Small images are not worth a launch."""
+
+TEXTS = {"apart": APART, "inside": INSIDE, "on the CPU": ON_THE_CPU}
+
+
+def checked(text: str) -> CheckedSchedule:
+    verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "gain"), [(64, 8, 3), (66, 9, 2), (33, 8, 4), (31, 6, 2), (5, 7, 3)]
+)
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_case_gives_what_the_reference_gives(
+    name: str, width: int, height: int, gain: int
+) -> None:
+    arguments = call(width, height, gain)
+    compiled = compile_gpu(BLUR, checked(TEXTS[name]))
+    wanted = evaluate(BLUR, **arguments)["out"]
+    for executor in ORDERS:
+        np.testing.assert_array_equal(compiled.run(**arguments, executor=executor)["out"], wanted)
+
+
+def launched(compiled: GpuPipeline, width: int, gain: int) -> dict[str, tuple[int, int, int]]:
+    """The kernels of the case of a call, with their threads."""
+    values = {"out.extent.0": width, "gain": gain}
+    return {kernel.name: kernel.block for kernel in compiled.at(values).kernels}
+
+
+def test_each_case_has_its_own_threads_and_shares_what_is_the_same() -> None:
+    compiled = compile_gpu(BLUR, checked(APART))
+    assert launched(compiled, 64, 3)["out_kernel"] == (16, 1, 1)
+    assert launched(compiled, 64, 2)["out_kernel2"] == (16, 2, 1)
+    assert launched(compiled, 15, 2)["out_kernel3"] == (4, 4, 1)
+    assert launched(compiled, 2, 2) == {}
+    across = [k.name for k in compiled.kernels if k.name.startswith("across")]
+    assert len(across) == len(set(across))
+    assert {k.name for k in compiled.kernels} == {
+        k.name for program in compiled.programs for k in program.kernels
+    }
+
+
+def test_blocks_and_shared_memory_are_counted_case_by_case() -> None:
+    kernels = checked(INSIDE).kernels
+    # A block of the wide case needs 16 x 9 values of across, one of the other 4 x 5.
+    sizes = {tuple(int(e.value) for e in kernel.block) for kernel in kernels}
+    assert sizes == {(16, 9, 1), (4, 5, 1)}
+    printed = compile_gpu(BLUR, checked(INSIDE)).kernels
+    assert {kernel.static_shared_bytes for kernel in printed} == {16 * 9 * 4, 4 * 5 * 4}
+
+
+def test_a_limit_of_the_device_is_named_with_its_case() -> None:
+    text = INSIDE.replace("16, 8", "64, 32")
+    verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
+    (violation,) = [v for v in verdict.violations if v.rule == "gpu.threads-per-block"]
+    assert violation.message.endswith("(Where gain == 2 and out.dim(0).extent() >= 32.)")
+
+
+def test_a_case_that_fails_says_so() -> None:
+    for schedule in (checked(APART), checked(APART).schedule):
+        compiled = compile_gpu(BLUR, schedule)
+        with pytest.raises(ArgumentError, match="at least 3 columns, please"):
+            compiled.run(**call(2, 5, 3))
+
+
+def test_conditions_may_ask_for_floats() -> None:
+    image, scale = ImageParam(Int32, 1, "image"), Param(Float32, "scale", 1.0)
+    x, out = Var("x"), Func("out")
+    out[x] = cast(Int32, cast(Float32, image[x]) * scale)
+    made = pipeline(out)
+    text = "out.specialize(scale > 0.5).gpu_tile(x, xi, 8)\nout.gpu_tile(x, xi, 4)"
+    verdict = verify(made, parse_schedule(text, made), GPU)
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    compiled = compile_gpu(made, verdict)
+    data = np.arange(9, dtype=np.int32) * 8
+    for value, threads in ((0.75, 8), (0.5, 4), (0.25, 4), (float("nan"), 4)):
+        at = compiled.at({"scale": value, "out.extent.0": 9})
+        assert [kernel.block for kernel in at.kernels] == [(threads, 1, 1)]
+        if value == value:
+            found = compiled.run({"image": data}, {"scale": value}, {"out": [9]})["out"]
+            np.testing.assert_array_equal(found, (data * value).astype(np.int32))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_all_cases_are_proven_with_their_barriers(name: str) -> None:
+    schedule = parse_schedule(TEXTS[name], BLUR)
+    findings = prove_schedule(BLUR, schedule, GPU, 60.0)
+    assert findings.report is not None
+    assert len(findings.report.proven) == len(findings.report.proofs), findings.report
+    assert len(all_obligations(BLUR, schedule, GPU)) == len(findings.report.proofs)
+    barriers = [p for p in findings.report.proofs if p.obligation.kind == "barrier"]
+    cases = len(compile_gpu(BLUR, schedule).programs)
+    assert len(barriers) >= cases - 1
+
+
+RACING = """\
+out.gpu_tile(x, y, xi, yi, 4, 4, TailStrategy::GuardWithIf)
+total.compute_root().gpu_tile(x, xi, 4, TailStrategy::GuardWithIf)
+total.update(0).specialize(gain == 3).gpu_tile(r, ri, 4, TailStrategy::GuardWithIf)
+total.update(0).gpu_tile(x, xi, 4, TailStrategy::GuardWithIf)
+"""
+
+
+def test_a_race_in_one_case_is_found_there_and_run() -> None:
+    image, gain = ImageParam(Int32, 2, "image"), Param(Int32, "gain", 3)
+    x, y, r = Var("x"), Var("y"), RDom([(0, 8)], "r")
+    total, out = Func("total"), Func("out")
+    total[x] = 0
+    total[x] += image[x, r.x] * gain
+    out[x, y] = total[x] + y
+    made = pipeline(out)
+    schedule = parse_schedule(RACING, made)
+    verdict = verify(made, schedule, GPU)
+    assert {v.rule for v in verdict.violations} == {"race.update"}
+    assert all("(Where gain == 3.)" in v.message for v in verdict.violations)
+    findings = prove_schedule(made, schedule, GPU, 60.0)
+    assert findings.report is not None
+    assert {p.obligation.kind for p in findings.report.refuted} >= {"race"}
+    assert any(run.shows_a_mistake for run in findings.replays)
+
+
+def test_costs_are_those_of_the_case_at_the_sizes() -> None:
+    schedule = checked(INSIDE).schedule
+    for width, side in ((64, 16), (16, 4)):
+        sizes = {"out.extent.0": width, "out.extent.1": 64, "out.min.0": 0, "out.min.1": 0}
+        sizes |= {
+            f"image.{part}.{d}": v for d in (0, 1) for part, v in (("min", 0), ("extent", 65))
+        }
+        batch = Batch.of(BLUR, schedule, sizes={**sizes, "gain": 3})
+        assert batch.schedule == followed(schedule, {**sizes, "gain": 3})
+        (kernel,) = batch.features.kernels
+        assert int(kernel.block[0]) == side
+
+
+def test_nothing_is_accessed_outside_of_its_buffer() -> None:
+    arguments = call(33, 9, 2)
+    guarded = SanitizedEmulator("address,undefined", "shuffled", seed=3)
+    found = compile_gpu(BLUR, checked(INSIDE)).run(**arguments, executor=guarded)["out"]
+    np.testing.assert_array_equal(found, evaluate(BLUR, **arguments)["out"])
