@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench.machine import machine
 from tests.gate.check import Gate, draw, told
 from tests.gate.runner import run
-from tests.gate.shrink import shrunk
+from tests.gate.smallest import smallest
 from tests.gate.summary import Summary
 
 
@@ -55,6 +55,8 @@ def main() -> int:
     arguments.out.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     for text in total.mismatches[:10]:
         console.print(text, markup=False, highlight=False, end="\n\n")
+    for number in total.failing[:1]:
+        _print_smallest(console, arguments.seed, number)
     console.print(f"{report['cases']} cases, {report['legal']} legal, {report['mismatches']} wrong")
     return 1 if total.mismatches else 0
 
@@ -92,10 +94,13 @@ def _only(console: Console, seed: int, number: int) -> int:
     console.print(told(case, oracle, outcome), markup=False, highlight=False)
     if not outcome.mismatch:
         return 0
-    smaller = shrunk(gate, case, oracle)
-    text = told(smaller, oracle, gate.judge(smaller, oracle))
-    console.print("\nsmallest like it:\n" + text, markup=False, highlight=False)
+    _print_smallest(console, seed, number)
     return 1
+
+
+def _print_smallest(console: Console, seed: int, number: int) -> None:
+    console.print(f"\nThe smallest that fails like case {number}, as Python:\n", highlight=False)
+    print(smallest(seed, number))
 
 
 if __name__ == "__main__":

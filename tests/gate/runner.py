@@ -48,6 +48,7 @@ def check_span(span: Span, at: Callable[[int], None]) -> Summary:
             oracle = gate.oracle(number)
             case = draw(span.seed, number, oracle.subject.pipeline)
             summary.mismatches.append(told(case, oracle, outcome))
+            summary.failing.append(number)
     summary.seconds.update(gate.seconds)
     return summary
 

@@ -1,7 +1,10 @@
-"""A failing case made smaller: parts of its schedule go as long as it fails in the same way."""
+"""A failing case made smaller: parts of its schedule, pipeline and sizes go as long as it fails in
+the same way.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from attrs import evolve
@@ -12,26 +15,35 @@ from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Spl
 from spaces.model.schedules.schedule import FuncSchedule, Memory, Schedule
 from tests.gate.check import Case, Gate
 from tests.gate.oracle import Oracle
+from tests.gate.smaller import smaller_subjects
 
-_MOST_TRIES = 400
+_MOST_TRIES = 2000
+
+Failure = tuple[Case, Oracle]
 
 
-def shrunk(gate: Gate, case: Case, oracle: Oracle) -> Case:
-    """The smallest case found that fails as ``case`` does."""
-    pipeline = oracle.subject.pipeline
-    wanted = _manner(gate, case, oracle)
-    tries, smaller = 0, True
+def shrunk(gate: Gate, case: Case, oracle: Oracle, seconds: float = 300) -> Failure:
+    """The smallest case found that fails as ``case`` does, which is looked for that long."""
+    wanted, tried, until = _manner(gate, case, oracle), 0, time.monotonic() + seconds
+    found, smaller = (case, oracle), True
     while smaller:
         smaller = False
-        for schedule in _simpler(pipeline, case.schedule):
-            tries += 1
-            if tries > _MOST_TRIES:
-                return case
-            candidate = evolve(case, schedule=schedule)
-            if schedule != case.schedule and _manner(gate, candidate, oracle) == wanted:
-                case, smaller = candidate, True
+        for candidate in _candidates(*found):
+            tried += 1
+            if tried > _MOST_TRIES or time.monotonic() > until:
+                return found
+            if _manner(gate, *candidate) == wanted:
+                found, smaller = candidate, True
                 break
-    return case
+    return found
+
+
+def _candidates(case: Case, oracle: Oracle) -> Iterator[Failure]:
+    for schedule in _simpler(oracle.subject.pipeline, case.schedule):
+        if schedule != case.schedule:
+            yield evolve(case, schedule=schedule), oracle
+    for subject, schedule in smaller_subjects(oracle.subject, case.schedule):
+        yield evolve(case, schedule=schedule), Oracle(subject)
 
 
 def _manner(gate: Gate, case: Case, oracle: Oracle) -> str:

@@ -37,12 +37,13 @@ class Subject:
     """A pipeline, its images, and the sizes of its outputs on which its schedules are run.
 
     The range of an image that a pipeline reads with boundary conditions is small, and else so
-    large that no schedule of small tiles reads beyond it.
+    large that no schedule of small tiles reads beyond it. Its values are those that its seed gives.
     """
 
     kind: str
     pipeline: Pipeline
     images: Mapping[str, NDArray[Any]]
+    seeds: Mapping[str, int]
     places: Sizes
     outputs: tuple[Sizes, ...]
 
@@ -66,11 +67,9 @@ def subject(rng: random.Random, kind: str | None = None) -> Subject:
         if rng.random() < 0.08:
             places = {name: (*place[:-1], (3, 2)) for name, place in places.items()}
         estimated = pipeline(made, estimates={**outputs[EXACT], **places})
-    images = {
-        i.name: _image(i.type, places[i.name], np.random.default_rng(rng.randrange(1 << 30)))
-        for i in plain.images
-    }
-    return Subject(kind, estimated, images, places, outputs)
+    seeds = {i.name: rng.randrange(1 << 30) for i in plain.images}
+    images = {i.name: _image(i.type, places[i.name], seeds[i.name]) for i in plain.images}
+    return Subject(kind, estimated, images, seeds, places, outputs)
 
 
 def _sizes(rng: random.Random, plain: Pipeline, index: int) -> Sizes:
@@ -90,8 +89,13 @@ def _place(dimensions: int, small: bool) -> Ranges:
     return ((-100, 330), (-90, 260))[:dimensions]
 
 
-def _image(type: Type, place: Ranges, random_: np.random.Generator) -> NDArray[Any]:
-    """Small numbers: sums of products of them stay exact, in floats too."""
+def _image(type: Type, place: Ranges, seed: int) -> NDArray[Any]:
     shape = tuple(extent for _, extent in reversed(place))
-    low, high = (0, 256) if type == UInt8 else (0, 900) if type == UInt16 else (-60, 60)
-    return random_.integers(low, high, shape).astype(type.dtype)
+    return np.random.default_rng(seed).integers(*limits(type), shape).astype(type.dtype)
+
+
+def limits(type: Type) -> tuple[int, int]:
+    """Between which the values of images lie: sums of products of small numbers stay exact, in
+    floats too.
+    """
+    return (0, 256) if type == UInt8 else (0, 900) if type == UInt16 else (-60, 60)

@@ -28,6 +28,7 @@ class Summary:
             GPU kernels that were interpreted or emulated.
         seconds: processor time by what it was spent on.
         mismatches: what is not as the verdict says, as text.
+        failing: the numbers of these cases, but of those that ended their process.
     """
 
     cases: Counter[str] = field(factory=Counter)
@@ -38,6 +39,7 @@ class Summary:
     runs: Counter[str] = field(factory=Counter)
     seconds: Counter[str] = field(factory=Counter)
     mismatches: list[str] = field(factory=list)
+    failing: list[int] = field(factory=list)
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome; how it reads where it is a mismatch is added by the caller."""
@@ -58,6 +60,7 @@ class Summary:
         for name in ("cases", "named", "alone", "shown", "seen", "runs", "seconds"):
             getattr(self, name).update(getattr(other, name))
         self.mismatches.extend(other.mismatches)
+        self.failing.extend(other.failing)
 
     def count(self, **wanted: str) -> int:
         """Cases with the given ``kind``, ``drawn``, ``target`` and ``verdict``."""
@@ -75,13 +78,15 @@ class Summary:
         } | {
             "seconds": {name: round(s, 3) for name, s in self.seconds.items()},
             "mismatches": self.mismatches,
+            "failing": self.failing,
         }
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
         """What :meth:`json` wrote."""
-        counts = {k: Counter(v) for k, v in document.items() if k != "mismatches"}
-        return cls(**counts, mismatches=list(document["mismatches"]))
+        return cls(
+            **{k: list(v) if isinstance(v, list) else Counter(v) for k, v in document.items()}
+        )
 
     def report(self) -> dict[str, Any]:
         """What a person wants to know, as JSON's types."""

@@ -1,0 +1,93 @@
+"""A case as a Python program that shows what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import to_json
+from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.gate.check import Case
+from tests.gate.oracle import Oracle
+from tests.gate.pipeline_source import pipeline_source
+from tests.gate.subjects import Subject, limits
+
+_PLAIN = """\
+from backend.compile import compile_cpu
+run = compile_cpu(pipeline, verdict).run"""
+
+_GUARDED = """\
+from functools import partial
+from tests.backend.guarded_scratch import compile_guarded, run_poisoned
+run = partial(run_poisoned, compile_guarded(pipeline, verdict))"""
+
+_GPU = """\
+from functools import partial
+from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
+run = partial(compile_gpu(pipeline, verdict, {target!r}).run, executor=Emulator())"""
+
+_COMPARED = """\
+from backend.reference import evaluate
+for outputs in {outputs}:
+    sizes = {{**outputs, **places}}
+    found = run(images, sizes=sizes)
+    for name, values in evaluate(pipeline, images, sizes=sizes).items():
+        np.testing.assert_array_equal(found[name], values, name)"""
+
+_REPLAYED = """\
+from backend.replay import replay
+for numbers in {numbers}:
+    print(replay(verdict.nest, numbers))"""
+
+
+def case_source(case: Case, oracle: Oracle) -> str:
+    """Python that makes the pipeline and the schedule of a case, verifies, compiles and runs them,
+    compares the values with the reference, and executes the loop nest value by value.
+    """
+    return "\n".join(_parts(case, oracle.subject)) + "\n"
+
+
+def _parts(case: Case, subject: Subject) -> Iterator[str]:
+    pipeline = subject.pipeline
+    yield "import numpy as np"
+    yield pipeline_source(pipeline)
+    yield f"schedule = {_schedule(case.schedule, pipeline)}"
+    for image in pipeline.images:
+        shape = tuple(extent for _, extent in reversed(subject.places[image.name]))
+        low, high = limits(image.type)
+        random = f"np.random.default_rng({subject.seeds[image.name]})"
+        yield f"{image.name}_values = {random}.integers({low}, {high}, {shape})"
+    images = (f"{i.name!r}: {i.name}_values.astype({str(i.type)!r})" for i in pipeline.images)
+    yield f"images = {{{', '.join(images)}}}"
+    yield f"places = {dict(subject.places)}"
+    yield f"verdict = spaces.verify(pipeline, schedule, spaces.device({case.target!r}))"
+    yield "assert verdict.legal, verdict"
+    sizes = [dict(s) for n, s in enumerate(subject.outputs) if s not in subject.outputs[:n]]
+    if case.target != "cpu":
+        yield _GPU.format(target=case.target)
+    else:
+        yield _GUARDED if case.number % 2 else _PLAIN
+    yield _COMPARED.format(outputs=sizes)
+    numbers = [
+        {
+            f"{buffer}.{part}.{d}": value
+            for buffer, ranges in outputs.items()
+            for d, limits in enumerate(ranges)
+            for part, value in zip(("min", "extent"), limits, strict=True)
+        }
+        for outputs in sizes
+    ]
+    yield _REPLAYED.format(numbers=numbers)
+
+
+def _schedule(schedule: Schedule, pipeline: Pipeline) -> str:
+    """Its text where that is all, else its document."""
+    try:
+        text = format_schedule(schedule, pipeline)
+        if parse_schedule(text, pipeline) == schedule:
+            return f'spaces.parse_schedule("""\n{text}\n""", pipeline)'
+    except Exception:  # what is broken may have no text
+        pass
+    return f"spaces.from_json(r'''{to_json(schedule)}''', spaces.Schedule)"
