@@ -12,6 +12,7 @@ import numpy as np
 from apps.catalog import APPS
 from apps.command_line.checking import checked
 from apps.command_line.console import heading, line, table
+from apps.command_line.options import GivenSchedule
 from apps.command_line.space import follow
 from apps.errors import Stop
 from apps.files import write_picture, write_text
@@ -27,6 +28,7 @@ from backend.cuda.errors import CudaUnavailable
 from backend.cuda.launch import PycudaExecutor, gpu_available
 from backend.reference import evaluate
 from spaces.constraints.devices import CpuDevice, Device, device
+from spaces.constraints.verdict import CheckedSchedule
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace
@@ -34,6 +36,7 @@ from spaces.enumerate.strategies import search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from spaces.model.writing.written import WrittenSchedule
 
 OUT = Path("out")
 FINALISTS = 4
@@ -93,7 +96,7 @@ def _search(pipeline: Pipeline, target: Device, cost: str) -> list[Found]:
     )
     start = time.perf_counter()
     for found in done.best:
-        checked(pipeline, found.schedule, target)
+        _verified(pipeline, found.schedule, target)
     elapsed = (time.perf_counter() - start) / len(done.best)
     line(f"The best {len(done.best)} are verified to be legal, in {elapsed * 1e3:.0f} ms each:")
     table(
@@ -106,6 +109,10 @@ def _search(pipeline: Pipeline, target: Device, cost: str) -> list[Found]:
     return list(done.best)
 
 
+def _verified(pipeline: Pipeline, schedule: Schedule, target: Device) -> CheckedSchedule:
+    return checked(pipeline, GivenSchedule("the search", WrittenSchedule(schedule)), target)
+
+
 def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
     """Compile, check and time the best schedules beside plain ones; the winner's output."""
     heading("\n3. Compiled by LLVM, compared with a plain NumPy evaluation")
@@ -115,7 +122,7 @@ def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
     compiled = {}
     for name, schedule in contenders.items():
         start = time.perf_counter()
-        compiled[name] = compile_cpu(pipeline, checked(pipeline, schedule, device("cpu")))
+        compiled[name] = compile_cpu(pipeline, _verified(pipeline, schedule, device("cpu")))
         elapsed = time.perf_counter() - start
         actual = compiled[name].run({"input": image})["output"]
         line(f"  {name}: compiled in {elapsed:.2f} s, {_agreement(actual, expected)}")
@@ -144,7 +151,7 @@ def _gpu(pipeline: Pipeline, image: Array) -> None:
     """Search for a GPU, generate CUDA, read its resources, and execute it on a crop."""
     best = _search(pipeline, device(GPU), "occupancy")[0]
     heading(f"\n6. CUDA C for {GPU}")
-    compiled = compile_gpu(pipeline, checked(pipeline, best.schedule, device(GPU)), GPU)
+    compiled = compile_gpu(pipeline, _verified(pipeline, best.schedule, device(GPU)), GPU)
     write_text(OUT / "unsharp.cu", compiled.source)
     lines = compiled.source.count("\n")
     line(f"{len(compiled.kernels)} kernels, {lines} lines, written to {OUT}/unsharp.cu.")

@@ -15,6 +15,9 @@ from apps.errors import Stop, WrongUsage
 
 ARRAY_SUFFIX = ".npy"
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What some editors put at the beginning of a text."""
+
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a file beside ``path``, and move it into place when it is complete.
@@ -68,7 +71,7 @@ def read_text(path: Path, what: str) -> str:
         WrongUsage: there is no such file, or it holds no text.
     """
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8").removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise WrongUsage(f"Cannot read the {what} {path}: {error.strerror}.") from None
     except UnicodeDecodeError:

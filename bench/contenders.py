@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from apps.catalog import APPS
-from apps.command_line.options import read_schedule
+from apps.command_line.options import given_schedule
 from apps.photographs import photograph
 from apps.timing import interleaved
 from backend.arguments import Array
@@ -53,7 +53,7 @@ def sizes_of(app: str) -> dict[str, tuple[tuple[int, int], ...]]:
 
 def written(app: str, name: str) -> Schedule:
     """A hand-written schedule of an app."""
-    return read_schedule(APPS[app], pipeline_of(app), name)
+    return given_schedule(APPS[app], pipeline_of(app), name).faultless()
 
 
 def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:

@@ -24,7 +24,7 @@ from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.repair import Repair, repair
 from spaces.constraints.universe import Decision, Universe
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
-from spaces.constraints.verify import verify
+from spaces.constraints.verify import verify, verify_rest
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.features import Features
 from spaces.cost.measurer import Measurement, Measurer
@@ -192,7 +192,13 @@ from spaces.model.schedules.schedule import LoopAlign, LoopLevel, Memory, Schedu
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
-from spaces.model.writing.text import format_schedule, parse_partial, parse_schedule
+from spaces.model.writing.text import (
+    format_schedule,
+    parse_partial,
+    parse_schedule,
+    read_schedule,
+)
+from spaces.model.writing.written import WrittenSchedule
 
 __all__ = [
     # Writing an algorithm down
@@ -331,6 +337,8 @@ __all__ = [
     "format_schedule",
     "parse_schedule",
     "parse_partial",
+    "read_schedule",
+    "WrittenSchedule",
     "ScheduleSyntaxError",
     "directive_calls",
     "derived",
@@ -359,6 +367,7 @@ __all__ = [
     "Deinline",
     # Which schedules are legal
     "verify",
+    "verify_rest",
     "repair",
     "Repair",
     "Edit",

@@ -73,6 +73,13 @@ def test_an_example_of_a_directive_is_legal_and_says_it(name):
     assert changes or name in ("compute_inline", "serial")  # these take another back
 
 
+@pytest.mark.parametrize("pasted", directives.PASTED)
+def test_lines_of_cpp_on_the_page_are_read(pasted):
+    pipeline = directives.algorithm()
+    parsed = parse_schedule(pasted, pipeline, vector_bits=256)
+    assert isinstance(verify(pipeline, parsed, device("cpu")), CheckedSchedule)
+
+
 LANGUAGE = (directives.PAGE.parent / "language.md").read_text("utf-8")
 PREAMBLE = "".join(re.findall(r"```python\n(.*?)```", LANGUAGE, re.DOTALL))
 CONSTRUCTS = [m.replace("\\|", "|") for m in re.findall(r"^\| `(.*?)` \|", LANGUAGE, re.MULTILINE)]

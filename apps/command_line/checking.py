@@ -1,33 +1,64 @@
-"""The gate before compiling: a checked schedule, or a stop that says what is illegal."""
+"""The gate before compiling: a checked schedule, or a stop that says all that is wrong with it."""
 
 from __future__ import annotations
 
-from apps.errors import Stop
+from collections.abc import Sequence
+
+from apps.command_line.options import GivenSchedule
+from apps.errors import Stop, WrongUsage
 from spaces.constraints.devices import Device
-from spaces.constraints.verdict import CheckedSchedule, Illegal
-from spaces.constraints.verify import verify
+from spaces.constraints.findings import Violation
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify, verify_rest
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.syntax_error import ScheduleSyntaxError
+from spaces.model.writing.written import WrittenSchedule
 
 
 class IllegalSchedule(Stop):
     """A schedule that is not legal for the device it is asked for."""
 
 
-def checked(pipeline: Pipeline, schedule: Schedule, device: Device) -> CheckedSchedule:
+def checked(pipeline: Pipeline, given: GivenSchedule, device: Device) -> CheckedSchedule:
     """The schedule, verified.
 
     Raises:
+        WrongUsage: its text has mistakes; the message lists them, and what else is wrong.
         IllegalSchedule: it is not legal; the message lists everything that is wrong with it.
     """
+    schedule = faultless(pipeline, given, device)
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):
         return verdict
-    raise IllegalSchedule(refusal(verdict, device))
+    raise IllegalSchedule(refusal(verdict.violations, device, given.written))
 
 
-def refusal(illegal: Illegal, device: Device) -> str:
-    """All violations, one a line, under a head line."""
-    count = len(illegal.violations)
-    head = f"The schedule is illegal for {device.name}: {count} violation{'s' * (count != 1)}."
-    return "\n".join([head, *(f"  {v.rule}: {v.message}" for v in illegal.violations)])
+def faultless(pipeline: Pipeline, given: GivenSchedule, device: Device) -> Schedule:
+    """The schedule, where its text has no mistakes.
+
+    Raises:
+        WrongUsage: it has some; the message lists them, and what is wrong for ``device`` with the
+            rest of the schedule.
+    """
+    written = given.written
+    if not written.problems:
+        return written.schedule
+    rest = verify_rest(pipeline, written.schedule, device, written.unread)
+    told = [f"{given.source}: {ScheduleSyntaxError(written.problems)}"]
+    if rest:
+        told.append(refusal(rest, device, written))
+    raise WrongUsage("\n".join(told))
+
+
+def refusal(violations: Sequence[Violation], device: Device, written: WrittenSchedule) -> str:
+    """All violations, one a line, each with its place in the text, under a head line."""
+    count = len(violations)
+    subject = "What can be read of it" if written.problems else "The schedule"
+    head = f"{subject} is illegal for {device.name}: {count} violation{'s' * (count != 1)}."
+    return "\n".join([head, *(f"  {_placed(v, written)}{v.rule}: {v.message}" for v in violations)])
+
+
+def _placed(violation: Violation, written: WrittenSchedule) -> str:
+    place = written.place(violation.func, violation.stage, violation.loop)
+    return f"line {place[0]}, column {place[1]}: " if place else ""

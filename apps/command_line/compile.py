@@ -11,7 +11,7 @@ import typer
 from apps.catalog import find
 from apps.command_line.checking import checked
 from apps.command_line.console import line
-from apps.command_line.options import AppName, DeviceName, ScheduleFile, find_device, read_schedule
+from apps.command_line.options import AppName, DeviceName, ScheduleFile, find_device, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop, WrongUsage
 from apps.files import write_bytes, write_text
@@ -59,7 +59,7 @@ def compile_app(
             f"The passes of --after are those of programs for a CPU; {target.name} is a GPU, whose "
             "code is CUDA C."
         )
-    legal = checked(pipeline, read_schedule(found, pipeline, schedule), target)
+    legal = checked(pipeline, given_schedule(found, pipeline, schedule), target)
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

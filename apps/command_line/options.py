@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from attrs import frozen
 
 from apps.app import App
 from apps.errors import WrongUsage
-from apps.files import read_text
-from spaces.constraints.devices import Device, device
+from apps.files import BYTE_ORDER_MARK, read_text
+from spaces.constraints.devices import CpuDevice, Device, device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.suggestions import suggestion
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
-from spaces.model.writing.text import parse_partial, parse_schedule
+from spaces.model.writing.text import parse_partial, read_schedule
+from spaces.model.writing.written import WrittenSchedule
 
 AppName = Annotated[
     str, typer.Argument(metavar="APP", help="The name of an app, or file.py:function.")
@@ -46,19 +48,42 @@ STANDARD_INPUT = "-"
 """The name of a schedule that is piped into the program."""
 
 
-def read_schedule(app: App, pipeline: Pipeline, name: str) -> Schedule:
+@frozen
+class GivenSchedule:
+    """A schedule that the command line names, as it is written; ``source`` says where."""
+
+    source: str
+    written: WrittenSchedule
+
+    def faultless(self) -> Schedule:
+        """The schedule, where its text has no mistakes.
+
+        Raises:
+            WrongUsage: it has some.
+        """
+        try:
+            return self.written.faultless().schedule
+        except ScheduleSyntaxError as error:
+            raise WrongUsage(f"{self.source}: {error}") from None
+
+
+def given_schedule(app: App, pipeline: Pipeline, name: str) -> GivenSchedule:
     """The schedule that ``name`` means: one of the app's own, or a file.
 
     Raises:
-        WrongUsage: there is neither, or the text has mistakes.
+        WrongUsage: there is neither.
     """
     if name == DEFAULT and DEFAULT not in app.schedules:
-        return Schedule.default(pipeline)
-    path, text = _schedule_text(app, name)
-    try:
-        return parse_schedule(text, pipeline)
-    except ScheduleSyntaxError as error:
-        raise WrongUsage(f"{path}: {error}") from None
+        return GivenSchedule(name, WrittenSchedule(Schedule.default(pipeline)))
+    source, text = _schedule_text(app, name)
+    return GivenSchedule(source, read_schedule(text, pipeline, _vector_bits()))
+
+
+def _vector_bits() -> int:
+    """What ``natural_vector_size`` in a schedule is about: the CPU of this machine."""
+    cpu = device(CPU)
+    assert isinstance(cpu, CpuDevice)
+    return cpu.vector_bits
 
 
 def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
@@ -71,7 +96,7 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
         return Schedule(())
     path, text = _schedule_text(app, name)
     try:
-        return parse_partial(text, pipeline)
+        return parse_partial(text, pipeline, _vector_bits())
     except ScheduleSyntaxError as error:
         raise WrongUsage(f"{path}: {error}") from None
 
@@ -79,7 +104,7 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
 def _schedule_text(app: App, name: str) -> tuple[str, str]:
     """Where the schedule called ``name`` is from, and its text."""
     if name == STANDARD_INPUT:
-        return "standard input", sys.stdin.read()
+        return "standard input", sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
     path = _schedule_file(app, name)
     return str(path), read_text(path, "schedule")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from apps.catalog import find
-from apps.command_line.checking import refusal
+from apps.command_line.checking import faultless, refusal
 from apps.command_line.console import heading, line, table
 from apps.command_line.options import (
     AppName,
@@ -18,7 +18,7 @@ from apps.command_line.options import (
     DeviceName,
     ScheduleFile,
     find_device,
-    read_schedule,
+    given_schedule,
 )
 from apps.command_line.program import command
 from apps.command_line.proving import Findings, all_obligations, prove_schedule
@@ -39,6 +39,7 @@ from spaces.constraints.proofs.records import (
     Unknown,
 )
 from spaces.constraints.verdict import Illegal
+from spaces.model.writing.written import WrittenSchedule
 
 UNDECIDED = 3
 """The exit status where nothing is refuted, but something is not proven either."""
@@ -71,7 +72,8 @@ def prove(
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
-    chosen = read_schedule(found, pipeline, schedule)
+    given = given_schedule(found, pipeline, schedule)
+    chosen = faultless(pipeline, given, target)
     if recheck is not None:
         asked = all_obligations(pipeline, chosen, target)
         raise typer.Exit(_asked_again(recheck, asked, as_json))
@@ -81,7 +83,7 @@ def prove(
     if as_json:
         line(json.dumps(_json(findings), indent=2))
     else:
-        _tell(findings, target)
+        _tell(findings, target, given.written)
     raise typer.Exit(_status(findings))
 
 
@@ -124,10 +126,10 @@ def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> in
     return UNDECIDED if "unknown" in expected else 0
 
 
-def _tell(findings: Findings, device: Device) -> None:
+def _tell(findings: Findings, device: Device, written: WrittenSchedule) -> None:
     verdict, report = findings.verdict, findings.report
     if isinstance(verdict, Illegal):
-        line(refusal(verdict, device))
+        line(refusal(verdict.violations, device, written))
     if report is None:
         line("It stands for no program, so there is nothing to prove.")
         return

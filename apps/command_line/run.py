@@ -19,7 +19,7 @@ from apps.command_line.arguments import (
 )
 from apps.command_line.checking import checked
 from apps.command_line.console import line
-from apps.command_line.options import CPU, DEFAULT, AppName, find_device, read_schedule
+from apps.command_line.options import CPU, DEFAULT, AppName, find_device, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
 from apps.pictures import Array
@@ -81,7 +81,7 @@ def run(
     images = read_images(found, pipeline, input)
     values = parse_params(params)
     name = schedule or (CPU if CPU in found.schedules else DEFAULT)
-    chosen = checked(pipeline, read_schedule(found, pipeline, name), find_device(CPU))
+    chosen = checked(pipeline, given_schedule(found, pipeline, name), find_device(CPU))
     given = shapes(images)
     if size:
         sizes = sizes_of_outputs(pipeline, parse_size(size), lambda p: found.sizes(p, given))
@@ -115,7 +115,7 @@ def _default_suffices(
     sizes: Mapping[str, Ranges],
 ) -> bool:
     """Whether the schedule that every app has takes what another one refuses."""
-    plain = checked(pipeline, read_schedule(app, pipeline, DEFAULT), find_device(CPU))
+    plain = checked(pipeline, given_schedule(app, pipeline, DEFAULT), find_device(CPU))
     try:
         check_run(plain, images, values, sizes)
     except SizeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from apps.catalog import APPS, find
 from apps.command_line.console import heading, line, table
-from apps.command_line.options import DEFAULT, AppName, ScheduleFile, read_schedule
+from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
 from spaces.model.algorithm.pipeline import Pipeline
@@ -34,7 +34,7 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
     """Show an app: who reads whom, and the tree and loop nest of a schedule."""
     found = find(app)
     pipeline = found.pipeline()
-    chosen = read_schedule(found, pipeline, schedule)
+    chosen = given_schedule(found, pipeline, schedule).faultless()
     heading(f"Pipeline {pipeline.name}")
     table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
     heading(f"\nSchedule {schedule}")

@@ -5,6 +5,7 @@ nearest schedule that is legal.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import attrs
 import typer
 
 from apps.catalog import find
-from apps.command_line.checking import refusal
+from apps.command_line.checking import faultless, refusal
 from apps.command_line.console import complain, line
 from apps.command_line.options import (
     AppName,
@@ -20,20 +21,23 @@ from apps.command_line.options import (
     DeviceName,
     ScheduleFile,
     find_device,
-    read_schedule,
+    given_schedule,
 )
 from apps.command_line.program import command
 from apps.errors import Stop, WrongUsage
 from apps.files import write_text
 from spaces.constraints.devices import Device
+from spaces.constraints.findings import Violation
 from spaces.constraints.preconditions import Precondition, size_preconditions
 from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.repairs.repair import repair as repair_schedule
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.constraints.verify import verify as verify_schedule
+from spaces.constraints.verify import verify_rest
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from spaces.model.writing.written import WrittenSchedule
 
 WithRepair = Annotated[
     bool, typer.Option("--repair", help="Find the nearest legal schedule, and what to change.")
@@ -62,17 +66,25 @@ def verify(
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
-    given = read_schedule(found, pipeline, schedule)
-    verdict = verify_schedule(pipeline, given, target)
-    legal_where = _legal_where(verdict, pipeline, given, target)
-    repaired = repair_schedule(pipeline, given, target, seconds=seconds) if with_repair else None
+    given = given_schedule(found, pipeline, schedule)
+    if as_json and given.written.problems:
+        line(json.dumps(_unreadable(pipeline, given.written, target), indent=2))
+        raise typer.Exit(WrongUsage.status)
+    chosen = faultless(pipeline, given, target)
+    verdict = verify_schedule(pipeline, chosen, target)
+    legal_where = _legal_where(verdict, pipeline, chosen, target)
+    repaired = repair_schedule(pipeline, chosen, target, seconds=seconds) if with_repair else None
     if as_json:
-        report = verdict.json() | {"preconditions": [p.json() for p in legal_where]}
+        report = verdict.json() | {
+            "violations": _placed(verdict.violations, given.written),
+            "mistakes": [],
+            "preconditions": [p.json() for p in legal_where],
+        }
         if repaired is not None:
             report["repair"] = _report(repaired, pipeline)
         line(json.dumps(report, indent=2))
     else:
-        _tell(verdict, legal_where, target)
+        _tell(verdict, legal_where, target, given.written)
         if repaired is not None:
             _tell_repair(repaired, pipeline)
     if output is not None and repaired is not None:
@@ -93,9 +105,34 @@ def _legal_where(
     return size_preconditions(anywhere) if isinstance(anywhere, CheckedSchedule) else ()
 
 
-def _tell(verdict: Verdict, legal_where: tuple[Precondition, ...], device: Device) -> None:
+def _unreadable(pipeline: Pipeline, written: WrittenSchedule, device: Device) -> dict[str, Any]:
+    """The mistakes in a text, and what else is wrong, as a dictionary of JSON's types."""
+    rest = verify_rest(pipeline, written.schedule, device, written.unread)
+    mistakes = [
+        {"line": p.line, "column": p.column, "length": p.length, "message": p.message}
+        for p in written.problems
+    ]
+    violations = _placed(rest, written)
+    return {"legal": False, "violations": violations, "mistakes": mistakes, "preconditions": []}
+
+
+def _placed(violations: Sequence[Violation], written: WrittenSchedule) -> list[dict[str, Any]]:
+    """Violations as dictionaries of JSON's types, with their places in the text."""
+    places = [written.place(v.func, v.stage, v.loop) or (None, None) for v in violations]
+    return [
+        v.json() | {"line": row, "column": column}
+        for v, (row, column) in zip(violations, places, strict=True)
+    ]
+
+
+def _tell(
+    verdict: Verdict,
+    legal_where: tuple[Precondition, ...],
+    device: Device,
+    written: WrittenSchedule,
+) -> None:
     if isinstance(verdict, Illegal):
-        line(refusal(verdict, device))
+        line(refusal(verdict.violations, device, written))
     else:
         line(f"The schedule is legal for {device.name}.")
         if verdict.advice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import attrs
 
 from spaces.constraints.devices import Device
@@ -56,19 +58,53 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
     return _together(schedule, found.requirements, verdicts)
 
 
+def verify_rest(
+    pipeline: Pipeline, schedule: Schedule, device: Device, unread: Collection[str]
+) -> tuple[Violation, ...]:
+    """What is wrong with a schedule of which the entries of some Funcs are not known, such as those
+    in whose text there are mistakes: the rules are asked of the Funcs whose place does not depend
+    on theirs.
+
+    Raises:
+        TypeError: something else is given than a Pipeline, a Schedule and a Device.
+    """
+    check_given("verify_rest", pipeline=pipeline, schedule=schedule, device=device)
+    broken = frozenset(unread) & {entry.name for entry in schedule.funcs}
+    entries = (
+        attrs.evolve(entry, specializations=()) if entry.name in broken else entry
+        for entry in schedule.funcs
+    )
+    schedule = schedule.with_funcs(entries)
+    found: list[Violation] = []
+    for case in cases(schedule):
+        if not case.failure:
+            judged = _judged(pipeline, case)
+            found += _where(case, _violations(judged, case.schedule, device, broken))
+    return _told_once(found)
+
+
 def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
-    """One case of a specialized schedule, judged at the estimates only if they belong to it."""
+    """One case of a specialized schedule."""
+    verdict = _verify(_judged(pipeline, case), case.schedule, device, case.assumptions)
+    if isinstance(verdict, CheckedSchedule):
+        return attrs.evolve(verdict, pipeline=pipeline)
+    return Illegal(_where(case, verdict.violations))
+
+
+def _judged(pipeline: Pipeline, case: Case) -> Pipeline:
+    """The pipeline, with its estimates only if they belong to the case."""
     sizes = pipeline.sizes()
     told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
     elsewhere = not all(evaluate(condition, sizes) for condition in told)
-    judged = attrs.evolve(pipeline, estimates=()) if elsewhere else pipeline
-    verdict = _verify(judged, case.schedule, device, case.assumptions)
-    if isinstance(verdict, CheckedSchedule):
-        return attrs.evolve(verdict, pipeline=pipeline)
+    return attrs.evolve(pipeline, estimates=()) if elsewhere else pipeline
+
+
+def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """The violations of a case, which say where it is the case."""
+    if not case.assumptions:
+        return violations
     where = " and ".join(map(format_condition, case.assumptions))
-    return Illegal(
-        tuple(attrs.evolve(v, message=f"{v.message} (Where {where}.)") for v in verdict.violations)
-    )
+    return tuple(attrs.evolve(v, message=f"{v.message} (Where {where}.)") for v in violations)
 
 
 def _together(
@@ -108,23 +144,37 @@ def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
 def _verify(
     pipeline: Pipeline, schedule: Schedule, device: Device, assumptions: tuple[Expr, ...]
 ) -> Verdict:
+    found = _violations(pipeline, schedule, device, frozenset())
+    if found:
+        return Illegal(found)
     sizes = pipeline.sizes()
-    found = judge(ask_matching(pipeline, schedule), {}).violations
-    if any(violation.rule == inline_size.id for violation in found):
-        return Illegal(found)  # the Funcs that all other rules read cannot be written down
-    broken = {violation.func for violation in found}
     pipeline = derived(pipeline, schedule)
-    if found:
-        records = ask_other_records(pipeline, schedule, device, broken)
-    else:
-        records = ask_records(Records(pipeline, schedule, device))
-    found += judge(records, sizes).violations
-    if found:
-        broken |= {violation.func for violation in found}
-        rest = ask_other_nest(pipeline, schedule, device, broken)
-        return Illegal(found + judge(rest, sizes).violations)
     bounds = bounds_of(pipeline, schedule, assumptions)
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
     return CheckedSchedule(pipeline, schedule, device, bounds, judgement.requirements)
+
+
+def _violations(
+    pipeline: Pipeline, schedule: Schedule, device: Device, unread: frozenset[str]
+) -> tuple[Violation, ...]:
+    """What is wrong with the entries that are known; where they are all well formed, nothing has
+    been said of the loop nest yet.
+    """
+    sizes = pipeline.sizes()
+    found = judge(ask_matching(pipeline, schedule), {}).violations
+    if any(violation.rule == inline_size.id for violation in found):
+        return found  # the Funcs that all other rules read cannot be written down
+    broken = unread | {violation.func for violation in found}
+    pipeline = derived(pipeline, schedule)
+    if broken:
+        records = ask_other_records(pipeline, schedule, device, broken)
+    else:
+        records = ask_records(Records(pipeline, schedule, device))
+    found += judge(records, sizes).violations
+    broken |= {violation.func for violation in found}
+    if not broken:
+        return ()
+    rest = ask_other_nest(pipeline, schedule, device, broken)
+    return found + judge(rest, sizes).violations

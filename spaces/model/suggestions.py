@@ -1,9 +1,9 @@
-"""Names that a mistyped one may have been meant for."""
+"""Names that a mistyped one may have been meant for, and those that there are."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
@@ -15,3 +15,15 @@ def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
         return ""
     *others, last = close
     return f" (is {', '.join(others)} or {last} meant?)" if others else f" (is {last} meant?)"
+
+
+MOST_LISTED = 12
+"""Names that are listed where any of them could be meant."""
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The names, of many only the first."""
+    more = len(names) - MOST_LISTED
+    if more <= 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_LISTED])} and {more} more"

@@ -33,7 +33,9 @@ def test_an_illegal_schedule_exits_1_with_every_violation(sched):
     assert verdict["legal"] is False
     assert len(verdict["violations"]) >= 3
     for violation in verdict["violations"]:
-        assert list(violation) == ["rule", "func", "stage", "loop", "message", "values"]
+        assert list(violation)[:6] == ["rule", "func", "stage", "loop", "message", "values"]
+        # q and z stand in the first line, w in the second.
+        assert violation["line"] == 1 + (violation["loop"] == "w")
         assert violation["func"] in ("blur_x", "blur_y")
         assert violation["stage"] == 0
         assert violation["message"].endswith(".")
@@ -63,6 +65,39 @@ def test_a_malformed_schedule_exits_2_with_the_place(sched, text, sentence):
     out, err = spaces("verify", "blur", "--schedule", sched(text), status=2)
     assert out == ""
     assert sentence in err
+
+
+def test_mistakes_of_the_text_and_of_what_it_says_are_told_at_once(sched):
+    path = sched("blur_y.split(y, y, yi, 0)\n  .reorder(x, q);\nblur_x.vectorise(x, 8);")
+    _, err = spaces("verify", "blur", "--schedule", path, status=2)
+    assert "line 3, column 8: There is no directive 'vectorise' (is vectorize meant?)" in err
+    assert "What can be read of it is illegal for cpu: 2 violations." in err
+    assert "line 2, column 15: order.unknown-loop: A reorder or serial of blur_y names q" in err
+    assert "line 1, column 17: order.factor: blur_y.split(y, y, yi, 0) splits" in err
+    out, _ = spaces("verify", "blur", "--schedule", path, "--json", status=2)
+    told = json.loads(out)
+    assert [(m["line"], m["column"]) for m in told["mistakes"]] == [(3, 8)]
+    assert [(v["rule"], v["line"]) for v in told["violations"]] == [
+        ("order.unknown-loop", 2),
+        ("order.factor", 1),
+    ]
+    # Where nothing else is wrong, or could be known to be, nothing else is said.
+    for text in ("blur_y.twist(x)", "blur_y.twist(x).split(x, x, xi, 0)"):
+        _, err = spaces("verify", "blur", "--schedule", sched(text), status=2)
+        assert "illegal" not in err
+
+
+def test_a_name_that_is_no_loop_is_told_with_names_like_it(sched):
+    path = sched("blur_y.split(y, outer, inner, 8).reorder(x, iner)")
+    out, _ = spaces("verify", "blur", "--schedule", path, status=1)
+    assert "iner, which is no loop of blur_y there (is inner meant?)" in out
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\r\n\t", "# a comment\r\n"])
+def test_marks_line_ends_and_tabs_of_editors_are_read(sched, before):
+    text = f"{before}blur_y\t.parallel(y);\r\nblur_x.compute_root();\r\n"
+    spaces("verify", "blur", "--schedule", sched(text))
+    spaces("verify", "blur", "--schedule", "-", piped=text)
 
 
 TOO_MANY_THREADS = """

@@ -324,11 +324,11 @@ def test_every_mistake_is_listed_with_its_place() -> None:
         "blur_x.unroll(x, 2.5).bound(x, 0)\n"
         "blur_x.split(x, y,\n"
         "blur_x.compute_at(x).store_in(Pool)\n"
-        "if (wide) { blur_x.vectorize(8); }\n"
+        "blur_x.vectorize(8); if (wide) { blur_x.vectorize(8); }\n"
     )
     assert [(line, column) for line, column, _ in found] == [
         *((1, 1), (2, 8), (2, 24), (3, 25), (4, 1), (4, 35)),
-        *((5, 18), (5, 23), (6, 19), (7, 8), (7, 31), (8, 4), (8, 30)),
+        *((5, 18), (5, 23), (6, 19), (7, 8), (7, 31), (8, 18), (8, 22)),
     ]
     messages = " ".join(message for *_, message in found)
     for part in (
@@ -377,11 +377,25 @@ def test_a_mistake_is_shown_under_its_line() -> None:
         ("blur_y", "Expected directives"),
         ("blur_y.compute_root", "Expected '('"),
         ("blur_y.fold_storage(y, 4, no)", "Expected true or false"),
-        ("blur_y.split(x, x, xi, n * 2)", "found '*'"),
+        ("blur_y.split(x, x, xi, n * 2)", "n is no number declared before, as in const int n = 8"),
         ("blur_y.split(x, x, xi, 2 * n)", "declared before as in const int vec = 8, but found 'n'"),
         ("blur_y.split(x, x, xi, 16 / 3)", "16 / 3 is not a whole number"),
         ("blur_y.split(x, x, xi, 16 / 0)", "16 / 0 is not a whole number"),
-        ("const int n = natural_vector_size<uint8_t>();", "found 'natural_vector_size'"),
+        ("const int n = natural_vector_size<uint8_t>();", "parse_schedule its vector_bits"),
+        ("int n = natural_vector_size(input.type());", "What is read of such sizes is"),
+        ("int n = natural_vector_size<half>();", "no such type; there are int8_t"),
+        ("const int n = wide ? 16 : 8; blur_y.unroll(x, n)", "Which number n is depends"),
+        ("for (Func f : all) {\n  f.compute_root();\n}", "once for each Func, by name"),
+        (
+            "if (wide) {\n blur_y.parallel(z);\n} else if (f(x)) { } else\n blur_y.serial(y)",
+            "branch",
+        ),
+        ("blur_y.unroll(Var::outermost())", "no loop that iterates"),
+        ("blur_x.compute_at(blur_z, Var::outermost())", "There is no Func 'blur_z' (is blur_y"),
+        ("blur_x.compute_at(blur_x, Var::outermost())", "blur_x is outside itself"),
+        ("blur_y.bound(x, 0, input.width())", "write what an expression of sizes comes to"),
+        ("blur_y.dim(0).set_bounds(0, 8)", "say it of the image or output"),
+        ("blur_y[2].compute_root()", "no Func 'blur_y[2]'"),
         ("int n;", "Expected '=' after int n"),
         ("blur_y.trace_stores()", "trace_stores is not supported; remove it"),
         ('blur_y.vectorize("x, 8)', "found '\"'"),

@@ -16,6 +16,7 @@ from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail
+from spaces.model.suggestions import suggestion
 from spaces.model.writing.vocabulary import PARTITIONS, TAILS
 
 
@@ -31,7 +32,7 @@ def _directive(records: Records, func: str, stage: int, fault: Fault) -> str:
     if fault.record is not None:
         return split_directive(records, func, stage, fault.record)
     if records.entry(func).stages[stage].kind(fault.loop) is LoopKind.SERIAL:
-        return f"The loop order of {stage_name(func, stage)}"
+        return f"A reorder or serial of {stage_name(func, stage)}"
     return kind_directive(records, func, stage, fault.loop)
 
 
@@ -44,7 +45,8 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each name that is no loop."""
     for index, traced, fault in _faults(records, func, "unknown"):
         replaced = traced.lost.get(fault.loop)
-        became = f" ({fault.loop} has become {replaced})" if replaced else ""
+        near = suggestion(fault.loop, fault.choices, most=3)
+        became = f" ({fault.loop} has become {replaced})" if replaced else near
         yield Check(
             func,
             VIOLATED,

@@ -12,15 +12,14 @@ This module knows neither Funcs nor directives; module ``text`` gives statements
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, evolve, frozen
 
+from spaces.model.writing.arithmetic import NUMBER, QUALIFIERS, Arithmetic, Unsaid
 from spaces.model.writing.syntax_error import Mistake
 from spaces.model.writing.tokens import CLOSE, OPEN, Token, tokenize, unquote
-
-_T = TypeVar("_T")
 
 
 @frozen
@@ -75,7 +74,17 @@ class Code:
     end: int
 
 
-Item: TypeAlias = Word | Whole | Braces | Applied | Code
+@frozen
+class Reference:
+    """A Func that directives add, or a stage: ``f.in(g)``, ``f.update(0)``."""
+
+    head: Word
+    calls: tuple[Applied, ...]
+    start: int
+    end: int
+
+
+Item: TypeAlias = Word | Whole | Braces | Applied | Code | Reference
 
 
 @frozen
@@ -101,94 +110,105 @@ class Declaration:
 
 Statement: TypeAlias = Chain | Declaration
 
+
+@frozen
+class Parsed:
+    """The statements of a text.
+
+    Attributes:
+        mistakes: those in statements that are left out, all or in part.
+        unread: what these statements are about, as far as they begin with a name.
+    """
+
+    statements: tuple[Statement, ...]
+    mistakes: tuple[Mistake, ...]
+    unread: tuple[Word, ...]
+
+
 CONDITIONAL = ("specialize",)
 """Directives that take an expression."""
 
-DECLARING = ("Var", "RVar", "Func")
-NUMBER, QUALIFIERS = "int", ("const", "constexpr", "static")
-"""What declares a number, and what may stand before it."""
+REFERRING = ("in", "in_", "clone_in", "update")
+"""What leads from one Func to another, or to one of its stages."""
 
-IGNORED = ("using", "auto")
+DECLARING = ("Var", "RVar", "Func")
+
+IGNORED = ("using", "auto", "bool", "Expr", "Target")
 """First words of C++ statements that say nothing about a schedule."""
 
+_CHOICE = "Which branch is meant is not decided here: keep its statements alone, without {}."
+_REPEATED = "Loops of C++ are not run: write the statements of this {} once for each Func, by name."
+CONTROL = {
+    **{word: _REPEATED.format(word) for word in ("for", "while", "do")},
+    **{word: _CHOICE.format(word) for word in ("if", "else", "switch", "case", "default")},
+    **{word: f"A schedule has no {word}; remove it." for word in ("break", "return", "continue")},
+}
+"""First words of C++ statements about others, and what to do instead."""
 
-def parse_statements(text: str) -> tuple[tuple[Statement, ...], tuple[Mistake, ...]]:
-    """The statements of a schedule text, and the mistakes in the statements left out."""
-    parser = _Parser(tokenize(text), text)
+
+def parse_statements(text: str, vector_bits: int | None = None) -> Parsed:
+    """The statements of a schedule text; ``vector_bits`` is the width of the vectors of the CPU
+    whose ``natural_vector_size`` is meant.
+    """
+    parser = _Parser(tokenize(text), text, vector_bits=vector_bits)
     statements: list[Statement] = []
+    unread: list[Word] = []
     while parser.here.kind != "end":
         if parser.here.kind == "newline" or parser.here.text in (";", "{", "}"):
             parser.advance()
             continue
+        begin, known = parser.index, len(parser.mistakes)
         try:
             statements += parser.statement()
             parser.end_of_statement()
         except Mistake as mistake:
             parser.mistakes.append(mistake)
-            parser.skip_statement()
-    return tuple(statements), tuple(parser.mistakes)
+            if parser.tokens[begin].text not in CONTROL:
+                parser.skip_statement()
+        if len(parser.mistakes) > known:
+            unread += _heads(parser.tokens[begin : parser.index])
+    told = tuple(mistake for mistake in parser.mistakes if not isinstance(mistake, Unsaid))
+    return Parsed(tuple(statements), told, tuple(unread))
+
+
+def _heads(tokens: Sequence[Token]) -> list[Word]:
+    """The names before the first dots of chains."""
+    return [
+        Word(unquote(t.text) if t.kind == "string" else t.text, t.kind == "string", t.start, t.end)
+        for before, t, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False)
+        if t.kind in ("word", "string")
+        and (before is None or before.text != ".")
+        and after is not None
+        and after.text in (".", "[")
+    ]
 
 
 @define
-class _Parser:
+class _Parser(Arithmetic):
     """Recursive descent over tokens."""
 
-    tokens: list[Token]
-    source: str
-    index: int = 0
-    mistakes: list[Mistake] = field(factory=list)
-    numbers: dict[str, int] = field(factory=dict)
-
-    @property
-    def here(self) -> Token:
-        return self.tokens[self.index]
-
-    @property
-    def following(self) -> Token:
-        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
-
-    def advance(self) -> Token:
-        token = self.here
-        self.index = min(self.index + 1, len(self.tokens) - 1)
-        return token
-
-    def fail(self, expected: str) -> Mistake:
-        token = self.here
-        found = {"newline": "the line ends", "end": "the text ends"}.get(token.kind)
-        return Mistake(
-            f"Expected {expected}, but {found or f'found {token.text!r}'}.", token.start, token.end
-        )
-
-    def accept(self, sign: str) -> bool:
-        if self.here.kind == "sign" and self.here.text == sign:
-            self.advance()
-            return True
-        return False
-
-    def expect(self, sign: str, after: str) -> Token:
-        if not (self.here.kind == "sign" and self.here.text == sign):
-            raise self.fail(f"{sign!r} after {after}")
-        return self.advance()
-
     def end_of_statement(self) -> None:
-        if self.here.kind not in ("newline", "end") and self.here.text not in (";", "}", "{"):
+        if not self.is_at_end and self.here.text not in (";", "}", "{"):
             raise self.fail("'.' and a directive, or the end of the statement")
 
-    def skip_statement(self) -> None:
-        while self.here.kind not in ("newline", "end") and self.here.text not in (";", "{", "}"):
+    def control(self) -> None:
+        """Refuse a statement about other statements, and go behind them."""
+        word = self.advance()
+        if self.here.text == "(":
+            self.skip_header()
+        self.skip_block()
+        while self.after_lines.text == "else":
+            self.skip_lines()
             self.advance()
-
-    def skip_call(self, start: int) -> None:
-        """Go behind the parenthesis that closes the directive at token ``start``."""
-        self.index = start
-        depth = 0
-        while self.here.kind not in ("newline", "end") and self.here.text != ";":
-            text = self.advance().text
-            depth += (text in OPEN) - (text in CLOSE)
-            if text in CLOSE and depth <= 0:
-                return
+            if self.here.text == "if":
+                self.advance()
+                self.skip_header()
+            self.skip_block()
+        raise Mistake(CONTROL[word.text], word.start, word.end)
 
     def statement(self) -> tuple[Statement, ...]:
+        if self.here.text in CONTROL and self.following.text != ".":
+            self.control()
         if self.here.text in IGNORED and self.following.text != ".":
             self.skip_statement()
             return ()
@@ -196,14 +216,17 @@ class _Parser:
             self.advance()
         if self.here.text == NUMBER and self.following.kind == "word":
             self.advance()
-            self.separated(self.number)
+            self.separated(self.declared_number)
+            return ()
+        if self.assigns:
+            self.assignment()
             return ()
         if self.here.text in DECLARING and self.following.kind == "word":
             return self.declarations()
         return (self.chain(),)
 
     def chain(self) -> Chain:
-        head = self.single("the name of a Func")
+        head = self.head()
         calls = []
         before = len(self.mistakes)
         while self.accept("."):
@@ -213,7 +236,8 @@ class _Parser:
             except Mistake as mistake:
                 # The rest of the chain is read on, to find its mistakes as well.
                 self.mistakes.append(mistake)
-                self.skip_call(start)
+                self.index = start
+                self.skip_parentheses()
         if not calls and len(self.mistakes) == before:
             self.end_of_statement()
             raise Mistake(
@@ -221,15 +245,27 @@ class _Parser:
             )
         return Chain(head, tuple(calls))
 
+    def head(self) -> Word:
+        """The Func that a statement is about: ``f``, ``Func(f)`` or ``pyramid[1]``."""
+        if self.here.text == "Func" and self.following.text == "(":
+            start = self.advance().start
+            self.advance()
+            inner = self.single("the name of a Func")
+            return evolve(inner, start=start, end=self.expect(")", f"Func({inner.text}").end)
+        return self.element(self.single("the name of a Func"))
+
+    def element(self, word: Word) -> Word:
+        """``pyramid[1]``, where an index follows a name."""
+        if word.quoted or self.here.text != "[":
+            return word
+        self.advance()
+        index = self.sum()
+        end = self.expect("]", f"{word.text}[{index}").end
+        return Word(f"{word.text}[{index}]", False, word.start, end)
+
     def declarations(self) -> tuple[Declaration, ...]:
         kind = self.advance().text
         return self.separated(lambda: self.declarator(kind))
-
-    def number(self) -> None:
-        """``vec = 8``: a number that factors are made of."""
-        name = self.single(f"a name after {NUMBER}").text
-        self.expect("=", f"{NUMBER} {name}")
-        self.numbers[name] = self.whole().value
 
     def declarator(self, kind: str) -> Declaration:
         if self.here.kind != "word":
@@ -251,7 +287,7 @@ class _Parser:
             chain = self.chain()
         except Mistake:
             chain = None
-        ends = self.here.kind in ("newline", "end") or self.here.text in (",", ";")
+        ends = self.is_at_end or self.here.text in (",", ";")
         if chain is not None and ends and len(self.mistakes) == known:
             return chain
         self.index = start
@@ -278,12 +314,6 @@ class _Parser:
                 steps.append(token.text)
             self.advance()
 
-    def separated(self, part: Callable[[], _T]) -> tuple[_T, ...]:
-        parts = [part()]
-        while self.accept(","):
-            parts.append(part())
-        return tuple(parts)
-
     def applied(self, name: Word) -> Applied:
         self.expect("(", f"directive {name.text}")
         if name.text in CONDITIONAL and not name.quoted:
@@ -296,7 +326,7 @@ class _Parser:
     def code(self) -> Code:
         """All up to the parenthesis that closes the one before."""
         start, end, depth = self.here.start, self.here.start, 0
-        while self.here.kind not in ("newline", "end"):
+        while not self.is_at_end:
             depth += (self.here.text in OPEN) - (self.here.text in CLOSE)
             if depth < 0:
                 break
@@ -305,58 +335,29 @@ class _Parser:
 
     def item(self) -> Item:
         token = self.here
-        if token.kind == "number" or token.text == "(" or token.text in self.numbers:
-            return self.whole()
+        if self.is_number:
+            return Whole(self.sum(), token.start, self.tokens[self.index - 1].end)
         if self.accept("{"):
             items = () if self.here.text == "}" else self.separated(self.item)
             return Braces(items, token.start, self.expect("}", "the names in braces").end)
-        name = self.name("a loop, a Func or a number")
-        if name.quoted and self.here.text == "." and self.following.text == "update":
-            self.advance()
-            end = self.advance().end
-            name = Word(f"{name.text}.update", True, name.start, end)
-            return self.applied(name)
-        return name if name.quoted or self.here.text != "(" else self.applied(name)
+        name = self.element(self.name("a loop, a Func or a number"))
+        if self.here.text == "(" and not name.quoted:
+            one = self.applied(name)
+            func, dot, verb = name.text.rpartition(".")
+            if not dot or verb not in REFERRING:
+                return one
+            head = Word(func, False, name.start, name.end)
+            return self.reference(head, (evolve(one, name=evolve(name, text=verb)),))
+        if self.here.text in ("*", "/", "+", "-") and not name.quoted:
+            message = f"{name.text} is no number declared before, as in const int {name.text} = 8."
+            raise Mistake(message, name.start, name.end)
+        return self.reference(name, ()) if self.here.text == "." else name
 
-    def whole(self) -> Whole:
-        """A whole number, or a sum or product of such."""
-        start, value = self.here.start, self.product()
-        while self.here.text in ("+", "-") or self.here.text.startswith("-"):
-            sign = -1 if self.accept("-") else 1
-            self.accept("+")
-            value += sign * self.product()
-        return Whole(value, start, self.tokens[self.index - 1].end)
-
-    def product(self) -> int:
-        value = self.operand()
-        while self.here.text in ("*", "/"):
-            sign = self.advance()
-            other = self.operand()
-            if sign.text == "*":
-                value *= other
-            elif other and value % other == 0:
-                value //= other
-            else:
-                raise Mistake(f"{value} / {other} is not a whole number.", sign.start, sign.end)
-        return value
-
-    def operand(self) -> int:
-        if self.here.kind == "number":
-            return self.literal()
-        if self.here.text in self.numbers:
-            return self.numbers[self.advance().text]
-        if self.accept("("):
-            value = self.whole().value
-            self.expect(")", "a number")
-            return value
-        raise self.fail("a whole number, or one declared before as in const int vec = 8")
-
-    def literal(self) -> int:
-        token = self.advance()
-        try:
-            return int(token.text, 10)
-        except ValueError:
-            raise Mistake(f"{token.text} is not a whole number.", token.start, token.end) from None
+    def reference(self, head: Word, calls: tuple[Applied, ...]) -> Reference:
+        """``f.in().update(0)``: a Func or one of its stages."""
+        while self.accept("."):
+            calls = (*calls, self.applied(self.single("in or update after '.'")))
+        return Reference(head, calls, head.start, calls[-1].end)
 
     def single(self, expected: str) -> Word:
         token = self.here

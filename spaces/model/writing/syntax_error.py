@@ -17,6 +17,11 @@ class Problem:
     message: str
     source: str
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column."""
+        return self.line, self.column
+
     def __str__(self) -> str:
         carets = "^" * max(1, min(self.length, len(self.source) - self.column + 1))
         pad = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
@@ -30,7 +35,7 @@ class ScheduleSyntaxError(ValueError):
     """A schedule text with mistakes, all of which are listed in ``problems``."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda p: (p.line, p.column)))
+        self.problems = tuple(sorted(problems, key=lambda p: p.place))
         count = len(self.problems)
         mistakes = "a mistake" if count == 1 else f"{count} mistakes"
         super().__init__("\n".join([f"The schedule has {mistakes}.", *map(str, self.problems)]))

@@ -19,9 +19,10 @@ from spaces.model.writing.calls import KIND_DIRECTIVES, Argument, DirectiveCall
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.schedule_reader import Reader
 from spaces.model.writing.syntax import parse_statements
-from spaces.model.writing.syntax_error import ScheduleSyntaxError, problem_at
+from spaces.model.writing.syntax_error import problem_at
 from spaces.model.writing.tokens import is_plain, quote
 from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
+from spaces.model.writing.written import WrittenSchedule
 
 
 def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
@@ -47,39 +48,45 @@ def format_call(call: DirectiveCall) -> str:
     return _Speller(frozenset()).call(call).removeprefix(".")
 
 
-def parse_schedule(text: str, pipeline: Pipeline) -> Schedule:
+def parse_schedule(text: str, pipeline: Pipeline, vector_bits: int | None = None) -> Schedule:
     """The schedule that a text describes, for instance one pasted from Halide C++.
 
     Loop names are recorded as written, unknown ones included: ``verify`` judges them.
 
+    ``natural_vector_size<float>()`` in the text is how many floats ``vector_bits`` hold, the width
+    of a CPU's vectors, such as ``spaces.device("cpu").vector_bits``.
+
     Raises:
         ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
     """
-    return _read(text, pipeline).directives.schedule
+    return read_schedule(text, pipeline, vector_bits).faultless().schedule
 
 
-def parse_partial(text: str, pipeline: Pipeline) -> Schedule:
+def parse_partial(text: str, pipeline: Pipeline, vector_bits: int | None = None) -> Schedule:
     """The schedule of those Funcs that a text names; it has no entries for the others.
 
     Raises:
         ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
     """
-    reader = _read(text, pipeline)
-    written = reader.directives.schedule
-    return written.with_funcs(entry for entry in written.funcs if entry.name in reader.named)
+    written = read_schedule(text, pipeline, vector_bits).faultless()
+    funcs = (entry for entry in written.schedule.funcs if entry.name in written.named)
+    return written.schedule.with_funcs(funcs)
 
 
-def _read(text: str, pipeline: Pipeline) -> Reader:
+def read_schedule(text: str, pipeline: Pipeline, vector_bits: int | None = None) -> WrittenSchedule:
+    """What a text says of a schedule, mistakes and all; arguments as of :func:`parse_schedule`."""
     if not isinstance(text, str):
         raise TypeError(f"The text of a schedule comes first, and it is no {type(text).__name__}.")
-    statements, mistakes = parse_statements(text)
     reader = Reader(pipeline, directives_on(pipeline))
-    for statement in statements:
-        reader.read(statement)
-    found = (*mistakes, *reader.mistakes)
-    if found:
-        raise ScheduleSyntaxError([problem_at(text, mistake) for mistake in found])
-    return reader
+    schedule = reader.read_all(parse_statements(text, vector_bits))
+    return WrittenSchedule(
+        schedule,
+        tuple(sorted((problem_at(text, m) for m in reader.mistakes), key=lambda p: p.place)),
+        frozenset(reader.named),
+        frozenset(reader.unread),
+        text,
+        reader.places,
+    )
 
 
 def _single_rvars(pipeline: Pipeline) -> dict[str, str]:

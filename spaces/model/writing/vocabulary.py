@@ -194,6 +194,9 @@ LEVEL_DIRECTIVES = ("compute_at", "store_at", "hoist_storage")
 DERIVING = {"in_": "in", "clone_in": "clone_in", "rfactor": "rfactor"}
 """Directives that add a Func, with their names in C++."""
 
+WITHOUT_EFFECT = ("unscheduled",)
+"""Directives that say that nothing is said."""
+
 _LATER = "is not supported; remove it."
 UNSUPPORTED: dict[str, str] = {
     **{
@@ -201,14 +204,16 @@ UNSUPPORTED: dict[str, str] = {
         for name in (
             *("async", "async_", "allow_race_conditions", "hexagon"),
             *("memoize", "ring_buffer"),
-            *("gpu_lanes", "tensorcore", "no_profiling", "unscheduled"),
+            *("tensorcore", "no_profiling"),
             *("trace_loads", "trace_stores", "trace_realizations", "add_trace_tag"),
             *("copy_to_device", "copy_to_host", "print_loop_nest"),
         )
     },
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
+    "gpu_lanes": "gpu_lanes is not supported; use gpu_threads(...).",
     "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",
+    "dim": "dim is part of the algorithm: say it of the image or output in the pipeline.",
     "rename": "rename is not supported; use the new name in a split.",
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."
