@@ -146,10 +146,10 @@ PASTED = {
     "for which `parse_schedule` is told its `vector_bits`; the command line takes this machine's. "
     "`natural_vector_size(UInt(16))` and `get_target().natural_vector_size<uint8_t>()` likewise",
     "Func(out).parallel(y);": "`out.parallel(y)`",
-    "by.compute_root();\nbx.compute_at(by.in(), y);": "what `by.in()` stands for, `by_in`",
+    "by.in().compute_root();\nby.compute_at(by.in(), y);": "the Func around `by`, `by_in`",
     "by.compute_at(out, y);\nbx.compute_at(by, Var::outermost());": "outside the loops of `by`, "
-    "which is where `by` is computed; `store_at` and `hoist_storage` likewise. `compute_with` up to "
-    "there fuses no loop",
+    "where `by` itself is computed; `store_at` and `hoist_storage` likewise. `compute_with` up to there "
+    "fuses no loop",
     "total.update(0).unscheduled();": "nothing",
 }
 """Lines of C++ that texts may have besides directives, with what they mean."""
@@ -157,11 +157,9 @@ PASTED = {
 _CPP = """
 Besides directives a text may have these lines of C++, so that a schedule can be pasted:
 
-```
 {lines}
-```
+- `level[1].compute_root();`: of the Func `level_1` or `level1`, where there is one
 
-They mean, in turn: {meanings}. `level[1]` is the Func `level_1` or `level1`, where there is one.
 Loops (`for`) and branches (`if`) of C++ are not read: write their statements for each Func by name,
 and those of the branch that is meant.
 """
@@ -193,9 +191,9 @@ def page() -> str:
         parts.append(f"## {headline}\n")
         for one in directives:
             parts += _directive(one, refused.get(one.name, []))
-    meanings = "; ".join(PASTED.values())
+    lines = [f"- `{line}`: {meaning}" for line, meaning in PASTED.items()]
     parts.append("## C++ around directives")
-    parts.append(_CPP.format(lines="\n".join(PASTED), meanings=meanings))
+    parts.append(_CPP.format(lines="\n".join(lines).replace(";\n", "; ")))
     parts.append("## Directives of Halide's that there are not\n")
     parts += [f"- `{name}`: {said}" for name, said in sorted(UNSUPPORTED.items())]
     return "\n".join(parts) + "\n"
