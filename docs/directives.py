@@ -148,8 +148,8 @@ PASTED = {
     "Func(out).parallel(y);": "`out.parallel(y)`",
     "by.in().compute_root();\nby.compute_at(by.in(), y);": "the Func around `by`, `by_in`",
     "by.compute_at(out, y);\nbx.compute_at(by, Var::outermost());": "outside the loops of `by`, "
-    "where `by` itself is computed; `store_at` and `hoist_storage` likewise. `compute_with` up to there "
-    "fuses no loop",
+    "where `by` itself is computed; `store_at` and `hoist_storage` likewise. `compute_with` up to "
+    "there fuses no loop",
     "total.update(0).unscheduled();": "nothing",
 }
 """Lines of C++ that texts may have besides directives, with what they mean."""
