@@ -58,6 +58,8 @@ TEXTS = (
     "out.split(y, y, yi, 4)\nf.compute_at(out, y)\ng.compute_at(out, y).compute_with(f, y)\n"
     "h.compute_at(out, yi)\np.compute_at(out, y).vectorize(x, 4)",
     INSIDE,
+    ROOT + "g.compute_with(f, x)\nf.compute_with(h, y)\np.compute_at(h, y)",
+    ROOT + "p.compute_root()\nf.compute_with(h, y)\nf.update(0).compute_with(h, x)",
 )
 _Shape: TypeAlias = "tuple[object, ...]"
 
@@ -121,16 +123,16 @@ def test_one_loop_is_drawn_for_all_that_it_computes() -> None:
         "└─ store g\n"
         "   └─ store h\n"
         "      └─ store f\n"
-        "         ├─ for f.y with h, g\n"
+        "         ├─ for f.y with g, h\n"
         "         │  └─ store p\n"
         "         │     ├─ for p.y\n"
         "         │     │  └─ for p.x\n"
         "         │     │     └─ compute p\n"
-        "         │     ├─ for h.x\n"
-        "         │     │  └─ compute h\n"
-        "         │     └─ for f.x with g\n"
-        "         │        ├─ compute g\n"
-        "         │        └─ compute f\n"
+        "         │     ├─ for f.x with g\n"
+        "         │     │  ├─ compute f\n"
+        "         │     │  └─ compute g\n"
+        "         │     └─ for h.x\n"
+        "         │        └─ compute h\n"
         "         ├─ for f.update(0).y\n"
         "         │  └─ for f.update(0).x\n"
         "         │     └─ compute f.update(0)\n"

@@ -19,7 +19,6 @@ from spaces.model.schedules.together import (
     groups,
     in_turn,
     leaders,
-    root_of,
     turns,
 )
 from spaces.model.writing.calls import companion_call
@@ -103,22 +102,15 @@ def _loops(records: Records, stage: StageOf, one: Companion) -> tuple[str, ...]:
 @call_rule(
     "with.loops",
     "Stages that are computed with each other have the same loops, of the same kinds, over Vars or "
-    "over RVars alike, and in the same order, down to the one named; of three in a chain no two "
-    "have more.",
+    "over RVars alike, and in the same order, down to the one named.",
     "Halide's compute_with refuses others.",
 )
 def same_loops(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage."""
-    pairs = companions(records.schedule)
     for one in _pairs(records, func):
         stages = StageOf(func, one.stage), one.other
         mine, theirs = (_loops(records, stage, one) for stage in stages)
-        further = pairs.get(one.other)
-        outside = () if further is None else _loops(records, one.other, further)
-        if further is not None and len(outside) < len(mine) and mine == theirs:
-            reason = f"{one.other} is computed with {further.other} in {listed(outside)} only"
-            yield _check(func, one, reason, f"Name {further.loop}, or a loop around it.")
-        elif reason := _unlike(records, stages, mine, theirs):
+        if reason := _unlike(records, stages, mine, theirs):
             yield _check(func, one, reason, "Split, order and mark the loops of both alike.")
 
 
@@ -211,10 +203,9 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
     entry = records.entry(func)
     if not group or not entry.companions:
         return
-    counts = {name: len(records.entry(name).stages) for name in group}
     if not all(_is_there(records, stage) for stage in companions(records.schedule)):
         return
-    if turns(records.schedule, group, counts) is None:
+    if turns(records.schedule, group) is None:
         reason = f"with all that is fused, the stages of {listed(group)} have no order"
         advice = "Compute earlier stages with earlier ones and later stages with later ones."
         yield _check(func, entry.companions[-1], reason, advice)
@@ -222,24 +213,22 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "with.stages",
-    "Two stages of one Func in the same fused loops are computed with the same stage, down to the "
-    "same loop and aligned alike; the loops go over Vars, split alike in both and without shifted "
-    "tiles.",
+    "Two stages of one Func in the same fused loops go along the same dimensions of it in these: "
+    "their loops are made and aligned alike, without shifted tiles, and over an RVar of which all "
+    "that a stage reads and writes of the Func is at that RVar.",
     "One iteration runs both stages, so that what the earlier one does in later iterations must "
     "not matter to the later one. Halide does not check it.",
 )
 def own_stages(records: Records, func: str) -> Iterator[Check]:
     """At most one check for each two stages."""
-    pairs = companions(records.schedule)
-    mine = list(_pairs(records, func))
-    if circle(records.schedule, func):
-        return
+    together = records.levels.together
+    mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in together.depths]
     for number, one in enumerate(mine):
-        for earlier in mine[:number]:
-            roots = [root_of(pairs, StageOf(func, x.stage)) for x in (earlier, one)]
-            if roots[0] != roots[1]:
-                continue
-            if reason := why_not_in_step(records, func, earlier, one):
+        for before in mine[:number]:
+            earlier, later = StageOf(func, before.stage), StageOf(func, one.stage)
+            shared = together.shared(earlier, later)
+            reason = shared and why_not_in_step(records, together, earlier, later, shared)
+            if reason:
                 yield _check(func, one, reason, "Compute it with another stage, or with none.")
 
 

@@ -2,63 +2,151 @@
 
 from __future__ import annotations
 
-from attrs import evolve
+from collections.abc import Sequence
+
+from attrs import frozen
 
 from spaces.constraints.rules.records import Records
+from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.nest.splits import loop_dimensions, resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split, Tail
-from spaces.model.schedules.schedule import Companion, StageOf
+from spaces.model.schedules.schedule import LoopAlign, StageOf
+from spaces.model.schedules.together import Together
 
 
-def why_not_in_step(records: Records, func: str, earlier: Companion, later: Companion) -> str:
-    """Why the earlier stage would not have done, in an iteration, all that matters to the later
-    one there, and nothing that undoes it afterwards; empty where it has.
-    """
-    if evolve(earlier, stage=later.stage) != later:
-        before = StageOf(func, earlier.stage)
-        return f"{before} runs in the same loops, but is not computed with the same stage and loop"
-    dimensions = set[str]()
-    for index in (earlier.stage, later.stage):
-        stage, order, traced = records.stages(func)[index]
-        if traced.faults or later.loop not in order.names:
-            return ""
-        walks = loop_dimensions(stage, order)
-        fused = order.names[: order.names.index(later.loop) + 1]
-        names = [name for loop in fused for name in walks[loop]]
-        if other := [name for name in names if name not in stage.pure_vars]:
-            # At a Var an update reads its own Func only where it writes, so the definition says.
-            return f"{StageOf(func, index)} goes over {other[0]}, which is no Var"
-        dimensions.update(names)
-    return _split_otherwise(records, func, (earlier.stage, later.stage), dimensions)
-
-
-def _split_otherwise(
-    records: Records, func: str, stages: tuple[int, int], dimensions: set[str]
+def why_not_in_step(
+    records: Records, together: Together, earlier: StageOf, later: StageOf, shared: int
 ) -> str:
-    made = []
-    for index in stages:
-        stage, order, _ = records.stages(func)[index]
-        tails = resolved_tails(stage, order, is_update=index > 0)
-        related = _related(order, dimensions)
-        for record, tail in zip(order.splits, tails, strict=True):
-            if record in related and tail_of_writes(tail) is Tail.SHIFT_INWARDS:
-                return f"{StageOf(func, index)} shifts tiles, which computes values once more"
-        made.append([_plain(record) for record in related])
-    if made[0] != made[1]:
-        return f"the loops of {StageOf(func, stages[0])} are made in another way"
-    return ""
+    """Why of two stages with ``shared`` loops in common the earlier one would not have done, in an
+    iteration, all that matters to the later one there, and nothing that undoes it afterwards; empty
+    where it has.
+    """
+    walks = []
+    for stage in (earlier, later):
+        definition, order, traced = records.stages(stage.func)[stage.stage]
+        if traced.faults:
+            return ""
+        walks.append(_Walk(stage, records.function(stage.func), definition, order, shared))
+    aligned = False
+    for index, loop in enumerate(walks[0].shared):
+        alignments = [_alignment(together, stage, index) for stage in (earlier, later)]
+        if alignments[0] != alignments[1]:
+            return f"{earlier} and {later} are aligned in other ways along {loop}"
+        aligned |= alignments[0] is not None
+    reasons = (*(walk.overlaps for walk in walks), *(walk.strays for walk in walks))
+    return next(filter(None, reasons), "") or walks[0].apart(walks[1], aligned)
 
 
-def _related(order: DomainOrder, dimensions: set[str]) -> list[Split | Fuse]:
-    """The splits and fuses of some dimensions and of what is made of them."""
-    names, related = set(dimensions), []
-    for record in order.splits:
-        old = {record.old} if isinstance(record, Split) else {record.inner, record.outer}
-        if not names.isdisjoint(old):
-            related.append(record)
-            names |= {record.outer, record.inner} if isinstance(record, Split) else {record.fused}
-    return related
+def _alignment(together: Together, stage: StageOf, index: int) -> tuple[StageOf, LoopAlign] | None:
+    """With which iterations of another stage's loop those of one come together, where these are not
+    the ones of the same number.
+    """
+    one = together.pairs[stage]
+    loop = together.schedule.of(stage.func).stages[stage.stage].names[index]
+    align = one.align(loop)
+    return (one.other, align) if align in (LoopAlign.ALIGN_START, LoopAlign.ALIGN_END) else None
 
 
-def _plain(record: Split | Fuse) -> Split | Fuse:
-    return evolve(record, tail=Tail.AUTO) if isinstance(record, Split) else record
+@frozen
+class _Walk:
+    """How a stage goes through its Func in its outermost loops, of which there are ``count``."""
+
+    stage: StageOf
+    function: Function
+    definition: Stage
+    order: DomainOrder
+    count: int
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The loops."""
+        return self.order.names[: self.count]
+
+    @property
+    def along(self) -> tuple[tuple[str, ...], ...]:
+        """The Vars and RVars that each of the loops goes along."""
+        walks = loop_dimensions(self.definition, self.order)
+        return tuple(walks[loop] for loop in self.shared)
+
+    def places(self, name: str) -> frozenset[int]:
+        """The dimensions of the Func in which all that the stage reads and writes of it is at a Var
+        or an RVar. At a Var a definition reads its own Func only where it writes.
+        """
+        own = [c.args for c in self.definition.calls if c.target == self.function.name]
+        if name in self.definition.pure_vars:
+            own = []
+        places = range(len(self.function.args))
+        accesses = (self.definition.args, *own)
+        return frozenset(d for d in places if all(_is(args[d], name) for args in accesses))
+
+    @property
+    def strays(self) -> str:
+        """Why an iteration may touch what others do; empty where each has a part of the Func."""
+        for name in (name for names in self.along for name in names):
+            if not self.places(name):
+                func = self.function.name
+                return f"{self.stage} goes over {name}, and touches {func} elsewhere, too"
+        return ""
+
+    @property
+    def making(self) -> list[Split | Fuse]:
+        """The splits and fuses that make the loops."""
+        names, making = set(self.shared), list[Split | Fuse]()
+        for record in reversed(self.order.splits):
+            if not names.isdisjoint(record.made):
+                names = names.difference(record.made).union(record.taken)
+                making.insert(0, record)
+        return making
+
+    @property
+    def overlaps(self) -> str:
+        """Why iterations of the loops visit the same values; empty where none do."""
+        making, names = self.making, {name for names in self.along for name in names}
+        tails = resolved_tails(self.definition, self.order, is_update=self.stage.stage > 0)
+        for record, tail in zip(self.order.splits, tails, strict=True):
+            if names.isdisjoint(record.taken):
+                continue
+            names.update(record.made)
+            if record in making and tail_of_writes(tail) is Tail.SHIFT_INWARDS:
+                return f"{self.stage} shifts tiles, which computes values once more"
+            inside = making and record not in making
+            if inside and isinstance(record, Split) and tail_of_writes(tail) is Tail.ROUND_UP:
+                return f"{self.stage} rounds up inside of tiles, which computes values once more"
+        return ""
+
+    def apart(self, other: _Walk, aligned: bool) -> str:
+        """Why iterations of the same number are not at the same place; empty where they are."""
+        mine, theirs = dict[str, str](), dict[str, str]()
+        pairs = zip(self.along, other.along, strict=True)
+        for loop, (first, second) in zip(self.shared, pairs, strict=True):
+            places = [self.places(a) & other.places(b) for a, b in zip(first, second, strict=False)]
+            if len(first) != len(second) or not all(places):
+                return f"{self.stage} and {other.stage} go along unlike dimensions in {loop}"
+            for a, b, at in zip(first, second, places, strict=True):
+                mine[a] = theirs[b] = str(min(at))
+        if _made(self.making, mine) != _made(other.making, theirs):
+            return f"the loops of {self.stage} are made in another way than those of {other.stage}"
+        if (self.making or aligned) and self._ranges(mine) != other._ranges(theirs):
+            return f"the loops of {self.stage} and {other.stage} begin or end at other places"
+        return ""
+
+    def _ranges(self, names: dict[str, str]) -> list[tuple[str, Expr, Expr]]:
+        """The ends of each RVar; a Var has in each stage those of the Func."""
+        return sorted(
+            ((names[r.name], r.min, r.extent) for r in self.definition.rvars if r.name in names),
+            key=lambda found: found[0],
+        )
+
+
+def _is(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Variable) and expr.name == name
+
+
+def _made(making: Sequence[Split | Fuse], names: dict[str, str]) -> list[tuple[object, ...]]:
+    """What is said of splits and fuses, whatever the dimensions are called that they are of."""
+    known, found = dict(names), list[tuple[object, ...]]()
+    for record in making:
+        taken = tuple(known.pop(name, name) for name in record.taken)
+        found.append((taken, record.made, record.factor if isinstance(record, Split) else None))
+    return found

@@ -17,54 +17,51 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import Joined, LoopVar, Traversal
 from spaces.model.schedules.schedule import Companion, LoopAlign, StageOf
-from spaces.model.schedules.together import Fused
+from spaces.model.schedules.together import Fused, Together
 
 
 def joined(
     turn: Fused,
-    depths: Mapping[StageOf, int],
-    pairs: Mapping[StageOf, Companion],
+    together: Together,
     traversals: Mapping[StageOf, Traversal],
     simplify: Simplifier,
+    depth: int = 0,
 ) -> dict[StageOf, Traversal]:
-    """The traversals of stages whose ``depths`` outermost loops are fused."""
-    members = (turn.root, *turn.children)
-    found = {stage: traversals[stage] for stage in members}
-    for depth in range(max(depths[stage] for stage in turn.children)):
-        inside = [s for s in members if s == turn.root or depths[s] > depth]
-        own = {stage: traversals[stage].loops[depth] for stage in inside}
-        shifts = _shifts(own, pairs, simplify)
-        loop = _fused(own[turn.root], [(own[s], shifts[s]) for s in inside], simplify)
-        for stage in inside:
-            before, one = found[stage], own[stage]
-            loops = (*before.loops[:depth], loop, *before.loops[depth + 1 :])
-            place = Joined(one.loop, shifts[stage], one.min, one.max)
-            found[stage] = evolve(before, loops=loops, joined=(*before.joined, place))
+    """The traversals of stages that have ``depth`` loops in common with others already."""
+    found = {stage: traversals[stage] for stage in turn.stages}
+    if not turn.inside:
+        return found
+    own = {stage: one.loops[depth] for stage, one in found.items()}
+    shifts = {stage: _shift(stage, own, together.pairs, simplify) for stage in own}
+    loop = _fused(own[turn.root], [(own[s], shifts[s]) for s in own], simplify)
+    for stage, before in found.items():
+        one = own[stage]
+        loops = (*before.loops[:depth], loop, *before.loops[depth + 1 :])
+        place = Joined(one.loop, shifts[stage], one.min, one.max)
+        found[stage] = evolve(before, loops=loops, joined=(*before.joined, place))
+    for unit in turn.inside:
+        found |= joined(unit, together, found, simplify, depth + 1)
     return found
 
 
-def _shifts(
-    own: Mapping[StageOf, LoopVar], pairs: Mapping[StageOf, Companion], simplify: Simplifier
-) -> dict[StageOf, Expr]:
-    """How much later the iterations of each loop come than their numbers say; a stage stands
-    behind the one that it is computed with.
-    """
-    shifts: dict[StageOf, Expr] = {}
-    for stage, loop in own.items():
-        zero = simplify(loop.min * 0)
-        other = pairs[stage].other if stage in pairs else stage
-        if other not in shifts:
-            shifts[stage] = zero
-            continue
-        beside, later = own[other], shifts[other]
-        match pairs[stage].align(loop.loop):
-            case LoopAlign.ALIGN_START:
-                shifts[stage] = simplify(beside.min + later - loop.min)
-            case LoopAlign.ALIGN_END:
-                shifts[stage] = simplify(beside.max + later - loop.max)
-            case _:
-                shifts[stage] = zero
-    return shifts
+def _shift(
+    stage: StageOf,
+    own: Mapping[StageOf, LoopVar],
+    pairs: Mapping[StageOf, Companion],
+    simplify: Simplifier,
+) -> Expr:
+    """How much later the iterations of a loop come than their numbers say."""
+    loop = own[stage]
+    zero = simplify(loop.min * 0)
+    if stage not in pairs or pairs[stage].other not in own:
+        return zero
+    other = pairs[stage].other
+    match pairs[stage].align(loop.loop):
+        case LoopAlign.ALIGN_START:
+            return simplify(own[other].min + _shift(other, own, pairs, simplify) - loop.min)
+        case LoopAlign.ALIGN_END:
+            return simplify(own[other].max + _shift(other, own, pairs, simplify) - loop.max)
+    return zero
 
 
 def _fused(root: LoopVar, loops: list[tuple[LoopVar, Expr]], simplify: Simplifier) -> LoopVar:

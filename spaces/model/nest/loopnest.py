@@ -220,18 +220,12 @@ class _Assembly:
             body = (produced,)
         return produced
 
-    def _turn(self, turn: Fused) -> tuple[Node, ...]:
-        """Stages in fused loops, or one stage."""
-        fused = {s: len(self.bounds.levels.fused[s]) for s in turn.children}
-        deepest = max(fused.values(), default=0)
-        fused[turn.root] = deepest
-        nodes: tuple[Node, ...] = ()
-        for depth in range(deepest, -1, -1):
-            ending = [self._stage(s, depth) for s in fused if fused[s] == depth]
-            nodes = (*(node for stage in ending for node in stage), *nodes)
-            if depth:
-                nodes = (self._loop(turn.root, depth, nodes),)
-        return nodes
+    def _turn(self, turn: Fused, outside: int = 0) -> tuple[Node, ...]:
+        """Stages in fused loops, or one stage, without those of the loops that are ``outside``."""
+        if not turn.inside:
+            return self._stage(turn.root, outside)
+        body = tuple(node for unit in turn.inside for node in self._turn(unit, outside + 1))
+        return (self._loop(turn.root, outside + 1, body),)
 
     def _stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
         """A stage, without those of its loops that are ``outside``."""

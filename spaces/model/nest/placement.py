@@ -34,7 +34,7 @@ from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.explicit_bounds import declared
 from spaces.model.schedules.levels import LevelError, Levels, Path, Place
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.schedules.together import Fused, companions, turns
+from spaces.model.schedules.together import Fused, turns
 
 
 @frozen
@@ -182,25 +182,17 @@ class Bounds:
 
     def _fuse(self, group: tuple[str, ...]) -> None:
         """The loops of Funcs that are computed with each other, one for those that are fused."""
-        pairs = companions(self.schedule)
-        depths = {stage: len(path) for stage, path in self.levels.fused.items()}
+        placed = self.placements
         for turn in self.turns(group):
-            if turn.children:
-                members = (turn.root, *turn.children)
-                own = {s: self.placements[s.func].stages[s.stage] for s in members}
-                for stage, loops in joined(turn, depths, pairs, own, self.simplify).items():
-                    placement = self.placements[stage.func]
-                    stages = (
-                        *placement.stages[: stage.stage],
-                        loops,
-                        *placement.stages[stage.stage + 1 :],
-                    )
-                    self.placements[stage.func] = evolve(placement, stages=stages)
+            own = {s: placed[s.func].stages[s.stage] for s in turn.stages}
+            for stage, loops in joined(turn, self.levels.together, own, self.simplify).items():
+                before = placed[stage.func].stages
+                stages = (*before[: stage.stage], loops, *before[stage.stage + 1 :])
+                placed[stage.func] = evolve(placed[stage.func], stages=stages)
 
     def turns(self, group: tuple[str, ...]) -> tuple[Fused, ...]:
         """The stages of Funcs that are computed with each other, in the order in which they run."""
-        counts = {name: len(self.placements[name].stages) for name in group}
-        found = turns(self.schedule, group, counts)
+        found = turns(self.schedule, group)
         if found is None:
             raise LevelError(f"The stages of {', '.join(group)} have no order in fused loops.")
         return found

@@ -17,7 +17,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
-from spaces.model.schedules.together import Fused, companions, in_turn, turns
+from spaces.model.schedules.together import Fused, in_turn, turns
 
 
 @frozen
@@ -84,7 +84,6 @@ class _Builder:
     inlined: dict[str, ComputeNode] = field(init=False, factory=dict)
     together: list[tuple[str, ...]] = field(init=False)
     turns: dict[str, tuple[Fused, ...]] = field(init=False, factory=dict)
-    depths: dict[StageOf, int] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
@@ -107,22 +106,13 @@ class _Builder:
         where the rules about groups are broken, each by itself.
         """
         known = {f.name: f for f in self.schedule.funcs}
-        pairs, of = companions(self.schedule), dict[str, tuple[str, ...]]()
+        of = dict[str, tuple[str, ...]]()
         for group in self.levels.groups:
-            counts = {name: len(known[name].stages) for name in group}
-            order = turns(self.schedule, group, counts) or ()
-            stages = {stage for turn in order for stage in (turn.root, *turn.children)}
-            alike = (
-                len({known[name].compute for name in group}) == 1
-                and all(stage.stage < counts[stage.func] for stage in stages)
-                and not any(turn.root in pairs for turn in order)
-            )
+            order = turns(self.schedule, group) or ()
+            alike = len({known[name].compute for name in group}) == 1
             if order and alike:
                 of |= dict.fromkeys(group, group)
                 self.turns |= dict.fromkeys(group, order)
-        for order in self.turns.values():
-            for stage in (s for turn in order for s in turn.children):
-                self.depths[stage] = len(self.levels.fused.get(stage, ()))
         names = tuple(f.name for f in self.pipeline.functions)
         if of:
             names = in_turn(self.pipeline.functions, set(of.values())) or names
@@ -149,9 +139,8 @@ class _Builder:
 
     def _shared(self, stage: StageOf, index: int) -> _Slot:
         """A loop of a stage, or that with which it is fused."""
-        if index < self.depths.get(stage, 0):
-            roots = (t.root for t in self.turns[stage.func] if stage in t.children)
-            stage = next(roots, stage)
+        if stage.func in self.turns:
+            stage = self.levels.together.owner(stage, index)
         return (stage.func, stage.stage, index)
 
     def body(self, slot: _Slot, own: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -173,18 +162,13 @@ class _Builder:
         order = self.turns.get(funcs[0]) or tuple(map(Fused, each))
         return tuple(node for turn in order for node in self.turn(turn))
 
-    def turn(self, turn: Fused) -> tuple[Node, ...]:
-        """Stages in fused loops, or one stage."""
-        depths = {child: self.depths[child] for child in turn.children}
-        depths[turn.root] = deepest = max(depths.values(), default=0)
-        nodes: tuple[Node, ...] = ()
-        for depth in range(deepest, -1, -1):
-            ending = [stage for stage in depths if depths[stage] == depth]
-            nodes = (*(n for stage in ending for n in self.stage(stage, depth)), *nodes)
-            if depth:
-                fused = tuple(child for child in turn.children if depths[child] >= depth)
-                nodes = (self.loop(turn.root, depth - 1, nodes, fused),)
-        return nodes
+    def turn(self, turn: Fused, outside: int = 0) -> tuple[Node, ...]:
+        """Stages in fused loops, or one stage, without those of the loops that are ``outside``."""
+        if not turn.inside:
+            return self.stage(turn.root, outside)
+        nodes = tuple(node for unit in turn.inside for node in self.turn(unit, outside + 1))
+        fused = tuple(stage for stage in turn.stages if stage != turn.root)
+        return (self.loop(turn.root, outside, nodes, fused),)
 
     def stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
         """A stage, without those of its loops that are ``outside``."""

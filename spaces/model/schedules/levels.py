@@ -6,7 +6,7 @@ a loop nest exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -16,7 +16,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
-from spaces.model.schedules.together import companions, groups, in_turn, root_of
+from spaces.model.schedules.together import Together, groups, in_turn
 
 
 @frozen
@@ -45,21 +45,6 @@ def _in_turn(
     return tuple(known[name] for name in in_turn(functions, groups) or known)
 
 
-def _fused_places(schedule: Schedule) -> Iterator[tuple[StageOf, Path]]:
-    """The loops that stages have in common with those that they are computed with; where the rules
-    about them are broken, they have none.
-    """
-    pairs = companions(schedule)
-    names = {StageOf(f.name, i): o.names for f in schedule.funcs for i, o in enumerate(f.stages)}
-    for stage, one in pairs.items():
-        root = root_of(pairs, stage)
-        if root in pairs or not {stage, root} <= names.keys() or one.loop not in names[stage]:
-            continue
-        shared = names[stage][: names[stage].index(one.loop) + 1]
-        if names[root][: len(shared)] == shared:
-            yield stage, tuple(Place(root.func, root.stage, name) for name in shared)
-
-
 class LevelError(ValueError):
     """A loop level names no loop around the uses of a Func."""
 
@@ -74,6 +59,7 @@ class Levels:
     _sites: dict[str, Path] = field(init=False, factory=dict)
     _enclosing: dict[str, Path] = field(init=False, factory=dict)
     _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
+    _together: Together | None = field(init=False, default=None)
     _fused: dict[StageOf, Path] | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
@@ -130,19 +116,32 @@ class Levels:
 
     def is_at(self, func: str, level: LoopLevel, place: Place) -> bool:
         """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
-        Func whose loops are those of all; of another one where that alone needs ``func``.
+        stage whose loop it is; and that of another one where only this one, and what is computed
+        with it, needs ``func``.
         """
         if place.level == level:
             return True
-        stages = [stage for stage in self.fused if stage.func == level.func]
-        return (
-            place.loop == level.loop
-            and any(place in self.fused[stage] for stage in stages)
-            and all(
-                level.func in (user, self.schedule.of(user).compute.func)
-                for user, _ in self.uses(func)
-            )
+        return place.loop == level.loop and all(
+            self._is_inside(StageOf(*use), level.func, place) for use in self.uses(func)
         )
+
+    def _is_inside(self, stage: StageOf, func: str, place: Place) -> bool:
+        """Whether a stage runs in what is, of a loop that is fused, the loop of ``func``."""
+        open_, seen = [stage], set[str]()
+        while open_:
+            one = open_.pop()
+            path = self.fused.get(one, ())
+            if place in path:
+                if any(o.func == func for o in self.together.others(one, path.index(place))):
+                    return True
+            elif one.func not in seen:
+                seen.add(one.func)
+                level = self.schedule.of(one.func).compute
+                orders = (
+                    () if level.is_inline or level.is_root else self.schedule.of(level.func).stages
+                )
+                open_ += (StageOf(level.func, index) for index in range(len(orders)))
+        return False
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -151,11 +150,28 @@ class Levels:
         return tuple(group for group in groups(self.schedule) if set(group) <= known)
 
     @property
+    def together(self) -> Together:
+        """Which loops stages have in common."""
+        if self._together is None:
+            self._together = Together.of(self.schedule)
+        return self._together
+
+    @property
     def fused(self) -> dict[StageOf, Path]:
         """For each stage that is computed with another one the loops that it has in common."""
         if self._fused is None:
-            self._fused = dict(_fused_places(self.schedule))
+            self._fused = {
+                stage: tuple(self._own(stage, index) for index in range(depth))
+                for stage, depth in self.together.depths.items()
+            }
         return self._fused
+
+    def _own(self, stage: StageOf, index: int) -> Place:
+        """Loop ``index`` of a stage, or that with which it is fused."""
+        owner = self.together.owner(stage, index)
+        return Place(
+            owner.func, owner.stage, self.schedule.of(stage.func).stages[stage.stage].names[index]
+        )
 
     def sharing(self, place: Place) -> tuple[StageOf, ...]:
         """The stages whose loop a loop is: one, or those that are fused there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import takewhile
 from typing import TypeVar
 
 from attrs import frozen
@@ -62,45 +62,103 @@ def groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
 
 @frozen
 class Fused:
-    """Stages in fused loops: that whose loops are those of all, and the others, each behind the one
-    that it is computed with, and those of one Func in their order.
+    """A stage; or stages that have a loop in common.
+
+    Attributes:
+        root: the stage, or that of them whose loop it is.
+        inside: what an iteration of the loop runs, one after the other; nothing for one stage.
     """
 
     root: StageOf
-    children: tuple[StageOf, ...] = ()
+    inside: tuple[Fused, ...] = ()
+
+    @property
+    def stages(self) -> tuple[StageOf, ...]:
+        """All stages, in the order in which an iteration runs them."""
+        return tuple(s for one in self.inside for s in one.stages) or (self.root,)
 
 
-def root_of(pairs: Mapping[StageOf, Companion], stage: StageOf) -> StageOf:
-    """The stage whose loops are those in which ``stage`` is computed."""
-    seen = {stage}
-    while stage in pairs and pairs[stage].other not in seen:
-        stage = pairs[stage].other
-        seen.add(stage)
-    return stage
+@frozen
+class Together:
+    """Which loops the stages of ``schedule`` have in common.
 
-
-def turns(
-    schedule: Schedule, group: Sequence[str], counts: Mapping[str, int]
-) -> tuple[Fused, ...] | None:
-    """All stages of the Funcs of a group, of which there are ``counts``, in the order in which they
-    run; None where fused loops leave no order in which stages of each Func follow each other.
+    Attributes:
+        pairs: what is said of each stage that is computed with another one.
+        depths: how many of its loops, from the outermost, each of them has in common with that
+            other one; none where the rules about them are broken.
     """
-    pairs = companions(schedule)
-    members: dict[StageOf, list[StageOf]] = {}
-    for func in reversed(group):
-        for index in range(counts[func]):
-            stage = StageOf(func, index)
-            members.setdefault(root_of(pairs, stage), []).append(stage)
-    after: dict[StageOf, list[StageOf]] = {root: [] for root in members}
-    for func in group:
-        roots = [root_of(pairs, StageOf(func, index)) for index in range(counts[func])]
-        for before, root in pairwise(roots):
+
+    schedule: Schedule
+    pairs: dict[StageOf, Companion]
+    depths: dict[StageOf, int]
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Together:
+        """What a schedule says of stages that are computed with others."""
+        pairs = companions(schedule)
+        names = {
+            StageOf(f.name, i): o.names for f in schedule.funcs for i, o in enumerate(f.stages)
+        }
+        rings = {name for name in leaders(schedule) if circle(schedule, name)}
+        depths = {}
+        for stage, one in pairs.items():
+            mine, theirs = names.get(stage, ()), names.get(one.other, ())
+            depth = mine.index(one.loop) + 1 if one.loop in mine else 0
+            if depth and stage.func not in rings and mine[:depth] == theirs[:depth]:
+                depths[stage] = depth
+        return cls(schedule, pairs, depths)
+
+    def others(self, stage: StageOf, index: int) -> tuple[StageOf, ...]:
+        """A stage, the one that its loop ``index`` is fused with, that with which this one's is,
+        and so on: the last is the one whose loop it is.
+        """
+        found = [stage]
+        while self.depths.get(found[-1], 0) > index:
+            found.append(self.pairs[found[-1]].other)
+        return tuple(found)
+
+    def owner(self, stage: StageOf, index: int) -> StageOf:
+        """The stage whose loop runs where loop ``index`` of ``stage`` does, from the outermost."""
+        return self.others(stage, index)[-1]
+
+    def shared(self, stage: StageOf, other: StageOf) -> int:
+        """How many loops two stages have in common that are computed with others."""
+        depth = min(self.depths[stage], self.depths[other])
+        owners = ((self.owner(stage, index), self.owner(other, index)) for index in range(depth))
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], owners))
+
+    def units(self, stages: Sequence[StageOf], depth: int = 0) -> tuple[Fused, ...] | None:
+        """Stages with ``depth`` loops in common, in the order in which an iteration runs them; None
+        where there is none in which stages of each Func follow each other.
+        """
+        members: dict[StageOf, list[StageOf]] = {}
+        last: dict[str, StageOf] = {}
+        after: dict[StageOf, list[StageOf]] = {}
+        for stage in stages:
+            root = self.owner(stage, depth)
+            members.setdefault(root, []).append(stage)
+            before = last.get(stage.func, root)
             if before != root:
-                after[before].append(root)
-    order = _in_order(after, after)
-    if order is None:
-        return None
-    return tuple(Fused(r, tuple(s for s in members[r] if s != r)) for r in order)
+                after.setdefault(before, []).append(root)
+            last[stage.func] = root
+        order, units = _in_order(members, after), list[Fused]()
+        if order is None:
+            return None
+        for root in order:
+            inside = () if members[root] == [root] else self.units(members[root], depth + 1)
+            if inside is None:
+                return None
+            units.append(Fused(root, inside))
+        return tuple(units)
+
+
+def turns(schedule: Schedule, group: Sequence[str]) -> tuple[Fused, ...] | None:
+    """All stages of the Funcs of a group in the order in which they run; None where fused loops
+    leave no order in which stages of each Func follow each other.
+    """
+    counts = {func: len(schedule.of(func).stages) for func in group}
+    stages = [StageOf(func, index) for func in reversed(group) for index in range(counts[func])]
+    return Together.of(schedule).units(stages)
 
 
 def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T, ...] | None:

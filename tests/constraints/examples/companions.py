@@ -39,8 +39,8 @@ EXAMPLES = (
     ),
     on_cpu(
         "with.stages",
+        _both.compute_with("dy", "y").update(0).compute_with("dy", "y", "align_end"),
         _both.compute_with("dy", "y").update(0).compute_with("dy", "x"),
-        _both.compute_with("dy", "y").update(0).compute_with("dy", "y"),
     ),
     on_gpu("with.gpu", _dx.compute_with("dy", "x"), _dx),
 )
