@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
 
 from spaces.constraints.rules.own_stages import why_not_in_step
 from spaces.constraints.rules.phrases import listed
@@ -15,7 +14,7 @@ from spaces.model.schedules.schedule import Companion, StageOf
 from spaces.model.schedules.together import (
     circle,
     companions,
-    depends,
+    dependent,
     groups,
     in_turn,
     leaders,
@@ -45,8 +44,7 @@ def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
 
 @call_rule(
     "with.func",
-    "A stage is computed with one of another Func, not in a circle, and neither Func is inlined or "
-    "has specializations.",
+    "A stage is computed with one of another Func, not in a circle, and neither Func is inlined.",
     "Halide's compute_with refuses others.",
 )
 def partner(records: Records, func: str) -> Iterator[Check]:
@@ -71,9 +69,6 @@ def _no_partner(records: Records, func: str, other: StageOf) -> str:
         return f"{func if records.is_inlined(func) else other.func} is inlined and has no loops"
     if ring := circle(records.schedule, func):
         return f"{listed(ring)} are computed with one another in a circle"
-    if records.entry(func).specializations or records.entry(other.func).specializations:
-        special = func if records.entry(func).specializations else other.func
-        return f"{special} has specializations"
     return ""
 
 
@@ -179,10 +174,9 @@ def independent(records: Records, func: str) -> Iterator[Check]:
     if not group or not records.entry(func).companions:
         return
     one = records.entry(func).companions[0]
-    for reader, read in permutations(group, 2):
-        if depends(records.pipeline, reader, read):
-            yield _check(func, one, f"{reader} reads {read}", "Choose a Func that it does not.")
-            return
+    if pair := dependent(records.pipeline, group):
+        yield _check(func, one, f"{pair[0]} reads {pair[1]}", "Choose a Func that it does not.")
+        return
     whole = {_group(records, name) for name in leaders(records.schedule)} - {()}
     if in_turn(records.pipeline.functions, whole) is None:
         reason = "what reads one of them is read by another"

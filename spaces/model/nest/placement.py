@@ -34,7 +34,7 @@ from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.explicit_bounds import declared
 from spaces.model.schedules.levels import LevelError, Levels, Path, Place
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.schedules.together import Fused, turns
+from spaces.model.schedules.together import Fused, dependent, in_turn, turns
 
 
 @frozen
@@ -97,7 +97,7 @@ class Bounds:
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
             believe(self.simplify, condition)
-        whole = {group[0]: group for group in self.levels.groups}
+        whole = {group[0]: group for group in self._groups()}
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)
             if function.name in whole:
@@ -179,6 +179,17 @@ class Bounds:
         )
         stages = self.visits.traversals(function, storage.target)
         return Placement(function, path, store_depth, demanded, required, storage, stages)
+
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
+        """The Funcs that are computed with each other, each after all that any of a group reads."""
+        functions, groups = self.levels.functions, self.levels.groups
+        for group in groups:
+            if pair := dependent(self.pipeline, group):
+                raise LevelError(f"{pair[0]} is computed with {pair[1]}, which it reads.")
+        if groups and in_turn(functions, groups) is None:
+            names = "; ".join(" with ".join(group) for group in groups)
+            raise LevelError(f"Funcs computed with each other wait for each other: {names}.")
+        return groups
 
     def _fuse(self, group: tuple[str, ...]) -> None:
         """The loops of Funcs that are computed with each other, one for those that are fused."""

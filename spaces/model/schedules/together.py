@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import permutations, takewhile
 from typing import TypeVar
 
 from attrs import frozen
@@ -186,6 +186,12 @@ def depends(pipeline: Pipeline, reader: str, read: str) -> bool:
         found.update(callees)
         open_ += callees
     return read in found and reader != read
+
+
+def dependent(pipeline: Pipeline, group: Iterable[str]) -> tuple[str, str] | None:
+    """Two Funcs of a group of which the first reads the second; None where there are none."""
+    pairs = permutations(group, 2)
+    return next((pair for pair in pairs if depends(pipeline, *pair)), None)
 
 
 def in_turn(

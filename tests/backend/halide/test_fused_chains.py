@@ -22,6 +22,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import parse_schedule
 from tests.backend.cpu_runs import check
 from tests.backend.halide.peer import assert_agrees, legal
@@ -173,3 +174,29 @@ def test_why_stages_of_one_func_are_not_in_step(text: str, reason: str) -> None:
     (violation,) = verify(STEPS, parse_schedule(ROOT + text, STEPS), device("cpu")).violations
     assert violation.rule == "with.stages"
     assert reason in str(violation)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("out.compute_with(f, y)", "out is computed with f, which it reads."),
+        ("p.compute_root()\ng.compute_root().compute_with(p, y)",
+         "h is computed with p, which it reads."),
+    ],
+)  # fmt: skip
+def test_there_is_no_nest_of_funcs_that_read_each_other(text: str, said: str) -> None:
+    text = ROOT + text.replace("g.compute_root()", "h")
+    with pytest.raises(LevelError, match=said):
+        loop_nest(THREE, parse_schedule(text, THREE))
+
+
+def test_a_specialized_func_is_computed_with_another_one() -> None:
+    # Halide takes specializations of g only.
+    tiles = "specialize(out.extent.0 >= 20).vectorize(x, 4)\n"
+    text = f"{ROOT}p.compute_root()\nf.{tiles}g.{tiles}f.compute_with(g, y)"
+    verdict = legal(THREE, text)
+    for width in (19, 33):
+        check(THREE, verdict.schedule, {"out": [(1, width), (1, 12)]})
+    led = legal(THREE, text.replace(f"f.{tiles}", ""))
+    assert_agrees(THREE, led.schedule, {"image": IMAGE}, SIZES)
+    assert_agrees(THREE, led.schedule, {"image": IMAGE}, {"out": ((1, 26), (1, 12))})
