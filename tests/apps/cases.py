@@ -1,5 +1,7 @@
 """Apps at sizes of tests: their inputs, schedules, and parts of their outputs."""
 
+from functools import cache
+
 import numpy as np
 
 from apps.catalog import APPS
@@ -27,10 +29,16 @@ def case(name, height=23, width=37):
     return pipeline, inputs, app.sizes(pipeline, shapes(inputs))
 
 
+@cache
+def at_size(name):
+    """The pipeline of an app as its paper has it."""
+    return APPS[name].pipeline()
+
+
+@cache
 def written(name, stem):
     """A pipeline and one of its hand-written schedules."""
-    pipeline = APPS[name].pipeline()
-    return pipeline, read_schedule(APPS[name], pipeline, stem)
+    return at_size(name), read_schedule(APPS[name], at_size(name), stem)
 
 
 def crop(ranges, whole=()):

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import pytest
-from attrs import define
+from attrs import define, field
 
 from apps.catalog import APPS
 from apps.command_line.options import read_schedule
@@ -18,7 +18,7 @@ from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.model.writing.text import parse_schedule
-from tests.apps.cases import embedded
+from tests.apps.cases import at_size, embedded
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 
@@ -36,6 +36,7 @@ class SmallRun:
     others: tuple = ()
     ulps: int = 0
     peer_ulps: int = 0
+    _checked: dict = field(init=False, factory=dict)
 
     @cached_property
     def references(self):
@@ -50,7 +51,7 @@ class SmallRun:
     def schedule(self, stem):
         """The hand-written one, less the lines on Funcs that a smaller pipeline has not."""
         app = APPS[self.app]
-        full = app.pipeline()
+        full = at_size(self.app)
         if [f.name for f in full.functions] == [f.name for f in self.pipeline.functions]:
             return read_schedule(app, self.pipeline, stem)
         known = {f.name for f in self.pipeline.functions}
@@ -73,6 +74,11 @@ class SmallRun:
 
     def checked(self, stem):
         """A hand-written schedule, verified for the CPU."""
+        if stem not in self._checked:
+            self._checked[stem] = self._verified(stem)
+        return self._checked[stem]
+
+    def _verified(self, stem):
         verdict = verify(self.pipeline, self.schedule(stem), device("cpu"))
         assert verdict.legal, str(verdict)
         return verdict

@@ -52,5 +52,6 @@ def test_the_schedule_is_legal_on_every_device_of_its_kind(name, stem):
     for target in gpus if stem == "gpu" else ["cpu"]:
         verdict = verify(pipeline, schedule, device(target))
         assert verdict.legal, f"{target}: {verdict}"
-    wrong = verify(pipeline, schedule, device("cpu" if stem == "gpu" else "sm_80"))
-    assert stem != "gpu" or {v.rule for v in wrong.violations} == {"gpu.device"}
+    if stem == "gpu":
+        wrong = verify(pipeline, schedule, device("cpu"))
+        assert {v.rule for v in wrong.violations} == {"gpu.device"}

@@ -6,8 +6,8 @@ was never stored cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 from backend.program import (
@@ -36,6 +36,9 @@ from spaces.model.formulas.algebra import INTEGERS
 
 Cells = dict[Any, int]
 
+Step = tuple[Callable[..., Any], list[int]]
+"""What a node of an expression gives, and the places of its children among those before it."""
+
 
 def run_program(
     program: LoopProgram, sizes: Mapping[str, int], memory: Mapping[str, Cells]
@@ -51,6 +54,7 @@ class _Run:
         self.variables = variables
         self.memory = memory
         self.folds: dict[str, tuple[Expr | None, ...]] = {}
+        self._steps: dict[Expr, list[Step]] = {}
 
     def statement(self, node: Statement) -> None:
         match node:
@@ -97,7 +101,7 @@ class _Run:
         for node in stores:
             value = self.value(node.value)
             if isinstance(node, Provide):
-                place = self._place(node.func, node.args)
+                place = self._place(node.func, [self.value(a) for a in node.args])
                 found.append((self.memory[node.func], [place], [value]))
                 continue
             places = self.value(node.index)
@@ -110,9 +114,10 @@ class _Run:
         for cells, places, values in found:
             cells.update(zip(places, values, strict=True))
 
-    def _place(self, name: str, args: tuple[Expr, ...]) -> tuple[int, ...]:
-        at = [self.value(a) for a in args]
+    def _place(self, name: str, at: Sequence[int]) -> tuple[int, ...]:
+        """The coordinates where a buffer holds the value at ``at``."""
         folds = self.folds.get(name, ())
+        at = list(at)
         for d, fold in enumerate(folds):
             if fold is not None:
                 at[d] %= self.value(fold)
@@ -120,43 +125,71 @@ class _Run:
 
     def value(self, root: Expr) -> Any:
         """An int, or a list of one int a lane."""
-        done: dict[Expr, Any] = {}
-        for node in walk(root):
-            done[node] = self._node(node, [done[c] for c in node.children])
-        return done[root]
+        steps = self._steps.get(root)
+        if steps is None:
+            steps = self._steps[root] = self._planned(root)
+        done: list[Any] = []
+        for meaning, positions in steps:
+            done.append(meaning(*[done[i] for i in positions]))
+        return done[-1]
 
-    def _node(self, node: Expr, parts: list[Any]) -> Any:
-        lanes = node.type.lanes
+    def _planned(self, root: Expr) -> list[Step]:
+        """The nodes of an expression, which is evaluated many times, each after its children."""
+        positions: dict[Expr, int] = {}
+        steps: list[Step] = []
+        for node in walk(root):
+            steps.append((self._meaning(node), [positions[c] for c in node.children]))
+            positions[node] = len(positions)
+        return steps
+
+    def _meaning(self, node: Expr) -> Callable[..., Any]:
+        """What a node gives, from what its children give."""
+        lanes, wrap = node.type.lanes, node.type.wrap
         match node:
             case Const(value=value):
-                return int(value)
+                return lambda: int(value)
             case Variable(name=name):
-                return self.variables[name]
+                return lambda: self.variables[name]
             case Ramp():
-                return [parts[0] + i * parts[1] for i in range(lanes)]
+                return lambda base, stride: [base + i * stride for i in range(lanes)]
             case Broadcast():
-                return parts * lanes
+                return lambda value: [value] * lanes
             case Shuffle(picks=picks):
-                joined = [lane for part in parts for lane in part]
-                return [joined[pick] for pick in picks]
+                return lambda *parts: _picked(parts, picks)
             case Call(target=name):
-                return self.memory[name][self._place(name, node.args)]
+                return lambda *at: self.memory[name][self._place(name, at)]
+            case Load(buffer=name) if lanes > 1:
+                return lambda at, *_: [self.memory[name].get(i) for i in at]
             case Load(buffer=name):
-                cells = self.memory[name]
-                return [cells.get(i) for i in parts[0]] if lanes > 1 else cells[parts[0]]
+                return lambda at, *_: self.memory[name][at]
             case MaskedLoad(buffer=name):
-                cells = self.memory[name]
-                return [cells[i] if keep else 0 for i, keep in zip(*parts, strict=True)]
+                return lambda at, mask: [
+                    self.memory[name][i] if keep else 0 for i, keep in zip(at, mask, strict=True)
+                ]
             case AnyLane():
-                return any(parts[0])
+                return any
             case Reduced(operator=operator):
                 combine = INTEGERS.operators[operator]
-                return reduce(lambda a, b: node.type.wrap(int(combine(a, b))), parts[0])
-            case Cast(type=type):
-                return [type.wrap(v) for v in parts[0]] if lanes > 1 else type.wrap(parts[0])
-            case Op(name=name):
-                rows = [p if isinstance(p, list) else [p] * lanes for p in parts]
+                return partial(reduce, lambda a, b: wrap(int(combine(a, b))))
+            case Cast() if lanes > 1:
+                return lambda value: [wrap(v) for v in value]
+            case Cast():
+                return wrap
+            case Op(name=name) if lanes > 1:
                 apply = INTEGERS.operators[name]
-                found = [node.type.wrap(int(apply(*row))) for row in zip(*rows, strict=True)]
-                return found if lanes > 1 else found[0]
+                return lambda *parts: [
+                    wrap(int(apply(*row))) for row in zip(*_rows(parts, lanes), strict=True)
+                ]
+            case Op(name=name):
+                apply = INTEGERS.operators[name]
+                return lambda *parts: wrap(int(apply(*parts)))
         raise TypeError(f"{node!r} has no meaning here")
+
+
+def _rows(parts: tuple[Any, ...], lanes: int) -> list[list[int]]:
+    return [part if isinstance(part, list) else [part] * lanes for part in parts]
+
+
+def _picked(parts: tuple[list[int], ...], picks: tuple[int, ...]) -> list[int]:
+    joined = [value for part in parts for value in part]
+    return [joined[pick] for pick in picks]

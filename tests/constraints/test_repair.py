@@ -24,7 +24,7 @@ from tests.constraints import algorithms
 from tests.constraints.distances import decisions_changed
 from tests.constraints.examples.catalogue import EXAMPLES
 from tests.constraints.examples.example import Example
-from tests.constraints.universes import two_stages
+from tests.constraints.universes import two_stages, verdicts
 from tests.model.random_directives import directive_sequences, schedules
 
 CPU, GPU = device("cpu"), device("sm_80")
@@ -128,9 +128,8 @@ def test_what_was_meant_is_found(name: str):
 def members() -> dict[str, list[Schedule]]:
     universe = two_stages()
     found: dict[str, list[Schedule]] = {"legal": [], "illegal": []}
-    for choice in universe.choices():
-        member = universe.schedule(choice)
-        found["legal" if verify(universe.pipeline, member, CPU) else "illegal"].append(member)
+    for choice, legal in verdicts("two stages", "cpu").items():
+        found["legal" if legal else "illegal"].append(universe.schedule(dict(choice)))
     return found
 
 

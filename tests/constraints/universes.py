@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from attrs import evolve
 
+from spaces.constraints.devices import device
 from spaces.constraints.universe import Choice, Decision, Universe
+from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule
@@ -136,3 +140,15 @@ def updates() -> Universe:
 
 
 UNIVERSES = {"two stages": two_stages, "three stages": three_stages, "updates": updates}
+
+
+@cache
+def verdicts(name: str, on: str) -> dict[tuple, bool]:
+    """Brute force: whether each choice of a universe gives a schedule that is legal on a device."""
+    universe = UNIVERSES[name]()
+    return {
+        tuple(choice.items()): verify(
+            universe.pipeline, universe.schedule(choice), device(on)
+        ).legal
+        for choice in universe.choices()
+    }
