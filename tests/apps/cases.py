@@ -6,7 +6,7 @@ import numpy as np
 
 from apps.catalog import APPS
 from apps.command_line.arguments import shapes
-from apps.command_line.options import read_schedule
+from apps.command_line.options import given_schedule
 from apps.photographs import photograph as bundled
 from tests.apps.formulas import photograph
 
@@ -38,7 +38,7 @@ def at_size(name):
 @cache
 def written(name, stem):
     """A pipeline and one of its hand-written schedules."""
-    return at_size(name), read_schedule(APPS[name], at_size(name), stem)
+    return at_size(name), given_schedule(APPS[name], at_size(name), stem).faultless()
 
 
 def crop(ranges, whole=()):

@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 
 from apps.catalog import APPS
-from apps.command_line.options import read_schedule
+from apps.command_line.options import given_schedule
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
@@ -53,7 +53,7 @@ class SmallRun:
         app = APPS[self.app]
         full = at_size(self.app)
         if [f.name for f in full.functions] == [f.name for f in self.pipeline.functions]:
-            return read_schedule(app, self.pipeline, stem)
+            return given_schedule(app, self.pipeline, stem).faultless()
         known = {f.name for f in self.pipeline.functions}
         lines = app.schedules[stem].read_text().splitlines()
         return parse_schedule(
