@@ -2,6 +2,8 @@
 
 from functools import cache, partial
 
+from attrs import evolve
+
 from apps import (
     bgu,
     depthwise_conv,
@@ -74,21 +76,27 @@ def _cropped(module, pipeline, width, height, ulps=0):
     return SmallRun(module.APP.name, pipeline, _apart(inputs), sizes, (), ulps, ulps)
 
 
+def _also_whole(module, pipeline, width, height, ulps=0):
+    """The same, then of all of the output."""
+    part = _cropped(module, pipeline, width, height, ulps)
+    return evolve(part, others=(module.APP.sizes(pipeline, shapes(part.inputs)),))
+
+
 def _apart(inputs):
     return {name: apart(array) for name, array in inputs.items()}
 
 
 LARGE = {
-    "interpolate": lambda: _cropped(interpolate, interpolate.pipeline(levels=6), 107, 75),
+    "interpolate": lambda: _also_whole(interpolate, interpolate.pipeline(levels=6), 107, 75),
     # Two libraries round exponentials, and the result is cut off to an integer.
-    "local_laplacian": lambda: _cropped(
+    "local_laplacian": lambda: _also_whole(
         local_laplacian, local_laplacian.pipeline(levels=4), 91, 70, ulps=1
     ),
     "whole_laplacian": lambda: _cropped(
         local_laplacian, local_laplacian.pipeline(), 201, 150, ulps=1
     ),
     "stencil_chain": lambda: _cropped(stencil_chain, stencil_chain.pipeline(), 407, 663),
-    "short_chain": lambda: _cropped(stencil_chain, stencil_chain.pipeline(stencils=4), 107, 75),
+    "short_chain": lambda: _also_whole(stencil_chain, stencil_chain.pipeline(stencils=4), 107, 75),
 }
 """Pipelines of very many stages."""
 

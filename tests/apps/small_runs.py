@@ -19,6 +19,8 @@ from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
 from spaces.model.writing.text import parse_schedule
 from tests.apps.cases import at_size, embedded
+from tests.backend.cpu_runs import run_guarded
+from tests.backend.guarded import guarded
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 
 
@@ -88,10 +90,13 @@ class SmallRun:
         self.assert_same(compiled.run)
         strided = {image: embedded(array) for image, array in self.inputs.items()}
         self.assert_same(lambda _, sizes: compiled.run(strided, sizes=sizes))
+        for at_end in (False, True):
+            fenced = {n: guarded(a, at_end=at_end)[0] for n, a in self.inputs.items()}
+            self.assert_same(lambda _, sizes, fenced=fenced: run_guarded(compiled, fenced, sizes))
 
     def assert_same_under_guard(self, stem):
-        guarded = compile_guarded(self.pipeline, self.checked(stem), threads=2)
-        self.assert_same(partial(run_poisoned, guarded))
+        compiled = compile_guarded(self.pipeline, self.checked(stem), threads=2)
+        self.assert_same(partial(run_poisoned, compiled))
 
     def assert_same_on_gpu(self):
         compiled = compile_gpu(self.pipeline, self.schedule("gpu"))

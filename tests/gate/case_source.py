@@ -13,11 +13,13 @@ from tests.gate.oracle import Oracle
 from tests.gate.pipeline_source import pipeline_source
 from tests.gate.subjects import Subject, limits
 
-_PLAIN = """\
-from backend.compile import compile_cpu
-run = compile_cpu(pipeline, verdict).run"""
-
 _GUARDED = """\
+from functools import partial
+from backend.compile import compile_cpu
+from tests.backend.cpu_runs import run_guarded
+run = partial(run_guarded, compile_cpu(pipeline, verdict))"""
+
+_POISONED = """\
 from functools import partial
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
 run = partial(run_poisoned, compile_guarded(pipeline, verdict))"""
@@ -68,7 +70,7 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
     if case.target != "cpu":
         yield _GPU.format(target=case.target)
     else:
-        yield _GUARDED if case.number % 2 else _PLAIN
+        yield _POISONED if case.number % 2 else _GUARDED
     yield _COMPARED.format(outputs=sizes)
     numbers = [
         {

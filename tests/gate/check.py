@@ -27,6 +27,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from tests.backend.cpu_runs import run_guarded
 from tests.backend.guarded_scratch import Rubbish, compile_guarded, run_poisoned
 from tests.gate.claims import CLAIMS, Claim
 from tests.gate.gpu_machine import GpuMachine
@@ -200,13 +201,13 @@ class Gate:
         return runs
 
     def _compiled(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
-        """Machine code as users run it, or, every other time, with its scratch under guard."""
+        """Machine code with what it is given under guard, or, every other time, its scratch."""
         pipeline = oracle.subject.pipeline
         if case.number % 2:
             compiled = self.timed("compile", compile_guarded, pipeline, verdict)
             return self.timed("run", _run, oracle, verdict, partial(run_poisoned, compiled))
         compiled = self.timed("compile", compile_cpu, pipeline, verdict)
-        return self.timed("run", _run, oracle, verdict, compiled.run)
+        return self.timed("run", _run, oracle, verdict, partial(run_guarded, compiled))
 
     def timed(self, what: str, function: Callable[..., T], *args: Any) -> T:
         """Call ``function``, adding its processor time to ``what``."""
