@@ -27,7 +27,7 @@ from backend.program import (
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.schedules.accumulation import identity
+from spaces.model.schedules.associative import identity
 from spaces.model.schedules.domain_order import LoopKind
 
 

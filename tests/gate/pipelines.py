@@ -263,12 +263,14 @@ def _volumes(rng: random.Random) -> Made:
 
 
 def _tuples(rng: random.Random) -> Made:
-    """Values that change places, the best of a window, or sums of two, and what reads them."""
+    """Values that change places, the best of a window, sums or products of two, and what reads
+    them.
+    """
     image = ImageParam(rng.choice((UInt8, Int32)), 2, "input")
     pair, out = Func("pair"), Func("out")
     r = RDom([(rng.randint(-1, 1), rng.choice((1, 2, 3))), (0, rng.choice((1, 2)))], "r")
     value = cast(Int32, image[X + r.x, Y + r.y])
-    form = rng.choice(("swap", "ordered", "best", "sums"))
+    form = rng.choice(("swap", "ordered", "best", "sums", "product"))
     if form == "best":
         pair[X, Y] = (0, -100) if rng.random() < 0.5 else (X, Y)
         better = value > pair[X, Y][1]
@@ -276,6 +278,10 @@ def _tuples(rng: random.Random) -> Made:
             fn.select(better, r.x * 4 + r.y, pair[X, Y][0]),
             fn.select(better, value, pair[X, Y][1]),
         )
+    elif form == "product":
+        pair[X, Y] = (cast(Int32, image[_tap(rng, X), Y]), X - Y)
+        real, other = pair[X, Y]
+        pair[X, Y] = (real * value - other * (r.x + 2), other * value + real * (r.x + 2))
     else:
         pair[X, Y] = (cast(Int32, image[_tap(rng, X), Y]), cast(Int16, X - Y))
         first, second = pair[X, Y]

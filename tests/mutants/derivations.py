@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _GRAPH = ("tests/model/test_derive.py", "tests/model/test_rfactor.py")
+_TUPLES = ("tests/model/test_rfactor_tuples.py",)
 _RULES = ("tests/constraints/test_rules.py",)
 _ATOMIC = ("tests/backend/test_atomic.py",)
 _KERNELS = ("tests/backend/cuda/test_gpu_atomic.py",)
@@ -44,7 +45,7 @@ MUTANTS = (
     ),
     Mutant(
         "identity-of-minimum",
-        "spaces/model/schedules/accumulation.py",
+        "spaces/model/schedules/associative.py",
         "constant(math.inf if type.is_float else type.max_value, type)",
         "constant(math.inf if type.is_float else 0, type)",
         "Partial minima begin at zero.",
@@ -52,7 +53,7 @@ MUTANTS = (
     ),
     Mutant(
         "difference-for-a-sum",
-        "spaces/model/schedules/accumulation.py",
+        "spaces/model/schedules/associative.py",
         '    *("add", "mul", "min", "max", "and", "or"),\n',
         '    *("add", "sub", "mul", "min", "max", "and", "or"),\n',
         "Differences are taken for an operator whose order does not matter.",
@@ -85,10 +86,42 @@ MUTANTS = (
     Mutant(
         "best-in-any-order",
         "spaces/model/schedules/rfactor.py",
-        "    if not found.is_commutative:\n",
+        "    if found.order:\n",
         "    if False:\n",
         "Which of equally good values is kept depends on what is factored.",
         (*_GRAPH, *_RULES),
+    ),
+    Mutant(
+        "any-product-of-pairs",
+        "spaces/model/schedules/pairs.py",
+        "other not in first or first[other].factor is cross",
+        "True",
+        "Whatever is multiplied crosswise is taken for a product of complex numbers.",
+        _TUPLES,
+    ),
+    Mutant(
+        "imaginary-parts-added",
+        "spaces/model/schedules/pairs.py",
+        "whole = Op(type, first[other].operator,",
+        'whole = Op(type, "add",',
+        "Partial products of complex numbers are multiplied as if i * i were 1.",
+        _TUPLES,
+    ),
+    Mutant(
+        "nothing-before-values",
+        "spaces/model/schedules/pairs.py",
+        "        of_some=True,\n",
+        "        of_some=False,\n",
+        "Results of nothing take the place of the last value with all before it.",
+        _TUPLES,
+    ),
+    Mutant(
+        "components-apart-that-read-one-another",
+        "spaces/model/schedules/accumulation.py",
+        "for other in own_numbers(function, value):",
+        "for other in [*own_numbers(function, value)][:1]:",
+        "A component is taken to change with the first of those that it reads only.",
+        _TUPLES,
     ),
     Mutant(
         "never-in-one-step",

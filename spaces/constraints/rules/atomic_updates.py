@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.model.schedules.accumulation import IN_ONE_STEP, accumulation
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.associative import IN_ONE_STEP
 
 _FEWEST_BITS = 32
 """The shortest words that all GPUs compare and exchange in one step."""
@@ -40,7 +41,7 @@ def not_in_one_step(records: Records, func: str, stage: int) -> str:
     found = accumulation(function, stage) if stage < len(function.stages) else None
     small = [type for type in function.types if type.bits < _FEWEST_BITS]
     if found is not None and not found.operators:
-        return f"but the values of {func} are compared, and change together"
+        return f"but several values of {func} change together, or are compared"
     if found is None or not set(found.operators) <= set(IN_ONE_STEP):
         return (
             f"but it is not {func}(...) = {func}(...) op ... with one of the operators "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.accumulation import TOGETHER
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 
@@ -51,14 +52,15 @@ update = _rule("derive.update", "An update that is factored is one of its Func."
 operator = _rule(
     "derive.operator",
     "An update that is factored accumulates by an associative operator: it is f(...) = f(...) op "
-    "e, with the same coordinates on both sides, and e not reading f; or it keeps the best of a "
-    "Tuple.",
+    "e, with the same coordinates on both sides, and e not reading f; or several values of a Tuple "
+    f"change together: {TOGETHER}.",
     "Partial results are reduced in another order than the values were (Halide, Stage::rfactor).",
 )
 
 order = _rule(
     "derive.order",
-    "An update that keeps the first, or the last, of the best is factored along outermost loops.",
+    "An update that keeps the first, or the last, of the best, or combines values with those "
+    "before them, is factored along outermost loops.",
     "Of equally good values the reference keeps the first, or the last; Halide may keep another.",
 )
 

@@ -14,7 +14,8 @@ from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, const
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.accumulation import ASSOCIATIVE, Accumulation, accumulation
+from spaces.model.schedules.accumulation import TOGETHER, Accumulation, accumulation
+from spaces.model.schedules.associative import ASSOCIATIVE
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
 from spaces.model.schedules.refusal import Refusal
@@ -34,13 +35,13 @@ def factored(pipeline: Pipeline, step: RFactor) -> Pipeline:
             step,
             f"{step} reduces partial results, but {function.name}.update({step.update}) is not "
             f"{function.name}(...) = {function.name}(...) op ... with the same coordinates on both "
-            f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}), nor does "
-            "it keep the least or the greatest of a Tuple.",
+            f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}; of several "
+            f"values of a Tuple {TOGETHER}).",
             "Write the update so, or compute the partial results as a Func.",
         )
     walks = _Walks(step, function)
     _check_preserved(step, function, walks)
-    if not found.is_commutative:
+    if found.order:
         _check_order(step, walks, found)
     kept = tuple(leaf for leaf in walks.leaves.values() if leaf.name in dict(step.preserved))
     merging = _merging(function, step, found, kept)
@@ -272,8 +273,8 @@ def _check_order(step: RFactor, walks: _Walks, found: Accumulation) -> None:
         raise Refusal(
             "derive.order",
             step,
-            f"{step} takes values in another order, but {step.func}.update({step.update}) keeps "
-            f"the {'last' if found.takes_last else 'first'} of equally good ones.",
+            f"{step} takes values in another order, but {step.func}.update({step.update}) "
+            f"{found.order}.",
             f"Factor outermost loops, without fusing any; they are {', '.join(walks.leaves)}, "
             "innermost first.",
         )
@@ -281,13 +282,13 @@ def _check_order(step: RFactor, walks: _Walks, found: Accumulation) -> None:
     reduced = [leaf for leaf in walks.leaves.values() if leaf.name not in preserved]
     stage = walks.function.stages[step.update + 1]
     some = not (walks.predicates or stage.predicates)
-    if found.takes_last and not (some and all(_is_positive(leaf.extent) for leaf in reduced)):
+    if found.of_some and not (some and all(_is_positive(leaf.extent) for leaf in reduced)):
         raise Refusal(
             "derive.order",
             step,
-            f"{step} may reduce nothing, but {step.func}.update({step.update}) keeps the last of "
-            "equally good ones, and takes nothing for one as bad as can be.",
-            "Compare so that the first is kept.",
+            f"{step} may reduce nothing, but {step.func}.update({step.update}) {found.order}, and "
+            "would take the result of nothing for another one.",
+            "Give the RDom extents that are numbers and no predicates, and split it evenly.",
         )
 
 

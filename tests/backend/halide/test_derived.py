@@ -198,8 +198,13 @@ FACTORED_TUPLES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["sums", "limits"])
-@pytest.mark.parametrize("text", FACTORED_TUPLES)
+KINDS = [
+    *((text, kind) for text in FACTORED_TUPLES for kind in ("sums", "limits")),
+    *((text, kind) for text in FACTORED_TUPLES[:3] for kind in ("product", "product and sum")),
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), KINDS)
 def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
     image, r = ImageParam(Int32, 2, "input"), RDom([(0, 30), (0, 16)], "r")
     f, out, x = Func("f"), Func("out"), Var("x")
@@ -207,6 +212,13 @@ def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
     if kind == "sums":
         f[x] = (0, cast(Int16, 1))
         f[x] += (value, cast(Int16, value * 3))
+    elif kind.startswith("product"):
+        more = kind == "product and sum"
+        f[x] = (x + 1, 3, 5) if more else (x + 1, 3)
+        real, imaginary, *rest = f[x]
+        first, second = value | 1, image[r.x, r.y]
+        made_of = (real * first - imaginary * second, imaginary * first + real * second)
+        f[x] = (*made_of, *(one + value for one in rest))
     else:
         f[x] = (Int32.max_value, Int32.min_value)
         f[x] = (fn.min(f[x][0], value), fn.max(f[x][1], value))

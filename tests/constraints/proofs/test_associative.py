@@ -5,8 +5,12 @@ over all bit-vectors.
 import pytest
 import z3
 
-from spaces.model.expressions.types import Bool, Int8, Int16, Type, UInt8, UInt16
-from spaces.model.schedules.accumulation import ASSOCIATIVE, identity
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Bool, Int8, Int16, Int32, Type, UInt8, UInt16
+from spaces.model.formulas.smt import term
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.associative import ASSOCIATIVE, identity
+from tests.model.test_rfactor_tuples import FORMS, reduced
 
 
 def applied(operator: str, type: Type, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
@@ -52,6 +56,26 @@ def test_partial_results_may_be_combined_in_any_order(operator: str, type: Type)
         solver.set("timeout", 20_000)
         solver.add(z3.Not(claim))
         assert solver.check() == z3.unsat
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_changes_together_is_associative(name: str) -> None:
+    """As polynomials over all whole numbers, and so modulo any power of two."""
+    found = accumulation(reduced(name, Int32).function("f"), 1)
+    assert found is not None
+    count = len(found.identities)
+    x, y, z = ([Variable(Int32, f"{v}{n}") for n in range(count)] for v in "xyz")
+    left = found.combined(found.combined(x, y), z)
+    right = found.combined(x, found.combined(y, z))
+    equal = [*zip(left, right, strict=True)]
+    equal += zip(found.combined(x, y), found.combined(y, x), strict=True)
+    equal += zip(found.combined(found.identities, y), y, strict=True)
+    equal += zip(found.combined(x, found.identities), x, strict=True)
+    numbers = {v.name: z3.Int(v.name) for v in (*x, *y, *z)}
+    for a, b in equal:
+        difference = z3.simplify(term(a, numbers) - term(b, numbers), som=True)
+        assert z3.is_int_value(difference)
+        assert difference.as_long() == 0
 
 
 def test_a_difference_is_none_of_them() -> None:
