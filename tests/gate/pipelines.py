@@ -281,7 +281,8 @@ def _tuples(rng: random.Random) -> Made:
     elif form == "product":
         pair[X, Y] = (cast(Int32, image[_tap(rng, X), Y]), X - Y)
         real, other = pair[X, Y]
-        pair[X, Y] = (real * value - other * (r.x + 2), other * value + real * (r.x + 2))
+        first, second = value % 3 - 1, r.x % 2 + 1  # small: loop nests are run without wrapping
+        pair[X, Y] = (real * first - other * second, other * first + real * second)
     else:
         pair[X, Y] = (cast(Int32, image[_tap(rng, X), Y]), cast(Int16, X - Y))
         first, second = pair[X, Y]

@@ -114,10 +114,12 @@ def test_components_that_change_together_are_factored(name: str, element: spaces
     info = np.iinfo(element.dtype)
     u, v = (
         generator.integers(info.min, info.max, (HEIGHT + 1, WIDTH), element.dtype, endpoint=True)
-        | np.array(1, element.dtype)  # products of even numbers soon wrap to zero
         for _ in range(2)
     )
+    # One part odd, the other even: others soon wrap to zero.
+    u, v = u | np.array(1, element.dtype), v & np.array(~1 & info.max, element.dtype)
     expected = meant(name, element, u, v)
+    assert all(any(values) for values in expected)
     run = ({"u": u, "v": v}, {}, {"f": [4]})
     for form, text in TEXTS.items():
         written = spaces.parse_schedule(text, algorithm)
@@ -187,6 +189,7 @@ def refused_forms() -> dict[str, Callable[..., tuple[Expr, ...]]]:
         "sum of squares": lambda a, u, v: (a[0] * a[0] - a[1] * v, a[1] * u + a[0] * v),
         "difference last": lambda a, u, v: (a[0] * u - a[1] * v, a[1] * u - a[0] * v),
         "matrix": lambda a, u, v: (a[0] * u + a[1] * v, a[0] * v + a[1] * 2),
+        "another cross factor": lambda a, u, v: (a[0] * u - a[1] * v, a[1] * u + a[0] * (v + 1)),
         "constant beside": lambda a, u, v: (a[0] * u - a[1] * v + 1, a[1] * u + a[0] * v),
         "crosswise": lambda a, u, v: (a[1] + u, a[0] + v),
         "previous": lambda a, u, v: (u, a[0]),
