@@ -216,7 +216,7 @@ def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
         more = kind == "product and sum"
         f[x] = (x + 1, 3, 5) if more else (x + 1, 3)
         real, imaginary, *rest = f[x]
-        first, second = value | 1, image[r.x, r.y] * 2  # odd: even ones come to 0
+        first, second = value | 1, image[r.x, r.y] & -2  # odd: even ones come to 0
         made_of = (real * first - imaginary * second, imaginary * first + real * second)
         f[x] = (*made_of, *(one + value for one in rest))
     else:
