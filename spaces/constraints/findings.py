@@ -70,15 +70,18 @@ class Asked:
 
 def failing(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[Asked]:
     """The checks that fail at ``sizes``; none of those that depend on others."""
-    return (item for item in asked if fails(item.check, sizes))
+    done: dict[Expr, int] = {}
+    return (item for item in asked if fails(item.check, sizes, done))
 
 
-def fails(check: Check, sizes: Mapping[str, int]) -> bool:
-    """Whether a check is known to fail at ``sizes``."""
+def fails(check: Check, sizes: Mapping[str, int], done: dict[Expr, int]) -> bool:
+    """Whether a check is known to fail at ``sizes``; ``done`` are the values there of what was read
+    for other checks, which share much.
+    """
     if isinstance(check.holds, Const):
         return not check.holds.value
-    known = all(name in sizes for name in check.holds.names)
-    return known and not read_all((check.holds,), sizes, INTEGERS)[0]
+    known = check.holds.names <= sizes.keys()
+    return known and not read_all((check.holds,), sizes, INTEGERS, done)[0]
 
 
 def violation(item: Asked, sizes: Mapping[str, int]) -> Violation:

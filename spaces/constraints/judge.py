@@ -104,8 +104,9 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
     """
     violations: list[Violation] = []
     requirements: list[Requirement] = []
+    done: dict[Expr, int] = {}
     for item in asked:
-        if fails(item.check, sizes):
+        if fails(item.check, sizes, done):
             violations.append(violation(item, sizes))
         elif item.check.holds.names:
             requirements.append(Requirement(item.rule.id, item.check))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
+from spaces.model.expressions import interning
 from spaces.model.expressions.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute, variables
 from spaces.model.expressions.types import Bool, Float32, Float64, Int32, UInt8
@@ -95,10 +96,19 @@ def test_rewriting_nothing_and_there_and_back(expr: Expr) -> None:
     assert set(variables(expr)) <= {"x", "y"}
 
 
-def test_nodes_without_users_are_forgotten() -> None:
-    forgotten = weakref.ref(X * 12345 + 678)
+def test_nodes_without_users_are_forgotten_when_many_others_were_made(monkeypatch) -> None:
+    monkeypatch.setattr(interning, "_MOST_RECENT", 1000)
+    interning._recent.clear()
+    used, forgotten = X * 12345 + 679, weakref.ref(X * 12345 + 678)
+    digest = used.digest
+    assert forgotten() is X * 12345 + 678  # nobody uses it, but it may be asked for again
+    for i in range(1000):
+        X * 54321 + i
     gc.collect()
     assert forgotten() is None
+    assert X * 12345 + 679 is used
+    assert used.digest == digest
+    assert len(interning._recent) <= 1000
 
 
 def test_threads_share_nodes() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backend.compile import compile_cpu
 from backend.reference import evaluate
@@ -104,6 +106,26 @@ def test_what_is_read_lies_between_the_limits_of_the_values(
         expected = evaluate(algorithm, data, scalars, sizes={"out": (WIDTH,)})["out"]
         found = compile_cpu(algorithm, checked).run(data, scalars, sizes={"out": (WIDTH,)})["out"]
         assert (found == expected).all()
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=2, max_size=4))
+def test_limits_are_those_of_the_pipeline_that_is_asked_about(
+    limits: list[tuple[int, int]],
+) -> None:
+    """Pipelines of the same names, asked about by turns."""
+    algorithms = []
+    for low, more in limits:
+        offset = Func("offset")
+        offset[X] = fn.clamp(IMAGE[X], low, low + more)
+        algorithms.append((reading(X + offset[X]), low, low + more))
+    for algorithm, low, high in algorithms * 2:
+        chosen = parse_schedule("table.compute_root()\noffset.compute_root()", algorithm)
+        (interval,) = Bounds(algorithm, chosen).placements["table"].demanded
+        sizes = {"out.min.0": 0, "out.extent.0": WIDTH}
+        assert interval.min is not None
+        assert interval.max is not None
+        assert number(interval.min, sizes) == low
+        assert number(interval.max, sizes) == WIDTH - 1 + high
 
 
 def test_values_that_updates_change_are_not_limited() -> None:

@@ -11,6 +11,14 @@ from weakref import WeakValueDictionary
 _table: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 _lock = threading.RLock()
 
+_recent: dict[Any, Any] = {}
+"""Nodes that were asked for not long ago, by what identifies them. Whoever judges one schedule
+after another builds the same formulas again and again: found here they are not made anew.
+"""
+
+_MOST_RECENT = 1 << 16
+"""So many nodes are kept that nobody else may need; then all are let go."""
+
 
 @lru_cache(maxsize=4096)
 def _text_digest(text: object) -> int:
@@ -31,9 +39,18 @@ class Interned(type):
 
     def __call__(cls, *fields: Any) -> Any:
         key = (cls, cls._identity(fields))  # type: ignore[attr-defined]
-        known = _table.get(key)
+        known = _recent.get(key)
         if known is not None:
             return known
+        known = _table.get(key)
+        if known is None:
+            known = cls._made(key, fields)
+        if len(_recent) >= _MOST_RECENT:
+            _recent.clear()
+        _recent[key] = known
+        return known
+
+    def _made(cls, key: Any, fields: tuple[Any, ...]) -> Any:
         node = super().__call__(*fields)
         with _lock:
             known = _table.setdefault(key, node)

@@ -91,7 +91,7 @@ class Bounds:
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
-        self.values = ValueBounds(self.pipeline, self.simplify)
+        self.values = ValueBounds(self.pipeline, self.assumptions)
         self.visits = StageVisits(self.schedule, self.simplify)
         self._assume_factors()
         self._assume_output_sizes()

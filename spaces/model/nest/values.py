@@ -1,12 +1,13 @@
 """What the values of Funcs lie between, from their definitions, as Halide bounds them: an offset
-that is clamped where it is defined need not be clamped again where it is read.
+that is clamped where it is defined need not be clamped again where it is read. What is found here
+depends on the algorithm and on what is known of the sizes of a call, and is kept.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from attrs import define, field
+from attrs import define
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.definitions import UNDEFINED
@@ -14,47 +15,22 @@ from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.schedules.conditions import believe
 
 
 @define(slots=False)
 class ValueBounds:
     """Intervals of the values of Funcs without updates, at whatever coordinates; their ends mention
-    sizes and parameters only. Each is found when it is asked for.
+    sizes and parameters only. Each is found when it is asked for. ``assumptions`` hold of the sizes
+    of all calls that it is asked for.
     """
 
     pipeline: Pipeline
-    simplify: Simplifier
-    _found: dict[str, tuple[Interval, ...]] = field(init=False, factory=dict)
+    assumptions: tuple[Expr, ...] = ()
 
     def __call__(self, call: Call) -> Interval:
         """What a read of a Func or an image may give: unbounded where only its type is known."""
-        if call.target not in self._found:
-            self._find(call.target)
-        return self._found[call.target][call.component or 0]
-
-    def _find(self, target: str) -> None:
-        """Producers first: so many may stand in a row that none calls for those before it."""
-        functions = {f.name: f for f in self.pipeline.functions}
-        needed, waiting = {target}, [target]
-        while waiting:
-            function = functions.get(waiting.pop())
-            new = set(function.callees if function and function.is_pure else ()) - needed
-            needed |= new
-            waiting += new
-        for name in needed - functions.keys():
-            self._found[name] = (UNBOUNDED,)
-        for name, function in functions.items():
-            if name in needed and name not in self._found:
-                self._found[name] = self._of(function)
-
-    def _of(self, function: Function) -> tuple[Interval, ...]:
-        values, conditions = function.stages[0].values, function.stages[0].predicates
-        is_undefined = any(isinstance(n, Op) and n.name == UNDEFINED for n in walk(*values))
-        if not function.is_pure or conditions or is_undefined:
-            return (UNBOUNDED,) * len(values)
-        everywhere = dict.fromkeys(function.args, UNBOUNDED)
-        ranges = Ranges(self.simplify, {**self.parameters, **everywhere}, self)
-        return tuple(ranges.of(value) for value in values)
+        return _limits(self.pipeline, self.assumptions, call.target)[call.component or 0]
 
     @cached_property
     def parameters(self) -> dict[str, Interval]:
@@ -74,3 +50,43 @@ class ValueBounds:
             for name, low in lows.items()
             if name in highs and low.type != Int32
         }
+
+
+@lru_cache(maxsize=1024)
+def _limits(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str) -> tuple[Interval, ...]:
+    """The interval of each component of a Func; of an image, that of anything."""
+    simplify = Simplifier()
+    for condition in (*(p.condition for p in pipeline.promises), *assumptions):
+        believe(simplify, condition)
+    parameters = ValueBounds(pipeline).parameters
+    found: dict[str, tuple[Interval, ...]] = {}
+
+    def value(call: Call) -> Interval:
+        return found.get(call.target, (UNBOUNDED,))[call.component or 0]
+
+    for function in _needed(pipeline, target):
+        ranges = {**parameters, **dict.fromkeys(function.args, UNBOUNDED)}
+        found[function.name] = _values(function, Ranges(simplify, ranges, value))
+    return found.get(target, (UNBOUNDED,))
+
+
+def _needed(pipeline: Pipeline, target: str) -> list[Function]:
+    """A Func, if it is one, after all that it is defined by: so many may stand in a row that none
+    asks for those before it.
+    """
+    functions = {f.name: f for f in pipeline.functions}
+    needed, waiting = {target}, [target]
+    while waiting:
+        function = functions.get(waiting.pop())
+        new = set(function.callees if function and function.is_pure else ()) - needed
+        needed |= new
+        waiting += new
+    return [function for name, function in functions.items() if name in needed]
+
+
+def _values(function: Function, ranges: Ranges) -> tuple[Interval, ...]:
+    values, conditions = function.stages[0].values, function.stages[0].predicates
+    is_undefined = any(isinstance(n, Op) and n.name == UNDEFINED for n in walk(*values))
+    if not function.is_pure or conditions or is_undefined:
+        return (UNBOUNDED,) * len(values)
+    return tuple(ranges.of(value) for value in values)
