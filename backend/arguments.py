@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 from backend.arithmetic import value_of
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Expr, Op, constant, walk
+from spaces.model.expressions.operators import COMPARISONS
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import evaluate
 
 Array: TypeAlias = NDArray[Any]
 Range: TypeAlias = tuple[int, int]
@@ -110,12 +114,27 @@ def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]
     """All promises at once; each sentence once, with what it is about."""
     broken: dict[str, str] = {}
     for promise in pipeline.promises:
-        if not value_of(promise.condition, values):
+        if not _holds(promise.condition, values):
             names = sorted(promise.condition.names)
             shown = ", ".join(f"{name} is {values[name]}" for name in names)
             broken.setdefault(promise.message, f"{promise.message} Here {shown}.")
     if broken:
         raise ArgumentError("\n".join(broken.values()))
+
+
+def _holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
+    """Whether a promise holds: of integers as the formula that proofs read, in which sizes and
+    parameters of type int32 do not overflow; what asks for floats by their own arithmetic.
+    """
+    whole = {name: int(v) for name, v in values.items() if v == v and v == v // 1}
+
+    def decided(node: Expr) -> Expr:
+        is_comparison = isinstance(node, Op) and node.name in COMPARISONS
+        if not is_comparison or any(n.type.is_float for n in walk(node)):
+            return node
+        return constant(bool(evaluate(node, whole)), Bool)
+
+    return bool(value_of(rewrite(condition, decided), values))
 
 
 def _reject_unknown(

@@ -23,7 +23,6 @@ from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.words import local_bytes
-from backend.lowering.simplify import is_coordinate
 from backend.program import (
     AnyLane,
     Broadcast,
@@ -124,7 +123,7 @@ class Expressions:
         if expr.name in LOGIC:
             parts = [self.condition(a) for a in expr.args]
             return self.here.operators.op(expr.name, expr.type, (expr.type,), parts)
-        if expr.name in COMPARISONS and all(is_coordinate(a) for a in expr.args):
+        if expr.name in COMPARISONS and all(a.type == Int32 and not a.loads for a in expr.args):
             ends = [self.index(a) for a in expr.args]
             return self.here.operators.op(expr.name, expr.type, (Int64,), ends)
         return self.value(expr)

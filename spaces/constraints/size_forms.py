@@ -264,14 +264,14 @@ class Forms:
         if limit is not None:
             name, coefficient, number = limit
             comparison = "ge" if coefficient > 0 else "le"
-            return compare(comparison, Variable(Int32, name), _exact(Polynomial.of(number)))
+            return compare(comparison, Variable(Int32, name), Polynomial.of(number).expr())
         left = Polynomial({m: c for m, c in sum.terms.items() if m and c > 0})
         right = Polynomial({m: -c for m, c in sum.terms.items() if m and c < 0})
         right = right - Polynomial.of(sum.offset)
         if not left.terms:
             most = Polynomial.of(sum.offset)
-            return compare("le", _exact(right + most), _exact(most))
-        return compare("ge", _exact(left), _exact(right))
+            return compare("le", (right + most).expr(), most.expr())
+        return compare("ge", left.expr(), right.expr())
 
     def single(self, condition: AtLeastZero) -> tuple[str, int, int] | None:
         """(name, 1, least) or (name, -1, most) where the condition limits one size; else None."""
@@ -301,20 +301,6 @@ _SIGNS = {
     "lt": ((-1, 1),),
     "eq": ((1, 0), (-1, 0)),
 }
-
-
-def _exact(sum: Polynomial) -> Expr:
-    """The sum as an expression, in which numbers beyond int32 are written as sums themselves."""
-    base = Int32.max_value
-    if all(abs(number) <= base for number in sum.terms.values()):
-        return sum.expr()
-    high = {m: abs(c) // base * (1 if c > 0 else -1) for m, c in sum.terms.items()}
-    high = {m: c for m, c in high.items() if c}
-    rest = (sum - Polynomial(high).scaled(base)).expr()
-    large: Expr = constant(base, Int32)
-    if high != {(): 1}:
-        large = Op(Int32, "mul", (_exact(Polynomial(high)), large))
-    return Op(Int32, "add", (large, rest))
 
 
 def _related(sum: Polynomial, others: list[Polynomial]) -> list[Polynomial]:

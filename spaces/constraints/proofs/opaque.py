@@ -6,7 +6,9 @@ integer type the limits of the type stay known.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from attrs import define, field
 
@@ -15,8 +17,11 @@ from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable,
 from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
+
+_SUMS = ("add", "sub", "mul")
 
 
 @define
@@ -34,6 +39,10 @@ class Opaque:
     limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
     _done: dict[Expr, Expr] = field(factory=dict)
     _simplify: Simplifier = field(factory=Simplifier)
+    _ranges: Ranges = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._ranges = Ranges(self._simplify, self.loops, self.values)
 
     def formula(self, expr: Expr) -> Expr:
         """``expr``, an int32 or boolean expression, as a formula."""
@@ -46,11 +55,14 @@ class Opaque:
             return node
         if isinstance(node, Variable) and node.type == Int32:
             return node
-        if isinstance(node, Op) and self._is_plain(node):
+        if node.loads and isinstance(node, Op) and node.type == Int32 and node.name in _SUMS:
+            return self._sum(node)
+        if isinstance(node, Op) and self._is_plain(node) and self._is_exact_quotient(node):
             return node.with_children(tuple(self.formula(a) for a in node.args))
         if isinstance(node, Cast) and node.type == Int32:
             inner = node.value
-            if isinstance(inner, Op) and inner.name == "abs" and inner.args[0].type == Int32:
+            is_magnitude = isinstance(inner, Op) and inner.name == "abs"
+            if isinstance(inner, Op) and is_magnitude and self._is_exact_magnitude(inner):
                 return Op(Int32, "abs", (self.formula(inner.args[0]),))
             if inner.type.is_bool:
                 one, zero = constant(1, Int32), constant(0, Int32)
@@ -66,6 +78,33 @@ class Opaque:
         if node.name in COMPARISONS:
             return all(a.type == Int32 for a in node.args)
         return node.type == Int32 and node.name in (*ARITHMETIC, "select")
+
+    def _sum(self, node: Op) -> Expr:
+        """A sum of products of what is read, which may be a number beyond int32, as coordinates are
+        not: then it wraps, of which nothing is said.
+        """
+        form = self._simplify.polynomial(node)
+        if not self._simplify.never_wrap(form) and self._ranges.of(node) == UNBOUNDED:
+            return self._variable(node)
+        total = Polynomial({})
+        for monomial, coefficient in form.terms.items():
+            factors = (Polynomial.of(self.formula(atom)) for atom in monomial)
+            total += reduce(operator.mul, factors, Polynomial.of(coefficient))
+        return total.expr()
+
+    def _is_exact_quotient(self, node: Op) -> bool:
+        """Whether an operator is anything but the one quotient that wraps: of the smallest number
+        and -1.
+        """
+        if node.name != "div" or not node.loads:
+            return True
+        least, divisor = (self._ranges.of(a).min for a in node.args)
+        return least is not None or (isinstance(divisor, Const) and divisor.value >= 0)
+
+    def _is_exact_magnitude(self, node: Op) -> bool:
+        """Whether a magnitude is that of an int32, and fits one."""
+        (value,) = node.args
+        return value.type == Int32 and not (value.loads and self._ranges.of(value).min is None)
 
     def _normal(self, node: Expr) -> Expr:
         """A read at the same place written in one way."""
@@ -83,7 +122,7 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
-        found = Ranges(self._simplify, self.loops, self.values).of(node)
+        found = self._ranges.of(node)
         if not node.type.is_float:
             low, high = self._end(node, found.min), self._end(node, found.max)
             below = () if low is None else (at_most(low, variable),)

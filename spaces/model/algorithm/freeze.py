@@ -85,7 +85,7 @@ def pipeline(
     sizes = dict(_estimate(key, given, names, buffers) for key, given in (estimates or {}).items())
     promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
     as_said = _Freezing(names, {}, {})
-    promised = tuple(Promise(as_said(p.condition), p.message) for p in promises)
+    promised = tuple(Promise(arithmetic(as_said(p.condition)), p.message) for p in promises)
     check_estimates(sizes, promised)
     return Pipeline(
         name=name or names[id(wanted[0])],

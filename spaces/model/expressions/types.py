@@ -93,6 +93,11 @@ class Type(metaclass=_OneEach):
             return abs(value) <= 1 << (24 if self.bits == 32 else 53)
         return self.min_value <= value <= self.max_value
 
+    def holds_all(self, other: Type) -> bool:
+        """Whether every value of another integer type is one of this integer type."""
+        whole = not (self.is_float or other.is_float)
+        return whole and self.holds(other.min_value) and self.holds(other.max_value)
+
     @property
     def dtype(self) -> np.dtype:
         """The NumPy element type with the same memory layout."""

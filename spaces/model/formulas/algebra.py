@@ -68,16 +68,22 @@ def read_all(
                 if node.name not in values:
                     raise FormulaError(f"The parameter {node.name} of a formula has no value.")
                 done[node] = values[node.name]
-            case Cast() if not node.type.is_float and not node.value.type.is_float:
+            case Cast() if not _has_floats(node):
                 done[node] = reading.convert(node.type, done[node.value])
             case Op() if node.name in reading.operators:
                 value = reading.operators[node.name](*(done[a] for a in node.args))
                 done[node] = reading.convert(node.type, value) if _may_wrap(node) else value
+            case Op(name="reinterpret", args=(number,)) if not _has_floats(node):
+                done[node] = reading.convert(node.type, done[number])
             case Op(name=name, args=(value,)) if name in BIT_COUNTS:
                 done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
             case Call() | Op() | Cast() | Const():
                 raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
     return tuple(done[f] for f in formulas)
+
+
+def _has_floats(node: Expr) -> bool:
+    return node.type.is_float or any(child.type.is_float for child in node.children)
 
 
 _SHIFTS = ("shift_left", "shift_right")

@@ -334,6 +334,35 @@ class Limits(ABC):
             return (atom.type.min_value, atom.type.max_value)
         return (None, None)
 
+    def never_wrap(self, *forms: Polynomial) -> bool:
+        """Whether sums are the integers that they say, and not these modulo 2**32: what is
+        calculated from coordinates alone is, and from what is read where its types leave room.
+        """
+        return all(map(self._never_wraps, forms))
+
+    def _never_wraps(self, form: Polynomial) -> bool:
+        low = high = form.offset
+        is_data = False
+        for monomial, coefficient in form.terms.items():
+            if not any(atom.loads for atom in monomial):
+                continue
+            is_data = True
+            ends = [coefficient]
+            for atom in monomial:
+                ends = [x * y for x in ends for y in self._data_range(atom)]
+            low, high = low + min(ends), high + max(ends)
+        return not is_data or (Int32.holds(low) and Int32.holds(high))
+
+    def _data_range(self, atom: Expr) -> tuple[int, int]:
+        """The numbers between which a value lies by its type, or as far as more is known."""
+        while isinstance(atom, Cast) and atom.type.holds_all(atom.value.type):
+            atom = atom.value
+        low, high = self._number_range(atom)
+        return (
+            atom.type.min_value if low is None else low,
+            atom.type.max_value if high is None else high,
+        )
+
     def _variable_range(self, name: str) -> tuple[int | None, int | None]:
         is_size = ".extent." in name
         self._consulted.add(name)

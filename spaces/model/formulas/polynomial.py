@@ -129,14 +129,26 @@ class Polynomial:
         return terms
 
 
+def _literal(number: int) -> Expr:
+    """A number, which beyond int32 is a sum of products of literals."""
+    if Int32.holds(number):
+        return constant(number, Int32)
+    sign = 1 if number > 0 else -1
+    high, low = divmod(abs(number), Int32.max_value)
+    large: Expr = constant(sign * Int32.max_value, Int32)
+    if high > 1:
+        large = Op(Int32, "mul", (_literal(high), large))
+    return Op(Int32, "add", (large, constant(sign * low, Int32))) if low else large
+
+
 def _product(monomial: Monomial, coefficient: int) -> Expr:
     if not monomial:
-        return constant(coefficient, Int32)
+        return _literal(coefficient)
     result: Expr = monomial[0]
     for atom in monomial[1:]:
         result = Op(Int32, "mul", (result, atom))
     if coefficient != 1:
-        result = Op(Int32, "mul", (result, constant(coefficient, Int32)))
+        result = Op(Int32, "mul", (result, _literal(coefficient)))
     return result
 
 

@@ -113,6 +113,7 @@ class Ranges:
         form = self.simplify.polynomial(node)
         low: Polynomial | None = Polynomial({})
         high: Polynomial | None = Polynomial({})
+        least_number, most_number = form.offset, form.offset
         moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
         if moving and len(moving) < len(form.terms):
             low = high = Polynomial({m: c for m, c in form.terms.items() if m not in moving})
@@ -120,6 +121,10 @@ class Ranges:
             least, most = self._term(monomial, coefficient)
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
+            least_number += _as_number(least, Int32.min_value)
+            most_number += _as_number(most, Int32.max_value)
+        if node.loads and not (Int32.holds(least_number) and Int32.holds(most_number)):
+            return UNBOUNDED  # it may have wrapped: what is read is no coordinate
         ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
         return Interval(ends[0], ends[1])
 
@@ -394,6 +399,11 @@ def _within(interval: Interval, type: Type) -> Interval:
         limits.min if interval.min is None else interval.min,
         limits.max if interval.max is None else interval.max,
     )
+
+
+def _as_number(end: Polynomial | None, unknown: int) -> int:
+    """The numeric part of an end; coordinates and sizes do not bring about that a sum wraps."""
+    return unknown if end is None else end.offset
 
 
 def _plus(a: Expr, b: Expr) -> Expr:

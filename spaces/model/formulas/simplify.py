@@ -163,8 +163,13 @@ class Simplifier(Limits):
         if expr.name == "select":
             return self._select(expr)
         if expr.name in EXTREMES:
-            return self._extreme(expr.name, [self.polynomial(x) for x in operands(expr)])
+            forms = [self.polynomial(x) for x in operands(expr)]
+            if not self.never_wrap(*forms):
+                return Polynomial.of(extreme(expr.name, [form.expr() for form in forms]))
+            return self._extreme(expr.name, forms)
         parts = [self.polynomial(a) for a in expr.args]
+        if expr.name in ("div", "mod") and not self.never_wrap(*parts):
+            return Polynomial.of(expr.with_children(tuple(p.expr() for p in parts)))
         if expr.name not in _ARITHMETIC:
             rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
             return Polynomial.of(expr.with_children(rebuilt))
@@ -333,6 +338,8 @@ class Simplifier(Limits):
 
     def _comparison(self, name: str, children: tuple[Expr, ...]) -> Expr:
         a, b = self.polynomial(children[0]), self.polynomial(children[1])
+        if not self.never_wrap(a, b):
+            return Op(Bool, name, children)
         smaller, larger, margin = _ORDERED[name](a, b)
         if self.proves_at_most(smaller + Polynomial.of(margin), larger):
             return constant(name != "eq", Bool)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 from attrs import frozen
 
+from spaces.model.expressions.definitions import arithmetic
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.simplify import Simplifier
@@ -72,9 +73,10 @@ def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:
         yield Case(assumed, schedule)
         return
     first, *others = func.specializations
-    known = _known(first.condition, assumed)
+    condition = arithmetic(first.condition)
+    known = _known(condition, assumed)
     if known is not False:
-        then = assumed if known else (*assumed, first.condition)
+        then = assumed if known else (*assumed, condition)
         if first.failure:
             yield Case(then, schedule, first.failure)
         else:
@@ -88,7 +90,7 @@ def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:
             yield from _cases(schedule.replace(chosen), then)
     if known is not True:
         left: FuncSchedule = attrs.evolve(func, specializations=tuple(others))
-        otherwise = assumed if known is False else (*assumed, negation(first.condition))
+        otherwise = assumed if known is False else (*assumed, negation(condition))
         yield from _cases(schedule.replace(left), otherwise)
 
 

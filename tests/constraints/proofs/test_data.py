@@ -1,0 +1,145 @@
+"""Coordinates that are calculated from what is read: such numbers wrap, unlike those of loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.arithmetic import value_of
+from spaces.constraints.devices import device
+from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definitions import arithmetic
+from spaces.model.expressions.expr import Call, Const, Expr, Variable, binary, cast, constant
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int8, Int16, Int32, Type, UInt8, UInt16, UInt32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.polynomial import Polynomial
+from spaces.model.formulas.regions import Ranges
+from spaces.model.formulas.simplify import Simplifier
+
+X = Variable(Int32, "x")
+TYPES = (UInt8, Int8, UInt16, Int16, Int32, UInt32)
+READS = {type: Call(type, f"{type}", (X,)) for type in TYPES}
+
+
+def values(type: Type) -> st.SearchStrategy[int]:
+    ends = st.sampled_from([type.min_value, type.max_value, 1, 2])
+    return ends | st.integers(type.min_value, type.max_value)
+
+
+@st.composite
+def calculated(draw: st.DrawFn, type: Type, depth: int) -> Expr:
+    """A number calculated from what is read."""
+    if depth <= 0:
+        # Literals alone are coordinates, which do not wrap.
+        large = [] if type == Int32 else [256, 65536, type.max_value, type.min_value]
+        number = st.sampled_from([1, 2, 3, 7, -1, *large])
+        literals = number.filter(type.holds).map(lambda n: constant(n, type))
+        return draw(st.just(READS[type]) | literals)
+    a, b = draw(calculated(type, depth - 1)), draw(calculated(type, depth - 1))
+    match draw(st.sampled_from(["plain", "plain", "select", "cast", "cast", "bits", "abs"])):
+        case "plain":
+            names = ["add", "sub", "mul", "div", "mod", "min", "max"]
+            return binary(draw(st.sampled_from(names)), a, b)
+        case "select":
+            return fn.select(a < b, b, draw(calculated(type, depth - 1)))
+        case "bits":
+            return draw(st.sampled_from([a & b, a | b, a << 2, a >> 1]))
+        case "abs":
+            return cast(type, fn.abs(cast(Type("int", type.bits), a)))
+    return cast(type, draw(calculated(draw(st.sampled_from(TYPES)), depth - 1)))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Expr, dict[str, int]]:
+    index = arithmetic(draw(calculated(Int32, draw(st.integers(1, 3)))))
+    return index, {f"{type}": draw(values(type)) for type in TYPES}
+
+
+def given_as_numbers(expr: Expr) -> Expr:
+    """An expression with a parameter in place of each read."""
+    return rewrite(expr, lambda n: Variable(n.type, n.target) if isinstance(n, Call) else n)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_limits_hold_of_numbers_that_wrap(case: tuple[Expr, dict[str, int]]) -> None:
+    index, numbers = case
+    value = int(value_of(given_as_numbers(index), numbers))
+    found = Ranges(Simplifier(), {}).of(index)
+    assert not isinstance(found.min, Const) or found.min.value <= value
+    assert not isinstance(found.max, Const) or value <= found.max.value
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_a_formula_has_the_value_that_is_calculated(case: tuple[Expr, dict[str, int]]) -> None:
+    index, numbers = case
+    opaque = Opaque()
+    formula = opaque.formula(index)
+    meant = {
+        name: int(value_of(given_as_numbers(meaning), numbers))
+        for name, meaning in opaque.meaning.items()
+    }
+    assert evaluate(formula, meant) == int(value_of(given_as_numbers(index), numbers))
+    assert all(evaluate(limit, meant) for limits in opaque.limits.values() for limit in limits)
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31), 2**32 + 5, -(2**40), 3 * 2**70])
+def test_numbers_beyond_int32_are_written_out(number: int) -> None:
+    form = Polynomial.of(X).scaled(number) + Polynomial.of(number - 1)
+    assert evaluate(form.expr(), {"x": 3}) == 4 * number - 1
+    assert evaluate(Polynomial.of(number).expr(), {}) == number
+
+
+A, B = ImageParam(UInt16, 1, "a"), ImageParam(UInt16, 1, "b")
+AT = Var("x")
+
+
+def table_read_at(index: Expr) -> object:
+    table, out = Func("table"), Func("out")
+    table[AT] = AT
+    out[AT] = table[index]
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).func("table").compute_root().schedule
+    return verify(algorithm, chosen, device("cpu"))
+
+
+def test_a_product_that_wraps_has_no_region() -> None:
+    """65535 * 65535 is -131071 as an int32; the region was once taken to be that of the wrapped
+    number.
+    """
+    assert np.int32(np.uint32(65535 * 65535)) == -131071
+    refused = table_read_at(cast(Int32, A[AT]) * cast(Int32, B[AT]) / 65536)
+    assert [v.rule for v in refused.violations] == ["bounds.unbounded"]
+
+
+def test_a_product_that_cannot_wrap_has_one() -> None:
+    checked = table_read_at(cast(Int32, A[AT]) * (cast(Int32, B[AT]) / 2) / 65536)
+    assert isinstance(checked, CheckedSchedule)
+    (interval,) = checked.nest.placements["table"].demanded
+    assert (interval.min.value, interval.max.value) == (0, 65535 * 32767 // 65536)
+    assert len(prove(checked).proven) == len(prove(checked).proofs)
+
+
+def test_conditions_on_what_wraps_are_no_arithmetic_of_coordinates() -> None:
+    """``a + 1 > a`` is false of the largest int32."""
+    opaque = Opaque()
+    read = READS[Int32]
+    condition = opaque.formula(read + 1 > read)
+    assert condition.type == Bool
+    names = [n for n, meaning in opaque.meaning.items() if meaning is not read]
+    assert len(names) == 1
+    (whole,) = set(opaque.meaning) - set(names)
+    assert not evaluate(condition, {whole: Int32.max_value, names[0]: Int32.min_value})
