@@ -7,6 +7,7 @@ coordinate, each access must lie inside its allocation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from spaces.model.algorithm.pipeline import Pipeline
@@ -112,7 +113,7 @@ class _Machine:
         self.env = env
         self.image = image
         self.images = {i.name for i in nest.pipeline.images}
-        self.computed = 0
+        self.computed = Counter[str]()
         self.storage: dict[str, _Storage | _Output] = {
             name: _Output(name, env, len(nest.pipeline.function(name).args))
             for name in nest.pipeline.outputs
@@ -143,7 +144,7 @@ class _Machine:
                 conditions = (*(g.condition for g in node.guards), *node.predicates)
                 if all(value_of(c, self.env, self.read) for c in conditions):
                     at = tuple(value_of(a, self.env, self.read) for a in node.args)
-                    self.computed += 1
+                    self.computed[node.func] += 1
                     (value,) = node.values
                     self.storage[node.func].write(at, value_of(value, self.env, self.read))
 
@@ -159,7 +160,14 @@ def run_nest(
         storage = machine.storage[name]
         assert isinstance(storage, _Output)
         outputs[name] = storage.values
-    return outputs, machine.computed
+    return outputs, machine.computed.total()
+
+
+def count_stores(nest: LoopNest, sizes: Mapping[str, int], image: Read) -> Counter[str]:
+    """How many values of each Func are stored."""
+    machine = _Machine(nest, dict(sizes), image)
+    machine.run(nest.body)
+    return machine.computed
 
 
 def ideal(pipeline: Pipeline, name: str, at: tuple[int, ...], image: Read) -> int:

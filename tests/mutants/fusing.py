@@ -10,6 +10,7 @@ _TESTS = (
     "tests/backend/halide/test_updates_together.py",
     "tests/backend/halide/test_inside_fused_loops.py",
 )
+_RESTING = ("tests/backend/halide/test_resting_stages.py",)
 
 FUSING = (
     Mutant(
@@ -163,5 +164,53 @@ FUSING = (
         "fused = tuple(stage for stage in turn.stages if stage != turn.root and not outside)",
         "A schedule tree shows only the outermost of fused loops as one.",
         ("tests/model/test_fused_trees.py",),
+    ),
+    Mutant(
+        "asked-for-by-all",
+        "spaces/model/nest/placement.py",
+        "self._runs(*use, depth) if apart else ALWAYS",
+        "ALWAYS",
+        "A producer in fused loops is computed for stages that do not run, too.",
+        _RESTING,
+    ),
+    Mutant(
+        "computed-though-nobody-asks",
+        "spaces/model/nest/placement.py",
+        "if demand.condition is not ALWAYS:",
+        "if False:",
+        "A producer in fused loops is computed in iterations in which no reader of it runs.",
+        _RESTING,
+    ),
+    Mutant(
+        "windows-with-holes",
+        "spaces/model/nest/placement.py",
+        "apart=store_depth == len(path)",
+        "apart=True",
+        "A window that is kept lacks what the stages that did not run would have asked for.",
+        _RESTING,
+    ),
+    Mutant(
+        "asked-for-by-both",
+        "spaces/model/nest/demand.py",
+        "return Demand(simplify(a.condition | b.condition), tuple(box))",
+        "return Demand(simplify(a.condition & b.condition), tuple(box))",
+        "A producer in fused loops is computed only where all its readers run.",
+        _RESTING,
+    ),
+    Mutant(
+        "boxes-of-others",
+        "spaces/model/nest/demand.py",
+        "fn.select(a.condition, first, second)",
+        "fn.select(a.condition, second, first)",
+        "What one of two stages reads is computed where the other one runs.",
+        _RESTING,
+    ),
+    Mutant(
+        "nobody-proves-that-it-was-asked-for",
+        "spaces/constraints/proofs/coverage.py",
+        "all_of((asks, *in_box(subject, read.args",
+        "all_of((*in_box(subject, read.args",
+        "A producer that is left out in an iteration counts as computed there.",
+        ("tests/constraints/proofs/test_refuted.py",),
     ),
 )

@@ -134,6 +134,7 @@ def _visits(subject: Subject, site: Site) -> Obligation:
     point = point_of(func, definition.dimensions)
     spans = spans_of(subject, func, index)
     hypotheses = [*subject.known.common, *subject.ranges(outer)]
+    hypotheses.append(subject.opaque.formula(placement.when))
     for name, value in point.items():
         low, extent = spans[name]
         hypotheses += within(value, low, low + extent - 1)
@@ -190,7 +191,8 @@ def _covered(subject: Subject, site: Site, read: Access) -> Obligation:
     placement = subject.nest.placements[func]
     statement = f"{site.name} reads {read.written} where {func} was computed before."
     before = _comes_before(subject, func, site)
-    inside = all_of(in_box(subject, read.args, placement.required))
+    asks = subject.opaque.formula(placement.when)
+    inside = all_of((asks, *in_box(subject, read.args, placement.required)))
     asked = asked_for(subject, site) if func == site.compute.func else ()
     return obligation(
         subject,

@@ -7,7 +7,8 @@ level range over their bounds.
 
 from __future__ import annotations
 
-from functools import cached_property
+import operator
+from functools import cached_property, reduce
 
 from attrs import define, evolve, field, frozen
 
@@ -20,13 +21,14 @@ from spaces.model.formulas.boxes import clipped, united, united_boxes
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation, allocated
+from spaces.model.nest.demand import ALWAYS, Demand, demanded
 from spaces.model.nest.fused_loops import joined
 from spaces.model.nest.inward_shifts import inward_shifts
 from spaces.model.nest.reads import Window, reads
 from spaces.model.nest.sliding import Storage, slide
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.nest.stage_visits import StageVisits
-from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
+from spaces.model.nest.traversal import Guard, LoopVar, Traversal, loop_ranges
 from spaces.model.nest.values import ValueBounds
 from spaces.model.schedules.conditions import believe
 from spaces.model.schedules.derive import derived
@@ -49,6 +51,7 @@ class Placement:
         required: what explicit bounds make of it.
         storage: what it computes there and what it keeps.
         stages: the loops of each stage.
+        when: in which iterations of the loops around it anything is asked for.
     """
 
     function: Function
@@ -58,6 +61,7 @@ class Placement:
     required: Box
     storage: Storage
     stages: tuple[Traversal, ...]
+    when: Expr = ALWAYS
 
     @property
     def between(self) -> tuple[LoopVar, ...]:
@@ -168,7 +172,9 @@ class Bounds:
         name = function.name
         path = self._loops(self.levels.site(name))
         store_depth = len(self.levels.store(name))
-        demanded, required = self._required(function, len(path))
+        # What a window keeps is computed in turn, whoever runs.
+        demand = self._demand(function, len(path), apart=store_depth == len(path))
+        asked, required = self._required(function, demand.box)
         storage = slide(
             function,
             self.schedule.of(name),
@@ -178,7 +184,12 @@ class Bounds:
             self.visits.widened,
         )
         stages = self.visits.traversals(function, storage.target)
-        return Placement(function, path, store_depth, demanded, required, storage, stages)
+        if demand.condition is not ALWAYS:
+            when = (Guard("", demand.condition),)
+            stages = tuple(evolve(one, when=when) for one in stages)
+        return Placement(
+            function, path, store_depth, asked, required, storage, stages, demand.condition
+        )
 
     def _groups(self) -> tuple[tuple[str, ...], ...]:
         """The Funcs that are computed with each other, each after all that any of a group reads."""
@@ -215,12 +226,10 @@ class Bounds:
         traversal = self.placements[place.func].stages[place.stage]
         return next(loop for loop in traversal.loops if loop.loop == place.loop)
 
-    def _required(self, function: Function, depth: int) -> tuple[Box, Box]:
-        """What consumers read, what the output must hold, and what updates touch; and what
-        explicit bounds make of it.
-        """
+    def _required(self, function: Function, read: Box) -> tuple[Box, Box]:
+        """What is read, and what updates touch; and what explicit bounds make of it."""
         schedule = self.schedule.of(function.name)
-        demanded = self._touched_by_updates(function, self._read(function, depth))
+        demanded = self._touched_by_updates(function, read)
         required, _ = declared(function.args, schedule, demanded, self.simplify)
         if function.is_pure or not schedule.bounds:
             return demanded, required
@@ -231,10 +240,12 @@ class Bounds:
         required, _ = declared(function.args, schedule, demanded, self.simplify)
         return demanded, self._touched_by_updates(function, required)
 
-    def _read(self, function: Function, depth: int) -> Box:
-        """What consumers read, and what the output must hold."""
-        name = function.name
-        box: Box | None = None
+    def _demand(self, function: Function, depth: int, apart: bool) -> Demand:
+        """What consumers read, and what the output must hold; of stages in fused loops, if they
+        are to be looked at ``apart``, what those read that run.
+        """
+        name, dimensions = function.name, len(function.args)
+        demands: list[Demand] = []
         if name in self.pipeline.outputs:
             box = tuple(
                 Interval(
@@ -243,15 +254,26 @@ class Bounds:
                         size_variable(name, "min", d) + size_variable(name, "extent", d) - 1
                     ),
                 )
-                for d in range(len(function.args))
+                for d in range(dimensions)
             )
-        uses = self.levels.uses(name)
-        if uses:
-            read = self._read_box(name, len(function.args), list(uses), depth)
-            box = read if box is None else united_boxes(box, read, self.simplify)
-        if box is None:
+            demands.append(Demand(ALWAYS, box))
+        readers: dict[Expr, list[tuple[str, int]]] = {}
+        for use in self.levels.uses(name):
+            readers.setdefault(self._runs(*use, depth) if apart else ALWAYS, []).append(use)
+        for condition, uses in readers.items():
+            demands.append(Demand(condition, self._read_box(name, dimensions, uses, depth)))
+        if not demands:
             raise UnboundedError(f"Func {name} is computed but nobody reads it.", name)
-        return box
+        return demanded(demands, self.simplify)
+
+    def _runs(self, reader: str, index: int, depth: int) -> Expr:
+        """In which iterations of the ``depth`` outermost loops around a stage it runs."""
+        placement = self.placements[reader]
+        traversal = placement.stages[index]
+        inside = {loop.var.name for loop in (*placement.path, *traversal.loops)[depth:]}
+        guards = (*traversal.running, *traversal.when)
+        conditions = (g.condition for g in guards if inside.isdisjoint(g.condition.names))
+        return self.simplify(reduce(operator.and_, conditions, ALWAYS))
 
     def _touched_by_updates(self, function: Function, box: Box) -> Box:
         for stage in function.stages[1:]:

@@ -56,20 +56,22 @@ class Traversal:
     """The loops of one stage, outermost first, and what they visit.
 
     ``steps`` are the splits and fuses that made the loops; those that are ``joined`` are fused with
-    loops of other stages.
+    loops of other stages. Where the conditions ``when`` do not hold nobody asks for anything.
     """
 
     loops: tuple[LoopVar, ...]
     steps: tuple[Step, ...]
     simplify: Simplifier = field(eq=False, repr=False)
     joined: tuple[Joined, ...] = ()
+    when: tuple[Guard, ...] = ()
 
     @cached_property
     def _undone(self) -> tuple[dict[str, Expr], tuple[Guard, ...]]:
         values = self._own
         found = [_undo(step, values, self.simplify) for step in reversed(self.steps)]
         coordinates = {name: self.simplify(value) for name, value in values.items()}
-        return coordinates, (*self.running, *(guard for guard in found if guard is not None))
+        own = (guard for guard in found if guard is not None)
+        return coordinates, (*self.when, *self.running, *own)
 
     @property
     def _own(self) -> dict[str, Expr]:

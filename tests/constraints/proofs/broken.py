@@ -43,6 +43,17 @@ def window() -> Pipeline:
     return pipeline(out)
 
 
+def siblings() -> Pipeline:
+    """``out`` reads ``f`` and ``g``, of which the first reads ``p``; more is read of it."""
+    image = ImageParam(Int32, 2, "input")
+    p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
+    p[X, Y] = image[X, Y] * 2
+    f[X, Y] = p[X, Y] + 1
+    g[X, Y] = image[X, Y] - 1
+    out[X, Y] = f[X, Y] + g[X, Y] + f[X, Y + 3]
+    return pipeline(out)
+
+
 def polynomial() -> Pipeline:
     """Horner's rule over 4 x 3 coefficients, whose order matters."""
     image = ImageParam(Int32, 2, "input")
@@ -146,6 +157,22 @@ def with_target(
         if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, name):
             return node
         return evolve(node, var=evolve(node.var, min=low, max=high, extent=high - low + 1))
+
+    return evolve(changed(nest, change), bounds=bounds)
+
+
+def computed_seldom(nest: LoopNest, func: str) -> LoopNest:
+    """A Func is left out in the last iteration of the loop around it, as if nobody asked for it."""
+    placement = nest.placements[func]
+    loop = placement.path[-1]
+    condition = placement.when & (loop.var < loop.max)
+    bounds = copy(nest.bounds)
+    bounds.placements = {**nest.placements, func: evolve(placement, when=condition)}
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Compute) or node.func != func:
+            return node
+        return evolve(node, guards=(Guard("", condition), *node.guards))
 
     return evolve(changed(nest, change), bounds=bounds)
 

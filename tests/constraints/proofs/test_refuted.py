@@ -95,6 +95,25 @@ UNSOUND = {
             "blurx",
         ),
     ),
+    "a producer left out where its reader runs": (
+        "coverage",
+        "p",
+        broken.computed_seldom(
+            nest_of(
+                broken.siblings(),
+                lambda d: (
+                    d.func("g")
+                    .compute_root()
+                    .func("f")
+                    .compute_root()
+                    .compute_with("g", "y")
+                    .func("p")
+                    .compute_at("f", "y")
+                ),
+            ),
+            "p",
+        ),
+    ),
     "a fold factor too small": (
         "folding",
         "blurx",
