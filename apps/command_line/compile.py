@@ -11,7 +11,14 @@ import typer
 from apps.catalog import find
 from apps.command_line.checking import checked
 from apps.command_line.console import line
-from apps.command_line.options import AppName, DeviceName, ScheduleFile, find_device, given_schedule
+from apps.command_line.options import (
+    AppName,
+    DeviceName,
+    Floats,
+    ScheduleFile,
+    find_device,
+    given_schedule,
+)
 from apps.command_line.program import command
 from apps.errors import Stop, WrongUsage
 from apps.files import write_bytes, write_text
@@ -19,6 +26,7 @@ from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
+from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_object
 from backend.lowering.passes import CPU_PASSES, START
 from spaces.constraints.devices import GpuDevice
@@ -44,6 +52,7 @@ def compile_app(
     output: Folder,
     device: DeviceName = "cpu",
     after: After = START,
+    floats: Floats = FloatMode.STRICT,
 ) -> None:
     """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
     or CUDA C.
@@ -59,6 +68,11 @@ def compile_app(
             f"The passes of --after are those of programs for a CPU; {target.name} is a GPU, whose "
             "code is CUDA C."
         )
+    if floats is not FloatMode.STRICT and isinstance(target, GpuDevice):
+        raise WrongUsage(
+            f"--floats {floats} is for CPUs; CUDA C says each operation, and its compiler is told "
+            "what may be contracted (nvrtc's --fmad)."
+        )
     legal = checked(pipeline, given_schedule(found, pipeline, schedule), target)
     folder = Path(output)
     try:
@@ -71,11 +85,13 @@ def compile_app(
     if isinstance(target, GpuDevice):
         _write_gpu(legal, folder, stem, target)
     else:
-        _write_cpu(legal, folder, stem, after)
+        _write_cpu(legal, folder, stem, after, floats)
 
 
-def _write_cpu(legal: CheckedSchedule, folder: Path, stem: str, after: str) -> None:
-    compiled = compile_cpu(legal.pipeline, legal)
+def _write_cpu(
+    legal: CheckedSchedule, folder: Path, stem: str, after: str, floats: FloatMode
+) -> None:
+    compiled = compile_cpu(legal.pipeline, legal, float_mode=floats)
     write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
     write_text(folder / f"{stem}.ll", compiled.llvm_ir())
     write_text(folder / f"{stem}.s", compiled.assembly())

@@ -12,6 +12,7 @@ from attrs import frozen
 from apps.app import App
 from apps.errors import WrongUsage
 from apps.files import BYTE_ORDER_MARK, read_text
+from backend.llvm.operators import FloatMode
 from spaces.constraints.devices import CpuDevice, Device, device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -36,6 +37,14 @@ DeviceName = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of all random choices.")]
+Floats = Annotated[
+    FloatMode,
+    typer.Option(
+        "--floats",
+        help="strict: each operation rounds as written; contract: added products need not; "
+        "fast: sums may be reordered, too, as in Halide by default.",
+    ),
+]
 
 DEFAULT = "default"
 """The name of the default schedule, which every app has."""

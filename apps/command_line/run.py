@@ -19,13 +19,14 @@ from apps.command_line.arguments import (
 )
 from apps.command_line.checking import checked
 from apps.command_line.console import line
-from apps.command_line.options import CPU, DEFAULT, AppName, find_device, given_schedule
+from apps.command_line.options import CPU, DEFAULT, AppName, Floats, find_device, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
 from apps.pictures import Array
 from apps.sizes import Ranges, parse_size, sizes_of_outputs
 from backend.arguments import ArgumentError, Scalars
 from backend.compile import compile_cpu
+from backend.llvm.operators import FloatMode
 from backend.preconditions import SizeError, check_run
 from spaces.model.algorithm.pipeline import Pipeline
 
@@ -73,6 +74,7 @@ def run(
     params: Params = [],  # noqa: B006
     size: Size = "",
     threads: Threads = None,
+    floats: Floats = FloatMode.STRICT,
 ) -> None:
     """Run an app on the CPU and write what it computes."""
     found = find(app)
@@ -89,7 +91,7 @@ def run(
         sizes = found.sizes(pipeline, given)
     try:
         check_run(chosen, images, values, sizes)  # compiling may take seconds
-        compiled = compile_cpu(pipeline, chosen, threads)
+        compiled = compile_cpu(pipeline, chosen, threads, floats)
         start = time.perf_counter()
         results = compiled.run(images, values, sizes)
     except SizeError as error:

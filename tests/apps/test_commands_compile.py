@@ -33,6 +33,19 @@ def test_compile_writes_the_program_after_any_pass(tmp_path):
     assert "sm_80 is a GPU, whose code is CUDA C." in err
 
 
+def test_products_that_are_added_are_one_instruction_where_floats_need_not_be_strict(tmp_path):
+    fused = {}
+    for floats in ("strict", "contract", "fast"):
+        given = ("--schedule", "cpu", "--floats", floats)
+        spaces("compile", "conv_layer", *given, "-o", tmp_path)
+        text = (tmp_path / "conv_layer.ll").read_text()
+        fused[floats] = "fadd contract" in text, "fadd fast" in text
+    assert fused == {"strict": (False,) * 2, "contract": (True, False), "fast": (False, True)}
+    gpu = ("--schedule", "gpu", "--device", "sm_80", "--floats", "fast")
+    _, err = spaces("compile", "conv_layer", *gpu, "-o", tmp_path, status=2)
+    assert "--floats fast is for CPUs" in err
+
+
 def test_compile_writes_cuda_text_for_a_gpu(tmp_path):
     spaces("compile", "blur", "--schedule", "gpu", "--device", "sm_80", "-o", tmp_path)
     assert 'extern "C" __global__' in (tmp_path / "blur.cu").read_text()

@@ -25,6 +25,15 @@ def test_run_writes_the_picture_that_the_reference_computes(tmp_path, picture, s
     assert np.abs(difference).max() <= 1
 
 
+def test_floats_may_round_otherwise_where_that_is_asked_for(tmp_path, picture):
+    for floats in ("strict", "fast"):
+        output = tmp_path / f"{floats}.npy"
+        spaces("run", "unsharp", "--input", picture, "--output", output, "--floats", floats)
+    strict, fast = (np.load(tmp_path / f"{floats}.npy") for floats in ("strict", "fast"))
+    assert (strict != fast).any()
+    np.testing.assert_allclose(strict, fast, rtol=1e-4, atol=1e-6)
+
+
 def test_run_keeps_arrays_exact(tmp_path):
     image = np.random.default_rng(0).integers(0, 9999, (40, 50), np.uint16)
     np.save(tmp_path / "in.npy", image)
