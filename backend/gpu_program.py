@@ -27,11 +27,14 @@ Dimensions: TypeAlias = tuple[int, int, int]
 
 @frozen
 class SharedArray:
-    """A buffer that the threads of a block share; ``elements`` of ``type``."""
+    """A buffer that the threads of a block share; ``elements`` of ``type``, and ``in_words`` if it
+    begins and ends with words, which threads access as a whole.
+    """
 
     buffer: str
     type: Type
     elements: int
+    in_words: bool = False
 
     @property
     def nbytes(self) -> int:

@@ -38,14 +38,16 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
    or barriers.
 5. A buffer argument points at the first element of dense memory in C order: the last axis of the
    NumPy array is contiguous, whatever strides the caller's array has. Memory of an `AllocStep`
-   begins undefined (the emulator fills it with 0xFF, which is NaN in floats).
+   begins undefined (the emulator fills it with 0xFF, which is NaN in floats). Where a helper
+   accesses the whole word around a shorter element, `CudaModule.granule` says so, and executors
+   allocate whole words.
 6. Shared memory is static, at function scope of the kernel: ``__shared__ float tile[18][18];``.
    More than 48 KB must be dynamic: the text begins with `kernel.DYNAMIC_SHARED_PRELUDE`, the kernel
    says ``DYNAMIC_SHARED(bytes);`` once, casts from ``bytes``, and its record has
    ``dynamic_shared_bytes``.
 7. ``__syncthreads()`` is reached by all threads of a block or by none: no early ``return`` before
    one. Threads of a block talk through nothing else but atomic functions on
-   words of 32 and 64 bits: no warp intrinsics.
+   words of 32 and 64 bits, of which shorter elements are parts: no warp intrinsics.
 8. ``threadIdx`` and the like are unsigned; convert to ``int`` before subtracting. Signed overflow
    is undefined, in the emulator too: do wrapping arithmetic in an unsigned type. Integer ``/`` and
    ``%`` truncate.

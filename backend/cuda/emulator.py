@@ -85,10 +85,10 @@ class HostMemory:
         return np.full(nbytes, 0xFF, np.uint8)
 
     def upload(self, memory: NDArray[np.uint8], host: NDArray[Any]) -> None:
-        memory[:] = host.reshape(-1).view(np.uint8)
+        memory[: host.nbytes] = host.reshape(-1).view(np.uint8)
 
     def download(self, memory: NDArray[np.uint8], host: NDArray[Any]) -> None:
-        host.reshape(-1).view(np.uint8)[:] = memory
+        host.reshape(-1).view(np.uint8)[:] = memory[: host.nbytes]
 
     def free(self, memory: NDArray[np.uint8]) -> None:
         pass

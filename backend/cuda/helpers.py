@@ -122,6 +122,23 @@ template <class T, class W, class F> static __device__ inline void change(T* at,
     }
 }
 """,
+    "change_part": """\
+// What stands there, which is a part of a word of 32 bits, changes in one step. The rest of the
+// word stays as it is: where it has become something else meanwhile, the step is made anew.
+template <class T, class F> static __device__ inline void change_part(T* at, F changed) {
+    const unsigned long long address = (unsigned long long)at;
+    unsigned int* const word = (unsigned int*)(address & ~3ull);
+    const unsigned int shift = (unsigned int)(address & 3ull) * 8u;
+    const unsigned int mask = (sizeof(T) == 1 ? 0xFFu : 0xFFFFu) << shift;
+    unsigned int now = atomicCAS(word, 0u, 0u);
+    for (;;) {
+        const unsigned int part = (unsigned int)changed((T)((now & mask) >> shift));
+        const unsigned int found = atomicCAS(word, now, (now & ~mask) | (part << shift & mask));
+        if (found == now) return;
+        now = found;
+    }
+}
+""",
     "popcount": """\
 // The bits that are set.
 static __device__ inline int popcount(unsigned long long a, int bits) { return __popcll(a); }

@@ -108,10 +108,16 @@ class Kernel:
 
 @attrs.frozen(slots=True)
 class CudaModule:
-    """CUDA C text and the kernels in it."""
+    """CUDA C text and the kernels in it.
+
+    Attributes:
+        granule: memory outside of kernels is allocated in multiples of so many bytes, all of which
+            may be accessed where one of them is.
+    """
 
     source: str
     kernels: tuple[Kernel, ...]
+    granule: int = 1
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name; KeyError, naming those there are, where there is none."""

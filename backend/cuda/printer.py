@@ -21,6 +21,7 @@ from backend.lowering.statements import (
     walk_statements,
 )
 from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together, updated
+from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
@@ -28,6 +29,9 @@ from spaces.model.schedules.domain_order import LoopKind
 STATIC_SHARED_BYTES = 48 * 1024
 """Shared memory that a block may declare; more is asked for at launch. CUDA C++ Programming Guide,
 table "Technical Specifications per Compute Capability"."""
+
+_CHANGE_PART = "change_part"
+"""The helper that accesses the whole word around an element."""
 
 _INDENT = "    "
 
@@ -81,7 +85,8 @@ def print_kernels(kernels: Iterable[DeviceFunction], types: Mapping[str, Type]) 
     if any(kernel.record.dynamic_shared_bytes for kernel in printed.values()):
         parts.insert(0, DYNAMIC_SHARED_PRELUDE)
     records = tuple(kernel.record for kernel in printed.values())
-    return PrintedProgram(CudaModule("\n".join([*parts, *texts]), records), printed)
+    granule = WORD_BYTES if _CHANGE_PART in helpers else 1
+    return PrintedProgram(CudaModule("\n".join([*parts, *texts]), records, granule), printed)
 
 
 class _KernelPrinter:
@@ -150,7 +155,8 @@ class _KernelPrinter:
         if not record.dynamic_shared_bytes:
             for array in arrays:
                 name = self._buffer(array.buffer)
-                yield f"__shared__ {ctype(array.type)} {name}[{array.elements}];"
+                aligned = f"__align__({WORD_BYTES}) " if array.in_words else ""
+                yield f"__shared__ {aligned}{ctype(array.type)} {name}[{array.elements}];"
             return
         yield "DYNAMIC_SHARED(shared_bytes);"
         for array, (start, _) in zip(arrays, self._offsets(), strict=True):
@@ -208,11 +214,13 @@ class _KernelPrinter:
             return
         now, value = Variable(type, "update.now"), Variable(type, "update.value")
         (changed,) = self._expressions.print((Root(Op(type, operator, (now, value)), False),)).texts
-        self._expressions.helpers.add("change")
         name, word = ctype(type), f"unsigned {'int' if type.bits == 32 else 'long long'}"
         body = f"const {name} {self._variable(value.name)} = {operand}; return {changed};"
         function = f"[&]({name} {self._variable(now.name)}) {{ {body} }}"
-        yield f"change<{name}, {word}>({place}, {function});"
+        helper = "change" if type.bytes >= WORD_BYTES else _CHANGE_PART
+        types = f"{name}, {word}" if helper == "change" else name
+        self._expressions.helpers.add(helper)
+        yield f"{helper}<{types}>({place}, {function});"
 
     def _together(self, stores: list[Store]) -> Iterator[str]:
         """What reads memory in constants of its own, and then the stores."""

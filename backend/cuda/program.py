@@ -168,7 +168,7 @@ class Session(Generic[Memory]):
     def _alloc(self, step: AllocStep) -> None:
         if step.buffer in self._buffers:
             raise CudaProgramError(f"buffer {step.buffer} is allocated, but it exists already")
-        memory = self._device.allocate(step.nbytes)
+        memory = self._allocated(step.nbytes)
         self._buffers[step.buffer] = _Buffer(
             CTYPES[step.ctype], step.nbytes, None, memory, host_current=False, device_current=True
         )
@@ -250,7 +250,7 @@ class Session(Generic[Memory]):
 
     def _to_device(self, buffer: _Buffer[Memory]) -> Memory:
         if buffer.memory is None:
-            buffer.memory = self._device.allocate(buffer.nbytes)
+            buffer.memory = self._allocated(buffer.nbytes)
         if not buffer.device_current and buffer.host is not None:
             self._device.upload(buffer.memory, np.ascontiguousarray(buffer.host))
             buffer.device_current = True
@@ -266,6 +266,10 @@ class Session(Generic[Memory]):
             self._device.download(buffer.memory, dense)
             host[...] = dense
         buffer.host_current = True
+
+    def _allocated(self, nbytes: int) -> Memory:
+        granule = self._module.granule
+        return self._device.allocate(-(-nbytes // granule) * granule)
 
     def _release(self, buffer: _Buffer[Memory]) -> None:
         if buffer.memory is not None:

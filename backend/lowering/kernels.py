@@ -36,9 +36,10 @@ from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.statements import bind, block, buffers_written, walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement
+from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
+from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Memory
 
@@ -219,15 +220,29 @@ def _thread_nests(body: Statement) -> Iterator[list[For]]:
 
 
 def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
-    """Those of wide elements first, so that none needs padding."""
+    """Those of wide elements first, so that none needs padding but those of whole words."""
+    inside = tuple(walk_statements(body))
+    changed = {
+        s.buffer
+        for s in inside
+        if isinstance(s, Store) and s.update is not None and s.update.shared
+    }
     arrays = [
-        SharedArray(s.buffer, s.type, int(s.elements.value))
-        for s in walk_statements(body)
+        _shared_array(s.buffer, s.type, int(s.elements.value), s.buffer in changed)
+        for s in inside
         if isinstance(s, Allocate)
         and s.memory is Memory.GPU_SHARED
         and isinstance(s.elements, Const)
     ]
-    return tuple(sorted(arrays, key=lambda array: -array.type.bytes))
+    return tuple(sorted(arrays, key=lambda a: (-a.type.bytes, not a.in_words)))
+
+
+def _shared_array(buffer: str, type: Type, elements: int, in_one_step: bool) -> SharedArray:
+    """An array; of elements shorter than words that are changed ``in_one_step``, of whole words."""
+    if not in_one_step or type.bytes >= WORD_BYTES:
+        return SharedArray(buffer, type, elements)
+    of_word = WORD_BYTES // type.bytes
+    return SharedArray(buffer, type, -(-elements // of_word) * of_word, in_words=True)
 
 
 @frozen

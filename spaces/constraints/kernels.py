@@ -28,6 +28,10 @@ from spaces.model.schedules.schedule import Memory
 
 Dim3 = tuple[Expr, Expr, Expr]
 
+WORD_BYTES = 4
+"""The shortest words that all devices compare and exchange in one step. CUDA C++ Programming Guide,
+"atomicCAS"."""
+
 
 @frozen
 class ThreadLoops:
@@ -51,6 +55,8 @@ class Kernel:
         threads: the thread loops of every stage in the kernel that has some.
         shared: what one block stores for all its threads, at its largest.
         private: what each thread stores for itself, at its largest.
+        in_one_step: the Funcs of which threads change elements in one step, so that their shared
+            arrays are made of whole words.
     """
 
     func: str
@@ -60,6 +66,7 @@ class Kernel:
     threads: tuple[ThreadLoops, ...]
     shared: tuple[Allocation, ...]
     private: tuple[Allocation, ...]
+    in_one_step: frozenset[str] = frozenset()
 
     @property
     def grid(self) -> Dim3:
@@ -77,7 +84,10 @@ class Kernel:
         """Bytes of shared memory a block asks for; with the widest elements first none is lost to
         alignment.
         """
-        return _total(allocation_bytes(a) for a in self.shared)
+        return _total(
+            words_bytes(a) if a.func in self.in_one_step else allocation_bytes(a)
+            for a in self.shared
+        )
 
     def private_bytes(self, *memories: Memory) -> Expr:
         """Bytes that each thread stores for itself in the given kinds of memory."""
@@ -113,8 +123,9 @@ def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
             if threads.loops:
                 parts.threads.append(threads)
     order = {f.name: i for i, f in enumerate(bounds.pipeline.functions)}
+    atomic = frozenset(f.name for f in bounds.schedule.funcs if f.atomic)
     return tuple(
-        parts.kernel(owner, order, bounds.simplify)
+        evolve(parts.kernel(owner, order, bounds.simplify), in_one_step=atomic)
         for owner, parts in sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     )
 
@@ -122,6 +133,17 @@ def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
 def allocation_bytes(allocation: Allocation) -> Expr:
     """Bytes of an allocation, all components together, as a formula."""
     return allocation.elements * element_bytes(allocation)
+
+
+def words_bytes(allocation: Allocation) -> Expr:
+    """Bytes of an allocation where each array is made of whole words of 32 bits."""
+    words = (
+        (allocation.elements * type.bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES
+        if type.bytes < WORD_BYTES
+        else allocation.elements * type.bytes
+        for type in allocation.types
+    )
+    return _total(words)
 
 
 def element_bytes(allocation: Allocation) -> int:

@@ -115,7 +115,7 @@ def _grids(
 def _in_one_step(rng: random.Random, function: Function, index: int) -> bool:
     """Whether threads are to change the elements of a stage although they meet."""
     found = accumulation(function, index)
-    whole = all(not type.is_float and type.bits >= 32 for type in function.types)
+    whole = not any(type.is_float for type in function.types)
     return found is not None and bool(found.operators) and whole and rng.random() < 0.25
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from spaces.model.directives.directives import schedule
-from spaces.model.expressions.types import UInt8
 from tests.constraints import algorithms
-from tests.constraints.examples.example import on_cpu, on_gpu
+from tests.constraints.examples.example import on_cpu
 from tests.constraints.examples.starts import POWERS, SUM
 
-SMALL = schedule(algorithms.total(UInt8))
 NEAREST = schedule(algorithms.nearest())
 
 EXAMPLES = (
@@ -29,6 +27,5 @@ EXAMPLES = (
         "lanes",
     ),
     on_cpu("race.atomic", POWERS.atomic(), SUM.atomic()),
-    on_gpu("race.atomic", SMALL.func("s").update(0).atomic(), SUM.atomic(), "short words on a GPU"),
     on_cpu("race.atomic", NEAREST.func("s").update(0).atomic(), NEAREST, "the best of several"),
 )
