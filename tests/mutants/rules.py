@@ -413,6 +413,14 @@ OCCUPANCY = (
         ("tests/constraints/test_occupancy.py",),
     ),
     Mutant(
+        "advice-beside-no-directives",
+        "spaces/constraints/rules/unnamed_updates.py",
+        "if not any(not _is_silent_on(view, other.name) for other in pipeline.functions):",
+        "if not pipeline.functions:",
+        "A schedule that says nothing at all is advised to name Funcs with updates.",
+        ("tests/constraints/test_rules.py",),
+    ),
+    Mutant(
         "occupancy-without-reserve",
         "spaces/constraints/occupancy.py",
         "_round_up(shared_bytes_per_block + reserve, ",

@@ -22,6 +22,7 @@ from spaces.constraints.rules import (
     repeated_updates,
     specializations,
     storage,
+    unnamed_updates,
 )
 from spaces.constraints.rules.rule import (
     AdviceRule,
@@ -54,7 +55,7 @@ RULES: tuple[Rule, ...] = (
     *gpu_resources.RULES,
 )
 
-ADVICE: tuple[AdviceRule, ...] = advice.RULES
+ADVICE: tuple[AdviceRule, ...] = (*advice.RULES, unnamed_updates.unnamed_updates)
 """What is advised of legal schedules, in the order in which it is told."""
 
 MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))

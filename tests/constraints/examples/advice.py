@@ -75,4 +75,10 @@ EXAMPLES = (
         _nearly.func("bx").compute_at("by", "x"),
     ),
     on_cpu("advice.undefined", UNSET, TOTAL),
+    on_cpu(
+        "advice.unnamed-updates",
+        TOTAL.vectorize("x", 8),
+        TOTAL.vectorize("x", 8).func("s").compute_at("out", "x"),
+    ),
+    on_cpu("advice.unnamed-updates", TOTAL.parallel("y"), TOTAL, "beside no other directives"),
 )

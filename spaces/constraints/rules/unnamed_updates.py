@@ -1,0 +1,56 @@
+"""Advice on Funcs with updates that a schedule says nothing of, while it does of others: what the
+same text means in Halide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule
+from spaces.model.schedules.schedule import FuncSchedule
+
+
+@advice_rule(
+    "advice.unnamed-updates",
+    "Where other Funcs are scheduled, a Func with updates is, too, if it is not to be at root.",
+    "Halide computes a Func with updates whose level is not given around each store that reads it, "
+    "in the innermost loop there; here it is computed at root.",
+)
+def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check, of a Func of which a schedule says nothing, or ``compute_root()`` only."""
+    pipeline, levels = view.nest.pipeline, view.nest.levels
+    function = view.records.function(func)
+    if function.is_pure or func in pipeline.outputs or not _is_silent_on(view, func):
+        return
+    if not any(not _is_silent_on(view, other.name) for other in pipeline.functions):
+        return
+    stages = [(reader, stage) for reader, stage in levels.uses(func) if reader != func]
+    loops = [levels.stage_path(reader, stage)[-1:] for reader, stage in stages]
+    places = [f"compute_at({p.func}, {p.loop})" for path in loops for p in path]
+    if len(stages) == 1 and places:
+        advice = "Write {func}.{place} for that; Halide means the same with it."
+    elif places:
+        advice = "For that give each its own copy with clone_in, computed at its innermost loop."
+    else:
+        return  # what reads it has no loops
+    yield Check(
+        func,
+        VIOLATED,
+        "{func} is computed at root, as where nothing is said of it; Halide, if nothing is said, "
+        "computes it in the innermost loop of {readers}.",
+        advice,
+        values={
+            "func": func,
+            "readers": listed(stage_name(*stage) for stage in stages),
+            "place": places[0],
+        },
+    )
+
+
+def _is_silent_on(view: NestView, name: str) -> bool:
+    """Whether the entry of a Func is as it is where a schedule says nothing of it."""
+    function = view.records.function(name)
+    stored = name in view.nest.pipeline.outputs or not function.is_pure
+    return view.records.entry(name) == FuncSchedule.default(function, stored)
