@@ -368,8 +368,8 @@ ARITHMETIC = (
     Mutant(
         "values-of-the-first-component",
         "spaces/model/nest/values.py",
-        "[call.component or 0]",
-        "[0]",
+        "call.target)[call.component or 0]",
+        "call.target)[0]",
         "Every component of a Tuple has the limits of the first.",
         _VALUES,
     ),
