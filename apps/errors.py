@@ -13,3 +13,12 @@ class WrongUsage(Stop):
     """What the user named does not exist, or is not what the command takes."""
 
     status = 2
+
+
+class Interrupted(Stop):
+    """The user has had enough (Ctrl-C)."""
+
+    status = 130
+
+    def __init__(self) -> None:
+        super().__init__("Interrupted.")

@@ -43,6 +43,34 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done for it.
+
+    Raises:
+        Stop: the folder does not exist or cannot be written to.
+    """
+    if path.is_dir():
+        raise Stop(f"Cannot write to {path}: it is a folder.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that files can be written into, where there is none.
+
+    Raises:
+        Stop: it cannot be made, or not be written into.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Stop(f"Cannot make the folder {folder}: {error.strerror}.") from None
+    check_writable(folder / "x")
+
+
 def _umask() -> int:
     """The permissions that new files do not get; it can only be read by setting it."""
     mask = os.umask(0)
@@ -126,6 +154,7 @@ def check_writable_picture(path: Path) -> None:
         )
     if not path.parent.is_dir():
         raise WrongUsage(f"{path} cannot be written: there is no folder {path.parent}.")
+    check_writable(path)
 
 
 def write_picture(path: Path, picture: NDArray[np.uint8]) -> None:

@@ -16,11 +16,25 @@ from attrs import define, field
 
 @define
 class _Wait:
-    """How many compilations the collector waits for, of which the last one lets it run again."""
+    """The compilations that the collector waits for, of which the last one lets it run again."""
 
     lock: threading.Lock = field(factory=threading.Lock)
-    count: int = 0
+    running: set[object] = field(factory=set)
     was_enabled: bool = False
+
+    def begin(self, one: object) -> None:
+        with self.lock:
+            if not self.running:
+                self.was_enabled = gc.isenabled()
+            self.running.add(one)
+            gc.disable()
+
+    def end(self, one: object) -> None:
+        """Nothing more is done for a compilation that has ended, or not begun."""
+        with self.lock:
+            self.running.discard(one)
+            if not self.running and self.was_enabled:
+                gc.enable()
 
 
 _wait = _Wait()
@@ -29,15 +43,13 @@ _wait = _Wait()
 @contextmanager
 def collector_waits() -> Iterator[None]:
     """No cycles are collected until the end, in any thread; then again if they were before."""
-    with _wait.lock:
-        if _wait.count == 0:
-            _wait.was_enabled = gc.isenabled()
-            gc.disable()
-        _wait.count += 1
+    one = object()
     try:
+        _wait.begin(one)
         yield
     finally:
-        with _wait.lock:
-            _wait.count -= 1
-            if _wait.count == 0 and _wait.was_enabled:
-                gc.enable()
+        try:
+            _wait.end(one)
+        except BaseException:  # Ctrl-C comes between any two steps, these among them
+            _wait.end(one)
+            raise

@@ -10,6 +10,7 @@ from apps.errors import WrongUsage
 from apps.files import (
     ARRAY_SUFFIX,
     check_writable_picture,
+    make_folder,
     read_array,
     read_photograph,
     write_array,
@@ -59,13 +60,10 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
     named, a picture of each in the folder ``out``.
 
     Raises:
-        WrongUsage: a file cannot be written, or does not say for which output it is.
+        Stop: a file cannot be written, or does not say for which output it is.
     """
     if not named:
-        try:
-            OUT.mkdir(exist_ok=True)
-        except OSError as error:
-            raise WrongUsage(f"Cannot make the folder {OUT}: {error.strerror}.") from None
+        make_folder(OUT)
     files = _assigned(named, list(pipeline.output_arrays), "output", pipeline)
     files = files or _own_files(pipeline)
     for file in files.values():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from attrs import frozen
 
 from apps.catalog import find
 from apps.command_line.checking import checked
 from apps.command_line.console import line
 from apps.command_line.options import (
     AppName,
+    AsJson,
     DeviceName,
     Floats,
     ScheduleFile,
@@ -20,8 +22,8 @@ from apps.command_line.options import (
     given_schedule,
 )
 from apps.command_line.program import command
-from apps.errors import Stop, WrongUsage
-from apps.files import write_bytes, write_text
+from apps.errors import WrongUsage
+from apps.files import make_folder, write_bytes, write_text
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable
@@ -45,7 +47,12 @@ After = Annotated[
 ]
 
 
-@command("compile")
+@command(
+    "compile",
+    "Write the code for a schedule, as files in a folder.",
+    "compile unsharp --schedule gpu --device sm_80 -o out",
+    "compile blur --schedule cpu --after vectorize -o out",
+)
 def compile_app(
     app: AppName,
     schedule: ScheduleFile,
@@ -53,6 +60,7 @@ def compile_app(
     device: DeviceName = "cpu",
     after: After = START,
     floats: Floats = FloatMode.STRICT,
+    as_json: AsJson = False,
 ) -> None:
     """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
     or CUDA C.
@@ -75,22 +83,35 @@ def compile_app(
         )
     legal = checked(pipeline, given_schedule(found, pipeline, schedule), target)
     folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Stop(f"Cannot make the folder {folder}: {error.strerror}.") from None
+    make_folder(folder)
     stem = pipeline.name
     write_text(folder / f"{stem}.sched", format_schedule(legal.schedule, pipeline) + "\n")
     write_text(folder / f"{stem}.nest", format_nest(legal.nest) + "\n")
     if isinstance(target, GpuDevice):
-        _write_gpu(legal, folder, stem, target)
+        report = _write_gpu(legal, folder, stem, target)
     else:
-        _write_cpu(legal, folder, stem, after, floats)
+        report = _write_cpu(legal, folder, stem, after, floats)
+    files = [f"{stem}.sched", f"{stem}.nest", *report.files]
+    if as_json:
+        paths = [str(folder / name) for name in files]
+        line(json.dumps({"files": paths, "resources": report.resources}, indent=2))
+        return
+    missing = f"; no resource report, because {report.missing}" if report.missing else ""
+    line(f"{folder}: {', '.join(files)}{missing}")
+
+
+@frozen
+class _Report:
+    """The files that are written, the resources of kernels, and why these are not known."""
+
+    files: tuple[str, ...]
+    resources: dict[str, Any] | None = None
+    missing: str = ""
 
 
 def _write_cpu(
     legal: CheckedSchedule, folder: Path, stem: str, after: str, floats: FloatMode
-) -> None:
+) -> _Report:
     compiled = compile_cpu(legal.pipeline, legal, float_mode=floats)
     write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
     write_text(folder / f"{stem}.ll", compiled.llvm_ir())
@@ -99,17 +120,17 @@ def _write_cpu(
     write_bytes(folder / f"{stem}.o", compiled.object_bytes())
     write_text(folder / f"{RUNTIME}.h", RUNTIME_HEADER)
     write_bytes(folder / f"{RUNTIME}.o", runtime_object())
-    line(f"{folder}: {stem}.sched .nest .program .ll .s .h .o, {RUNTIME}.h .o")
+    own = (f"{stem}.{ending}" for ending in ("program", "ll", "s", "h", "o"))
+    return _Report((*own, f"{RUNTIME}.h", f"{RUNTIME}.o"))
 
 
-def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevice) -> None:
+def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevice) -> _Report:
     compiled = compile_gpu(legal.pipeline, legal, target.name)
     write_text(folder / f"{stem}.cu", compiled.source)
     try:
         resources = compiled.resources()
     except CudaUnavailable as error:
-        line(f"{folder}: {stem}.sched .nest .cu; no resource report, because {error}")
-        return
+        return _Report((f"{stem}.cu",), missing=str(error))
     report = {
         kernel.name: {
             "block": list(kernel.block),
@@ -122,4 +143,4 @@ def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevic
         for kernel in compiled.kernels
     }
     write_text(folder / f"{stem}.resources.json", json.dumps(report, indent=2) + "\n")
-    line(f"{folder}: {stem}.sched .nest .cu .resources.json")
+    return _Report((f"{stem}.cu", f"{stem}.resources.json"), report)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from apps.catalog import find
+from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, AsJson, DeviceName, read_partial
 from apps.command_line.program import command
@@ -30,7 +31,11 @@ _ENDS = {
 }
 
 
-@command("complete")
+@command(
+    "complete",
+    "Print legal schedules in which some Funcs are as you say.",
+    "complete blur --schedule my.sched --device sm_80 --limit 3",
+)
 def complete(
     app: AppName,
     schedule: Partial,
@@ -48,14 +53,18 @@ def complete(
         raise WrongUsage(str(error)) from None
     completions = Completions(space, limit or None, seconds)
     texts: list[str] = []
-    for number, completion in enumerate(completions, start=1):
+    stream = Collected(completions)
+    for number, completion in enumerate(stream, start=1):
         texts.append(format_schedule(completion, space.pipeline))
         if not as_json:
             line(f"# {number}")
             line(texts[-1])
+    end = "interrupted" if stream.interrupted else completions.end
     if as_json:
-        line(json.dumps({"app": app, "device": device, "end": completions.end,
-                         "schedules": texts}, indent=2))  # fmt: skip
+        report = {"app": app, "device": device, "end": end, "schedules": texts}
+        line(json.dumps(report, indent=2))
+    stream.stop()
+    if as_json:
         return
     if not texts and completions.end == "all":
         raise Stop(str(explain_empty(space)))

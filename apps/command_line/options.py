@@ -120,10 +120,10 @@ def _schedule_text(app: App, name: str) -> tuple[str, str]:
 
 def _schedule_file(app: App, name: str) -> Path:
     own = app.schedules
-    if name not in own and "/" not in name and not Path(name).exists():
+    if name not in own and "/" not in name and not (name and Path(name).exists()):
         named = list(dict.fromkeys([DEFAULT, *own]))
         raise WrongUsage(
-            f"There is no file {name}, and {app.name} has no schedule of that name"
+            f"There is no file {name or repr(name)}, and {app.name} has no schedule of that name"
             f"{suggestion(name, named)}; it has {', '.join(named)}."
         )
     return own.get(name, Path(name))

@@ -7,16 +7,53 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, ParamSpec
 
+import click
 import typer
+from typer.core import TyperGroup
 
 from apps.command_line.console import complain, line
-from apps.errors import Stop
+from apps.errors import Interrupted, Stop
 
 P = ParamSpec("P")
 
+ORDER = (
+    *("list", "show", "verify", "prove", "rules"),
+    *("count", "enumerate", "complete", "search", "compile", "run"),
+)
+"""The commands as they are listed: first what shows and judges, then what searches and makes."""
+
+STATUSES = {
+    0: "what is asked for is done, and holds",
+    1: "the schedule is illegal, a proof refuted, or the command cannot go on",
+    2: "something named is missing or malformed: an option, a file, a text",
+    3: "prove: nothing is refuted, but not all is proven either",
+    130: "interrupted by Ctrl-C; what was found until then is printed",
+}
+"""The exit statuses."""
+
+_EXAMPLES: dict[str, tuple[str, ...]] = {}
+
+
+class _Program(TyperGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(ORDER)
+
+
+def _lines(head: str, lines: list[str]) -> str:
+    """A paragraph that keeps its lines."""
+    return "\n".join(["\b", head, *(f"  {one}" for one in lines)])
+
+
 program = typer.Typer(
     name="spaces",
+    cls=_Program,
     help="Schedules of array pipelines as values: enumerate, count, rank, verify, compile and run.",
+    epilog="\n\n".join(
+        (
+            "spaces COMMAND --help tells more of a command, with examples.",
+            _lines("Exit status:", [f"{status:<3}  {said}" for status, said in STATUSES.items()]),
+        )
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,18 +77,37 @@ def _options(
     """What there is before a command."""
 
 
-def command(name: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Add a command; where it stops, it says why in a sentence and exits with the status."""
+def examples() -> dict[str, tuple[str, ...]]:
+    """The examples of each command."""
+    return dict(_EXAMPLES)
+
+
+def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, None]], object]:
+    """Add a command; where it stops, it says why in a sentence and exits with the status.
+
+    Args:
+        name: of the command.
+        summary: of what it does, short enough for the list of commands.
+        examples: calls of it, without the name of the program.
+    """
+    _EXAMPLES[name] = examples
 
     def add(function: Callable[P, None]) -> Callable[P, None]:
         @functools.wraps(function)
         def explained(*args: P.args, **kwargs: P.kwargs) -> None:
             try:
                 function(*args, **kwargs)
+            except KeyboardInterrupt:
+                _stop(Interrupted())
             except Stop as stop:
-                complain(str(stop))
-                raise typer.Exit(stop.status) from None
+                _stop(stop)
 
-        return program.command(name)(explained)
+        shown = _lines("Examples:", [f"spaces {example}" for example in examples])
+        return program.command(name, short_help=summary, epilog=shown)(explained)
 
     return add
+
+
+def _stop(stop: Stop) -> None:
+    complain(str(stop))
+    raise typer.Exit(stop.status) from None

@@ -23,6 +23,7 @@ from apps.command_line.options import (
 from apps.command_line.program import command
 from apps.command_line.proving import Findings, all_obligations, prove_schedule
 from apps.errors import Stop, WrongUsage
+from apps.files import make_folder
 from backend.replay import Replay
 from spaces.constraints.devices import Device
 from spaces.constraints.proofs.certificates import recheck as recheck_certificates
@@ -55,7 +56,13 @@ Checked = Annotated[
 Seconds = Annotated[float, typer.Option("--seconds", min=0, help="How long all proofs may take.")]
 
 
-@command("prove")
+@command(
+    "prove",
+    "Prove what holds of a schedule for every image size.",
+    "prove blur --schedule cpu",
+    "prove unsharp --schedule gpu --device sm_80 --certificates out/proofs",
+    "prove unsharp --schedule gpu --device sm_80 --recheck out/proofs",
+)
 def prove(
     app: AppName,
     schedule: ScheduleFile,
@@ -77,6 +84,8 @@ def prove(
     if recheck is not None:
         asked = all_obligations(pipeline, chosen, target)
         raise typer.Exit(_asked_again(recheck, asked, as_json))
+    if certificates is not None:
+        make_folder(certificates)  # proofs may take long
     findings = prove_schedule(pipeline, chosen, target, seconds)
     if certificates is not None and findings.report is not None:
         _write(findings.report, certificates)

@@ -26,7 +26,13 @@ RuleId = Annotated[
 ]
 
 
-@command("rules")
+@command(
+    "rules",
+    "List what makes a schedule illegal, and what is advised.",
+    "rules",
+    "rules gpu",
+    "rules gpu.shared-bytes",
+)
 def rules(id: RuleId = "", as_json: AsJson = False) -> None:
     """List the rules of legality and the kinds of advice, all or of one subject; or tell all of
     one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Annotated
@@ -19,7 +20,15 @@ from apps.command_line.arguments import (
 )
 from apps.command_line.checking import checked
 from apps.command_line.console import line
-from apps.command_line.options import CPU, DEFAULT, AppName, Floats, find_device, given_schedule
+from apps.command_line.options import (
+    CPU,
+    DEFAULT,
+    AppName,
+    AsJson,
+    Floats,
+    find_device,
+    given_schedule,
+)
 from apps.command_line.program import command
 from apps.errors import Stop
 from apps.pictures import Array
@@ -65,7 +74,13 @@ Threads = Annotated[
 ]
 
 
-@command("run")
+@command(
+    "run",
+    "Run an app on the CPU and write what it computes.",
+    "run camera_pipe",
+    "run unsharp --schedule cpu --input photo.png --output sharp.png",
+    "run blur --size 640x480 --threads 1",
+)
 def run(
     app: AppName,
     input: Inputs = [],  # noqa: B006 - typer reads the default and never changes it
@@ -75,6 +90,7 @@ def run(
     size: Size = "",
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    as_json: AsJson = False,
 ) -> None:
     """Run an app on the CPU and write what it computes."""
     found = find(app)
@@ -105,7 +121,13 @@ def run(
     elapsed_ms = (time.perf_counter() - start) * 1e3
     for result, file in files.items():
         write_output(found, results[result], file)
-        extents = " x ".join(str(extent) for extent in reversed(results[result].shape))
+    written = {result: (file, results[result].shape[::-1]) for result, file in files.items()}
+    if as_json:
+        outputs = [{"output": o, "file": str(f), "size": s} for o, (f, s) in written.items()]
+        line(json.dumps({"app": app, "schedule": name, "ms": elapsed_ms, "outputs": outputs}))
+        return
+    for result, (file, size_written) in written.items():
+        extents = " x ".join(map(str, size_written))
         line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+from apps.app import App
 from apps.catalog import APPS, find
 from apps.command_line.console import heading, line, table
-from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
+from apps.command_line.options import DEFAULT, AppName, AsJson, ScheduleFile, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
 from spaces.model.algorithm.pipeline import Pipeline
@@ -13,28 +17,72 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.nest.nest_text import format_nest
 from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
 
-@command("list")
-def list_apps() -> None:
+@command(
+    "list",
+    "List the apps that come with the library.",
+    "list",
+    "list --json",
+)
+def list_apps(as_json: AsJson = False) -> None:
     """List the apps that come with the library."""
+    if as_json:
+        line(json.dumps([_app(app) for app in APPS.values()], indent=2))
+        return
     rows = []
     for app in APPS.values():
-        pipeline = app.pipeline()
-        size = " x ".join(str(e) for _, e in pipeline.estimate(pipeline.outputs[0]) or ())
-        schedules = ", ".join(app.schedules)
+        told = _app(app)
+        size = " x ".join(map(str, told["size"]))
         sized = f"{size} {app.sized_by}".strip()
-        rows.append((app.name, app.paper, len(pipeline.functions), sized, schedules, app.summary))
+        schedules = ", ".join(app.schedules)
+        rows.append((app.name, app.paper, told["funcs"], sized, schedules, app.summary))
     table(("app", "paper", "Funcs", "size", "schedules", "what it computes"), rows)
 
 
-@command("show")
-def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
+def _app(app: App) -> dict[str, Any]:
+    """An app as a dictionary of JSON's types."""
+    pipeline = app.pipeline()
+    return {
+        "name": app.name,
+        "paper": app.paper,
+        "funcs": len(pipeline.functions),
+        "size": [extent for _, extent in pipeline.estimate(pipeline.outputs[0]) or ()],
+        "sized_by": app.sized_by,
+        "schedules": list(app.schedules),
+        "summary": app.summary,
+    }
+
+
+@command(
+    "show",
+    "Show an app, and the tree and loop nest of a schedule.",
+    "show blur",
+    "show blur --schedule cpu",
+    "show my_pipelines.py:sobel",
+)
+def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False) -> None:
     """Show an app: who reads whom, and the tree and loop nest of a schedule."""
     found = find(app)
     pipeline = found.pipeline()
     chosen = given_schedule(found, pipeline, schedule).faultless()
+    if as_json:
+        report = {
+            "pipeline": pipeline.name,
+            "functions": [
+                {"name": f.name, "types": list(map(str, f.types)), "dimensions": list(f.args),
+                 "stages": len(f.stages), "reads": list(f.callees)}
+                for f in pipeline.functions
+            ],
+            "outputs": list(pipeline.outputs),
+            "schedule": format_schedule(chosen, pipeline),
+            "tree": format_tree(schedule_tree(pipeline, chosen)).splitlines(),
+            "nest": _nest(pipeline, chosen).splitlines(),
+        }  # fmt: skip
+        line(json.dumps(report, indent=2))
+        return
     heading(f"Pipeline {pipeline.name}")
     table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
     heading(f"\nSchedule {schedule}")
@@ -42,8 +90,12 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT) -> None:
     heading("\nSchedule tree")
     line(format_tree(schedule_tree(pipeline, chosen)))
     heading("\nLoop nest")
+    line(_nest(pipeline, chosen))
+
+
+def _nest(pipeline: Pipeline, schedule: Schedule) -> str:
     try:
-        line(format_nest(loop_nest(pipeline, chosen)))
+        return format_nest(loop_nest(pipeline, schedule))
     except (LevelError, UnboundedError, KeyError) as error:
         raise Stop(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Annotated
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from apps.app import App
 from apps.catalog import find
+from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line, progress, table
 from apps.command_line.options import AppName, AsJson, DeviceName, Seed, find_device
 from apps.command_line.program import command
-from apps.errors import Stop, WrongUsage
+from apps.errors import Interrupted, Stop, WrongUsage
 from apps.loading import is_function_name, load_function, told
 from spaces.constraints.devices import GpuDevice
 from spaces.cost.batch import Batch, BatchError
@@ -24,7 +25,7 @@ from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.events import Done, Event, Expanded, Found, Improved
+from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
 from spaces.enumerate.strategies import UnknownStrategyError
 from spaces.enumerate.strategies import search as search_space
@@ -57,28 +58,41 @@ Seconds = Annotated[
 ]
 
 
-@command("enumerate")
+@command(
+    "enumerate",
+    "Print legal schedules, always in the same order.",
+    "enumerate blur --limit 3",
+    "enumerate toy_sum --device sm_80 --limit 0 --json",
+)
 def enumerate_schedules(
     app: AppName, device: DeviceName = "cpu", limit: Limit = 10, as_json: AsJson = False
 ) -> None:
     """Print legal schedules, always in the same order."""
     space = space_of(find(app), device)
-    chosen = itertools.islice(space, limit or None)
+    found = Collected(_text(s, space.pipeline) for s in itertools.islice(space, limit or None))
     if as_json:
-        texts = [_text(schedule, space.pipeline) for schedule in chosen]
-        line(json.dumps({"app": app, "device": device, "schedules": texts}, indent=2))
+        texts = list(found)
+        report = {"app": app, "device": device, "interrupted": found.interrupted}
+        line(json.dumps(report | {"schedules": texts}, indent=2))
+        found.stop()
         return
     number = 0
-    for number, schedule in enumerate(chosen, start=1):
+    for number, text in enumerate(found, start=1):
         line(f"# {number}")
-        line(_text(schedule, space.pipeline))
+        line(text)
+    found.stop()
     if not number:
         raise Stop(str(explain_empty(space)))
     if limit:
         complain(f"At most {limit} of up to {_about(space.candidates)} are shown; see --limit.")
 
 
-@command("count")
+@command(
+    "count",
+    "Count the legal schedules, or estimate how many there are.",
+    "count toy_sum",
+    "count unsharp --device sm_80",
+)
 def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> None:
     """Count the legal schedules; where they are too many, estimate how many are legal."""
     space = space_of(find(app), device)
@@ -100,7 +114,13 @@ def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> 
         line(f"{range_} (of {SAMPLES} drawn)")
 
 
-@command("search")
+@command(
+    "search",
+    "Search for the cheapest schedules.",
+    "search harris --top 3 --seconds 10",
+    "search blur --device sm_80 --cost occupancy --strategy beam",
+    "search toy_sum --cost my_model.py:price --strategy exhaustive",
+)
 def search(
     app: AppName,
     device: DeviceName = "cpu",
@@ -121,7 +141,8 @@ def search(
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     try:
-        done = follow(search_space(space, chosen, strategy, limits))
+        events = Collected(search_space(space, chosen, strategy, limits))
+        done = follow(events)
     except UnknownStrategyError as error:
         raise WrongUsage(str(error)) from None
     except BatchError as error:
@@ -133,11 +154,12 @@ def search(
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
             "structures": done.structures, "choices": done.choices, "complete": done.complete,
-            "schedules": found,
+            "interrupted": events.interrupted, "schedules": found,
         }  # fmt: skip
         line(json.dumps(report, indent=2))
     else:
         show_found(done, space.pipeline)
+    events.stop()
 
 
 def _own_model(name: str) -> CostFunction:
@@ -155,9 +177,15 @@ def _own_model(name: str) -> CostFunction:
     return cost
 
 
-def follow(events: Iterator[Event]) -> Done:
-    """Watch a search to its end, with a progress bar where there is a terminal."""
-    best = ""
+def follow(events: Iterable[Event]) -> Done:
+    """Watch a search, with a progress bar where there is a terminal: its last event or, where it is
+    interrupted, the best until then.
+
+    Raises:
+        Interrupted: there is none yet.
+    """
+    best, scored = "", Scored(0, 0)
+    found: Found | None = None
     with progress() as bars:
         task = bars.add_task("searching", total=None, status="")
         for event in events:
@@ -165,17 +193,23 @@ def follow(events: Iterator[Event]) -> Done:
                 case Expanded():
                     total = event.steps or None
                     bars.update(task, completed=event.step, total=total, description=event.what)
-                case Improved(best=Found(cost=cost)):
-                    best = f"best {cost:.4g}"
+                case Improved(best=found):
+                    best = f"best {found.cost:.4g}"
                     bars.update(task, status=best)
+                case Scored():
+                    scored = event
                 case Done():
                     return event
-    raise Stop("The search ended without a result; a strategy ends with Done.")
+    if not (isinstance(events, Collected) and events.interrupted):
+        raise Stop("The search ended without a result; a strategy ends with Done.")
+    if found is None:
+        raise Interrupted
+    return Done((found,), scored.structures, scored.choices, complete=False)
 
 
 def show_found(done: Done, pipeline: Pipeline) -> None:
     """What a search found, best first."""
-    ending = "" if done.complete else ", stopped by the time limit"
+    ending = "" if done.complete else ", stopped before its end"
     line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
     show_ranking(done, pipeline)
 

@@ -25,7 +25,7 @@ from apps.command_line.options import (
 )
 from apps.command_line.program import command
 from apps.errors import Stop, WrongUsage
-from apps.files import write_text
+from apps.files import check_writable, write_text
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Violation
 from spaces.constraints.preconditions import Precondition, size_preconditions
@@ -50,7 +50,13 @@ Seconds = Annotated[
 ]
 
 
-@command("verify")
+@command(
+    "verify",
+    "Say whether a schedule is legal for a device, and why not.",
+    "verify blur --schedule cpu",
+    "verify blur --schedule my.sched --device sm_80 --json",
+    "verify blur --schedule my.sched --repair -o mended.sched",
+)
 def verify(
     app: AppName,
     schedule: ScheduleFile,
@@ -63,6 +69,8 @@ def verify(
     """Say whether a schedule is legal for a device, at the sizes estimated; exit 1 if not."""
     if output is not None and not with_repair:
         raise WrongUsage("--output is where --repair writes the schedule; give --repair, too.")
+    if output is not None:
+        check_writable(output)  # finding what to write may take long
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)

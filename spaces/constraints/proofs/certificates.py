@@ -73,7 +73,9 @@ def write_certificates(report: ProofReport, folder: Path) -> tuple[Path, ...]:
     for number, proof in enumerate(report.proofs, start=1):
         func = re.sub(r"\W", "_", proof.obligation.func)
         path = folder / f"{number:04}-{proof.obligation.kind}-{func}.smt2"
-        path.write_text(f"; number: {number} of {total}\n{certificate(proof)}", encoding="utf-8")
+        part = path.with_suffix(".part")  # a certificate is whole, or there is none
+        part.write_text(f"; number: {number} of {total}\n{certificate(proof)}", encoding="utf-8")
+        part.replace(path)
         written.append(path)
     return tuple(written)
 

@@ -1,0 +1,94 @@
+"""Ctrl-C in commands that take long: one sentence, status 130, and what was found so far."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from apps.command_line import complete as complete_command
+from apps.command_line import space as space_commands
+from spaces.enumerate.events import Expanded, Found, Improved, Scored
+from spaces.model.schedules.schedule import Schedule
+from tests.apps.command_line import files, spaces
+
+
+def test_a_real_program_ends_with_a_sentence_when_interrupted():
+    code = "from apps.command_line.cli import main; main()"
+    command = [sys.executable, "-c", code, "enumerate", "unsharp", "--limit", "0"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "# 1\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read().endswith("\n")
+    assert process.stderr is not None
+    assert process.stderr.read() == "Interrupted.\n"
+    assert process.wait(timeout=60) == 130
+
+
+def interrupted_after(items):
+    yield from items
+    raise KeyboardInterrupt
+
+
+def searches(monkeypatch, *events):
+    def search(space, *_):
+        found = (e(Schedule.default(space.pipeline)) if callable(e) else e for e in events)
+        return interrupted_after(found)
+
+    monkeypatch.setattr(space_commands, "search_space", search)
+
+
+def test_an_interrupted_search_shows_the_best_so_far(monkeypatch):
+    improved = [lambda s, c=cost: Improved(Found(c, s)) for cost in (3.0, 2.0)]
+    searches(monkeypatch, Expanded(1, 2, "x"), *improved, Scored(7, 50))
+    out, err = spaces("search", "toy_sum", status=130)
+    assert err == "Interrupted.\n"
+    assert out.startswith("7 structures, 50 choices of tile sizes scored, stopped before its end")
+    out, _ = spaces("search", "toy_sum", "--json", status=130)
+    told = json.loads(out)
+    assert (told["interrupted"], told["complete"]) == (True, False)
+    assert [found["cost"] for found in told["schedules"]] == [2.0]
+
+
+def test_a_search_interrupted_before_it_found_anything_says_no_more(monkeypatch):
+    searches(monkeypatch, Scored(1, 4))
+    assert spaces("search", "toy_sum", status=130) == ("", "Interrupted.\n")
+
+
+def test_interrupted_lists_are_whole_documents(monkeypatch):
+    def few(*_):
+        return interrupted_after([Schedule.default(pipeline)] * 3)
+
+    pipeline = space_commands.find("toy_sum").pipeline()
+    monkeypatch.setattr(space_commands.itertools, "islice", few)
+    told = json.loads(spaces("enumerate", "toy_sum", "--json", status=130)[0])
+    assert (told["interrupted"], len(told["schedules"])) == (True, 3)
+    out, err = spaces("enumerate", "toy_sum", status=130)
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# 1", "# 2", "# 3"]
+    assert err == "Interrupted.\n"
+    monkeypatch.setattr(complete_command.Completions, "__iter__", few)
+    arguments = ("complete", "toy_sum", "--schedule", "default")
+    told = json.loads(spaces(*arguments, "--json", status=130)[0])
+    assert (told["end"], len(told["schedules"])) == ("interrupted", 3)
+
+
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_an_interrupted_run_leaves_the_picture_that_was_there(monkeypatch, tmp_path, when):
+    picture = tmp_path / "o.npy"
+    arguments = ("run", "toy_sum", "--size", "64x64", "--output", picture)
+    spaces(*arguments)
+    before = picture.read_bytes()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    what = "apps.command_line.run.compile_cpu" if when == "before" else "apps.files.np.save"
+    monkeypatch.setattr(what, stop)
+    assert spaces(*arguments, status=130) == ("", "Interrupted.\n")
+    assert picture.read_bytes() == before
+    assert files(tmp_path) == ["o.npy"]
