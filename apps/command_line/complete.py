@@ -57,8 +57,7 @@ def complete(
     for number, completion in enumerate(stream, start=1):
         texts.append(format_schedule(completion, space.pipeline))
         if not as_json:
-            line(f"# {number}")
-            line(texts[-1])
+            line(f"# {number}\n{texts[-1]}")
     end = "interrupted" if stream.interrupted else completions.end
     if as_json:
         report = {"app": app, "device": device, "end": end, "schedules": texts}

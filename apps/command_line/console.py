@@ -27,7 +27,7 @@ def heading(text: str) -> None:
 
 
 def line(text: str) -> None:
-    """One line of ordinary output, never wrapped or styled."""
+    """Ordinary output, never wrapped or styled."""
     print(text)
 
 

@@ -78,8 +78,7 @@ def enumerate_schedules(
         return
     number = 0
     for number, text in enumerate(found, start=1):
-        line(f"# {number}")
-        line(text)
+        line(f"# {number}\n{text}")
     found.stop()
     if not number:
         raise Stop(str(explain_empty(space)))
