@@ -27,8 +27,8 @@ def heading(text: str) -> None:
 
 
 def line(text: str) -> None:
-    """Ordinary output, never wrapped or styled."""
-    print(text)
+    """Ordinary output, never wrapped or styled, and never cut off in a line by Ctrl-C."""
+    sys.stdout.write(f"{text}\n")
 
 
 def complain(text: str) -> None:
