@@ -24,6 +24,9 @@ _FEW = 4
 """So many operands of an extreme are all tried for its limit."""
 
 
+_ONE = Polynomial.of(1)
+
+
 @define
 class Limits(ABC):
     """Ranges of variables, and the limits of polynomials that follow from them."""
@@ -78,7 +81,7 @@ class Limits(ABC):
 
     def proves_positive(self, p: Polynomial) -> bool:
         """Whether ``p >= 1`` follows from the known ranges."""
-        return self.proves_at_most(Polynomial.of(1), p)
+        return self.proves_at_most(_ONE, p)
 
     def seen(self, p: Polynomial) -> tuple[int | None, ...]:
         """The values of ``p`` in some assignments that the known ranges allow."""
@@ -129,9 +132,8 @@ class Limits(ABC):
             return p.constant
         key = (frozenset(p.terms.items()), depth)
         if key not in self._lowers:
-            outer = self._outside(p.names)
-            if outer is not None:
-                return outer.lower(p, depth)
+            if self._outer is not None and self._own not in p.names:
+                return self._outer.lower(p, depth)
             self._lowers[key] = None  # what a range that refers to itself sees
             self._lowers[key] = self._find_lower(p, depth)
         return self._lowers[key]

@@ -57,29 +57,40 @@ class Polynomial:
         return found.union(*(a.names for m in self.terms for a in m))
 
     def __add__(self, other: Polynomial) -> Polynomial:
+        return self.plus(other, 1)
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self.plus(other, -1)
+
+    def plus(self, other: Polynomial, times: int) -> Polynomial:
+        """The sum with ``times`` another one."""
+        if not other.terms or not times:
+            return self
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():
-            total = terms.get(monomial, 0) + coefficient
+            total = terms.get(monomial, 0) + coefficient * times
             if total:
                 terms[monomial] = total
             else:
-                terms.pop(monomial, None)
+                del terms[monomial]
         return Polynomial(terms)
-
-    def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other.scaled(-1)
 
     def scaled(self, factor: int) -> Polynomial:
         """The polynomial times a number."""
+        if factor == 1:
+            return self
         return Polynomial({m: c * factor for m, c in self.terms.items()} if factor else {})
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        for number, form in ((self.constant, other), (other.constant, self)):
+            if number is not None:
+                return form.scaled(number)
         result = Polynomial({})
         for m1, c1 in self.terms.items():
             product = {
-                tuple(sorted((*m1, *m2), key=_order)): c1 * c2 for m2, c2 in other.terms.items()
+                tuple(sorted((*m1, *m2), key=_order)): c2 for m2, c2 in other.terms.items()
             }
-            result = result + Polynomial(product)
+            result = result.plus(Polynomial(product), c1)
         return result
 
     def split(self, atom: Expr) -> tuple[Polynomial, Polynomial] | None:
@@ -89,6 +100,9 @@ class Polynomial:
         linear: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms.items():
+            if len(monomial) == 1 and monomial[0] is not atom:  # as most are
+                rest[monomial] = coefficient
+                continue
             places = [i for i, a in enumerate(monomial) if a is atom]
             if len(places) > 1:
                 return None

@@ -44,10 +44,10 @@ class Sample:
 
     def of(self, form: Polynomial) -> int | None:
         """The value of a normal form; None where this assignment breaks a limit."""
-        total = 0
+        total, known = 0, self._values
         for monomial, coefficient in form.terms.items():
             for atom in monomial:
-                value = self._value(atom)
+                value = known[atom] if atom in known else self._value(atom)
                 if value is None:
                     return None
                 coefficient *= value

@@ -107,10 +107,23 @@ class Simplifier(Limits):
             return outer(expr)
         if not expr.children:
             return self._leaf(expr)
+        if expr.type is Int32 and isinstance(expr, Op):
+            return self._arithmetic(expr)
         for node in walk(expr, known=self._done):
             if node is expr or not is_part(node):
                 self._done[node] = self._node(node)
         return self._done[expr]
+
+    def _arithmetic(self, expr: Expr) -> Expr:
+        """Arithmetic of coordinates, whose parts are asked for as sums only."""
+        for node in walk(expr, known=self._polynomials):
+            if node is expr or not is_part(node):
+                if node.type is Int32:
+                    self.polynomial(node)
+                else:
+                    self(node)
+        found = self._done[expr] = self.normal(self._polynomials[expr])
+        return found
 
     def _node(self, node: Expr) -> Expr:
         if node.type == Int32 and isinstance(node, Op):
