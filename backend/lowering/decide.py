@@ -125,8 +125,8 @@ class Decisions:
 
     def _inside(self, loop: For, inside: Inside) -> Inside:
         analysis = Ranges(self.known, dict(inside.ranges))
-        low = analysis.of(loop.min).min
-        high = analysis.of(loop.min + loop.extent - 1).max
+        low = analysis.least(loop.min)
+        high = analysis.most(loop.min + loop.extent - 1)
         name = loop.var.name
         is_short = isinstance(loop.extent, Const) and loop.extent.value <= SHORT
         may_split = loop.kind in SERIAL
@@ -189,7 +189,7 @@ class Decisions:
         """The bound on the variable from which on (True) or up to which (False) ``claim >= 0``
         holds whatever inner loops do; no bound if it always holds, None if unknown.
         """
-        least = Ranges(self.known, dict(inside.ranges)).of(claim).min
+        least = Ranges(self.known, dict(inside.ranges)).least(claim)
         if least is None:
             return None
         polynomial = self.known.polynomial(least)

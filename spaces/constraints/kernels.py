@@ -156,7 +156,7 @@ def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Exp
     names = {loop.var.name for loop in loops}
     if names.isdisjoint(expr.names):
         return expr
-    most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max
+    most = Ranges(simplify, loop_ranges(loops, simplify)).most(expr)
     return expr if most is None else most
 
 

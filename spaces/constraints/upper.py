@@ -31,7 +31,7 @@ def upper_bound(
         return found
     names = {loop.var.name for loop in loops}
     varies = not names.isdisjoint(expr.names)
-    most = Ranges(simplify, loop_ranges(loops, simplify)).of(expr).max if varies else None
+    most = Ranges(simplify, loop_ranges(loops, simplify)).most(expr) if varies else None
     if most is not None and is_constant(most):
         return most
     least = simplify.lower(simplify.polynomial(expr).scaled(-1))

@@ -116,7 +116,7 @@ class _Counter:
         union = []
         for interval in placement.required:
             if interval.min is not None and interval.max is not None:
-                low, high = ranges.of(interval.min).min, ranges.of(interval.max).max
+                low, high = ranges.least(interval.min), ranges.most(interval.max)
                 union.append(Interval(low, high))
         return self._extents(tuple(union), ())
 

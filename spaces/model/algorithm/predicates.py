@@ -56,7 +56,7 @@ def _narrowed(
     if parts is None or not slope or known.min is None or known.max is None:
         return known
     others = parts[1].expr()
-    rest = None if name in others.names else Ranges(simplify, ranges).of(others).max
+    rest = None if name in others.names else Ranges(simplify, ranges).most(others)
     if rest is None:
         return known
     if slope > 0:

@@ -87,9 +87,7 @@ class Polynomial:
                 return form.scaled(number)
         result = Polynomial({})
         for m1, c1 in self.terms.items():
-            product = {
-                tuple(sorted((*m1, *m2), key=_order)): c2 for m2, c2 in other.terms.items()
-            }
+            product = {tuple(sorted((*m1, *m2), key=_order)): c2 for m2, c2 in other.terms.items()}
             result = result.plus(Polynomial(product), c1)
         return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -26,7 +26,7 @@ from spaces.model.expressions.expr import (
 )
 from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS
-from spaces.model.formulas.extremes import is_part, operands
+from spaces.model.formulas.extremes import EXTREMES, is_part, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
 
@@ -66,6 +66,13 @@ UNBOUNDED = Interval(None, None)
 
 Box: TypeAlias = tuple[Interval, ...]
 
+End: TypeAlias = Literal["min", "max"]
+
+_OTHER: dict[End, End] = {"min": "max", "max": "min"}
+
+_MOST_DEPTH = 40
+"""In formulas nested more deeply both ends are found at once, from the inside outwards."""
+
 
 @define
 class Ranges:
@@ -77,6 +84,7 @@ class Ranges:
     ranges: Mapping[str, Interval]
     values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
     _done: dict[Expr, Interval] = field(factory=dict)
+    _ends: dict[tuple[Expr, End], Expr | None] = field(factory=dict)
 
     def of(self, expr: Expr) -> Interval:
         """An interval that contains every value of ``expr``; exact on affine expressions."""
@@ -90,6 +98,51 @@ class Ranges:
             if node is expr or not (_is_sum(node) or is_part(node)):
                 self._done[node] = self._node(node)
         return self._done[expr]
+
+    def least(self, expr: Expr) -> Expr | None:
+        """The lower end of what :meth:`of` gives, for which the upper one need not be known."""
+        return self._end(self.simplify(expr), "min", 0)
+
+    def most(self, expr: Expr) -> Expr | None:
+        """Likewise the upper end."""
+        return self._end(self.simplify(expr), "max", 0)
+
+    def _end(self, expr: Expr, end: End, depth: int) -> Expr | None:
+        if self._is_fixed(expr):
+            return expr
+        # Of what is read both ends must be known to see that it does not wrap.
+        if expr.loads or expr in self._done or depth == _MOST_DEPTH:
+            return _at(self.of(expr), end)
+        key = (expr, end)
+        if key not in self._ends:
+            self._ends[key] = self._found_end(expr, end, depth + 1)
+        return self._ends[key]
+
+    def _found_end(self, expr: Expr, end: End, depth: int) -> Expr | None:
+        if _is_sum(expr):
+            return self._end_of_sum(expr, end, depth)
+        if isinstance(expr, Op) and expr.name in EXTREMES and expr.type is Int32:
+            found = [self._end(operand, end, depth) for operand in operands(expr)]
+            known = [value for value in found if value is not None]
+            # The least of several is not known to be above any of them before all are known.
+            if not known or (expr.name == end and len(known) < len(found)):
+                return None
+            return self.simplify(reduce(fn.min if expr.name == "min" else fn.max, known))
+        return _at(self.of(expr), end)
+
+    def _end_of_sum(self, expr: Expr, end: End, depth: int) -> Expr | None:
+        total, moving = self._taken_apart(expr)
+        for monomial, coefficient in moving.items():
+            if len(monomial) > 1:
+                term = self._term(monomial, coefficient)[0 if end == "min" else 1]
+            else:
+                value = self._end(monomial[0], end if coefficient > 0 else _OTHER[end], depth)
+                term = None if value is None else self.simplify.polynomial(value)
+                term = None if term is None else term.scaled(coefficient)
+            if term is None:
+                return None
+            total = total + term
+        return self.simplify.normal(total)
 
     def _node(self, node: Expr) -> Interval:
         if isinstance(node, Const):
@@ -110,13 +163,10 @@ class Ranges:
 
     def _sum(self, node: Expr) -> Interval:
         """Integer arithmetic, term by term of its normal form."""
-        form = self.simplify.polynomial(node)
-        low: Polynomial | None = Polynomial({})
-        high: Polynomial | None = Polynomial({})
-        least_number, most_number = form.offset, form.offset
-        moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
-        if moving and len(moving) < len(form.terms):
-            low = high = Polynomial({m: c for m, c in form.terms.items() if m not in moving})
+        fixed, moving = self._taken_apart(node)
+        low: Polynomial | None = fixed
+        high: Polynomial | None = fixed
+        least_number = most_number = self.simplify.polynomial(node).offset
         for monomial, coefficient in moving.items():
             least, most = self._term(monomial, coefficient)
             low = None if low is None or least is None else low + least
@@ -127,6 +177,13 @@ class Ranges:
             return UNBOUNDED  # it may have wrapped: what is read is no coordinate
         ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
         return Interval(ends[0], ends[1])
+
+    def _taken_apart(self, node: Expr) -> tuple[Polynomial, dict[Monomial, int]]:
+        """Those terms of a sum that have one value, and the others."""
+        form = self.simplify.polynomial(node)
+        moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
+        fixed = {m: c for m, c in form.terms.items() if m not in moving}
+        return Polynomial(fixed), moving
 
     def _is_fixed(self, expr: Expr) -> bool:
         """Whether it has one value whatever the ranged variables are."""
@@ -286,6 +343,10 @@ _RULES: dict[str, Callable[..., Interval]] = {
     "abs": Ranges._abs,
     "bit_and": Ranges._bit_and,
 }
+
+
+def _at(interval: Interval, end: End) -> Expr | None:
+    return interval.min if end == "min" else interval.max
 
 
 def _picked(end: Expr) -> Expr:

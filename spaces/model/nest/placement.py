@@ -132,7 +132,7 @@ class Bounds:
         placement, depth = self.placements[name], len(self.levels.hoist(name))
         loops = placement.path[depth : placement.store_depth]
         whole = Ranges(self.simplify, loop_ranges(loops, self.simplify))
-        most = [whole.of(e).max for e in extents]
+        most = [whole.most(e) for e in extents]
         return tuple(e if m is None else m for e, m in zip(extents, most, strict=True))
 
     def memory_of(self, name: str) -> tuple[Expr, ...]:
@@ -339,7 +339,7 @@ class Bounds:
 
     def _reached(self, window: Window, analysis: Ranges) -> Interval:
         """From the least of the first to the largest of the last coordinate of a window."""
-        low, high = analysis.of(window.first).min, analysis.of(window.last).max
+        low, high = analysis.least(window.first), analysis.most(window.last)
         return Interval(
             low if low is None or not window.low else self.simplify(low + window.low),
             high if high is None or not window.high else self.simplify(high + window.high),
@@ -398,15 +398,15 @@ def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval
     """A guarded coordinate never leaves the box of its stage."""
     if limits.max is None or interval.max is None:
         return interval
-    high = analysis.of(limits.max).max
+    high = analysis.most(limits.max)
     if high is None:
         return interval
     return Interval(interval.min, analysis.simplify(fn.min(interval.max, high)))
 
 
 def _low(interval: Interval, analysis: Ranges) -> Expr | None:
-    return None if interval.min is None else analysis.of(interval.min).min
+    return None if interval.min is None else analysis.least(interval.min)
 
 
 def _high(interval: Interval, analysis: Ranges) -> Expr | None:
-    return None if interval.max is None else analysis.of(interval.max).max
+    return None if interval.max is None else analysis.most(interval.max)

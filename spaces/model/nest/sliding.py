@@ -94,7 +94,7 @@ def slide(
             live[d] = _live(window, widened[d], reached[d], simplify)
     whole = Ranges(simplify, loop_ranges(between, simplify))
     stored = tuple(
-        Interval(whole.of(i.min).min, whole.of(i.max).max)
+        Interval(whole.least(i.min), whole.most(i.max))
         for i in live
         if i.min is not None and i.max is not None
     )
@@ -279,7 +279,7 @@ def _widest(window: Interval, whole: Ranges) -> Expr | None:
     widest: list[Expr] = []
     for extent in _turns(_extent(window), whole.simplify):
         least = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
-        most = whole.of(extent).max if least is None else constant(-least, Int32)
+        most = whole.most(extent) if least is None else constant(-least, Int32)
         if most is None or any(n in whole.ranges for n in most.names):
             return None
         widest.append(most)

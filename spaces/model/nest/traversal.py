@@ -186,6 +186,6 @@ def loop_ranges(loops: tuple[LoopVar, ...], simplify: Simplifier) -> dict[str, I
     ranges: dict[str, Interval] = {}
     for loop in loops:
         analysis = Ranges(simplify, dict(ranges))
-        low, high = analysis.of(loop.min).min, analysis.of(loop.max).max
+        low, high = analysis.least(loop.min), analysis.most(loop.max)
         ranges[loop.var.name] = Interval(low, high)
     return ranges
