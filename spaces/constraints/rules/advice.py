@@ -30,7 +30,8 @@ from spaces.model.expressions.expr import Expr, compare, component_name, constan
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import Memory, StageOf
+from spaces.model.writing.vocabulary import PARTITIONS
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -323,6 +324,39 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
 
 
 @advice_rule(
+    "advice.fused-partition",
+    "What is said about the partition of a fused loop is said of the stage whose loop it is.",
+    "The loops of a stage that is computed with another one are no more; Halide ignores it.",
+)
+def fused_partition(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each loop of a stage that runs as the loop of another one."""
+    levels = view.records.levels
+    for index, order in enumerate(view.records.entry(func).stages):
+        stage = StageOf(func, index)
+        owners = {place.loop: place for place in levels.fused.get(stage, ())}
+        for one in order.partitions:
+            place = owners.get(one.loop)
+            if place is None or (place.func, place.stage) == (func, index):
+                continue
+            owner = stage_name(place.func, place.stage)
+            yield Check(
+                func,
+                VIOLATED,
+                "{stage}.partition({loop}, Partition::{policy}) is about a loop that is fused with "
+                "that of {owner}.",
+                "Say it of {owner}.",
+                stage=index,
+                loop=one.loop,
+                values={
+                    "stage": str(stage),
+                    "loop": one.loop,
+                    "policy": PARTITIONS[one.policy],
+                    "owner": owner,
+                },
+            )
+
+
+@advice_rule(
     "advice.undefined",
     "What is read has been given a value.",
     "Halide stores nothing where a definition is undef; what lies in memory is read.",
@@ -356,4 +390,5 @@ RULES = (
     fold_too_large,
     no_window,
     level_of_one_iteration,
+    fused_partition,
 )

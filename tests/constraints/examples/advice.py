@@ -15,6 +15,8 @@ _sum = TOTAL.func("s")
 _whole = SIZED.split("x", "x", "xi", 1536)
 _nearly = SIZED.split("x", "x", "xi", 768)
 _narrow = schedule(algorithms.blur(16, 2560))
+_slopes = schedule(algorithms.slopes()).func("dy").compute_root().func("dx").compute_root()
+_fused = _slopes.compute_with("dy", "y")
 UNSET = schedule(algorithms.unset())
 
 EXAMPLES = (
@@ -73,6 +75,11 @@ EXAMPLES = (
         "advice.level-of-one-iteration",
         _whole.func("bx").compute_at("by", "x"),
         _nearly.func("bx").compute_at("by", "x"),
+    ),
+    on_cpu(
+        "advice.fused-partition",
+        _fused.partition("y", "never"),
+        _fused.partition("x", "never").func("dy").partition("y", "never"),
     ),
     on_cpu("advice.undefined", UNSET, TOTAL),
     on_cpu(
