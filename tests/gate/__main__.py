@@ -14,13 +14,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.machine import machine
 from tests.gate.check import Gate, draw, told
-from tests.gate.runner import run
+from tests.gate.runner import done_before, run
 from tests.gate.smallest import smallest
 from tests.gate.summary import Summary
 
+NOTHING_CHECKED = 3
+"""The exit status where all cases were checked before, by code that may have been another."""
+
 
 def main() -> int:
-    """Check cases, write what was seen; 1 where something is not as its verdict says."""
+    """Check cases, write what was seen; 1 where something is not as its verdict says, and
+    :data:`NOTHING_CHECKED` where nothing is left to check.
+    """
     parser = argparse.ArgumentParser(prog="python -m tests.gate", description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
@@ -41,6 +46,11 @@ def main() -> int:
     if arguments.only is not None:
         return _only(console, arguments.seed, arguments.only)
     journal = arguments.journal or Path(f"out/gate-{arguments.seed}.jsonl")
+    known = done_before(journal, arguments.seed, arguments.cases)
+    if known:
+        console.print(_told_before(arguments, journal, known), markup=False, highlight=False)
+    if known == arguments.cases:
+        return NOTHING_CHECKED
     began = time.monotonic()
     total = _run(console, arguments, journal)
     report = {
@@ -59,6 +69,15 @@ def main() -> int:
         _print_smallest(console, arguments.seed, number)
     console.print(f"{report['cases']} cases, {report['legal']} legal, {report['mismatches']} wrong")
     return 1 if total.mismatches else 0
+
+
+def _told_before(arguments: argparse.Namespace, journal: Path, known: int) -> str:
+    checked = "Nothing is checked" if known == arguments.cases else "The others are checked now"
+    return (
+        f"{known} of {arguments.cases} cases of seed {arguments.seed} stand in {journal} from a "
+        f"run before. {checked}; remove that file, or give another --seed or --journal, to check "
+        "all."
+    )
 
 
 def _run(console: Console, arguments: argparse.Namespace, journal: Path) -> Summary:

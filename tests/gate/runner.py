@@ -129,6 +129,12 @@ def run(
     return total
 
 
+def done_before(journal: Path, seed: int, cases: int) -> int:
+    """How many of the first ``cases`` cases of a seed a run with that journal would not check."""
+    _, known = _read(journal, seed)
+    return sum(min(SHARED, cases - first) for first in known if first < cases)
+
+
 def _ended(worker: _Worker, total: Summary) -> Span | None:
     """What is left to do of the span of a process that has ended; None where it did all of it."""
     worker.process.join()

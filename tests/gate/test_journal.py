@@ -1,0 +1,40 @@
+"""A run of the gate that goes on from another one says what it does not check."""
+
+import json
+import sys
+
+import pytest
+
+from tests.gate import __main__ as gate
+from tests.gate.check import SHARED
+from tests.gate.runner import done_before
+from tests.gate.summary import Summary
+
+
+def journal_of(path, *entries):
+    lines = [{"seed": seed, "first": first, "summary": Summary().json()} for seed, first in entries]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_cases_of_a_journal_are_counted_once(tmp_path):
+    twice = (5, 0), (5, SHARED), (5, SHARED), (6, 2 * SHARED)
+    path = journal_of(tmp_path / "j", *twice)
+    assert done_before(path, 5, 10 * SHARED) == 2 * SHARED
+    assert done_before(path, 5, SHARED + 1) == SHARED + 1
+    assert done_before(path, 7, SHARED) == 0
+    assert done_before(tmp_path / "none", 5, SHARED) == 0
+
+
+@pytest.mark.parametrize(("known", "status"), [(2, gate.NOTHING_CHECKED), (1, 0), (0, 0)])
+def test_a_finished_run_is_no_success(tmp_path, monkeypatch, capsys, known, status):
+    path = journal_of(tmp_path / "j", *((5, SHARED * i) for i in range(known)))
+    asked = []
+    monkeypatch.setattr(gate, "_run", lambda *_: asked.append(1) or Summary())
+    words = ["gate", "--cases", str(2 * SHARED), "--seed", "5", "--journal", str(path)]
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "out.json")])
+    assert gate.main() == status
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("Nothing is checked; remove that file" in told) == (known == 2)
+    assert (f"{known * SHARED} of {2 * SHARED} cases of seed 5 stand in" in told) == (known > 0)
+    assert bool(asked) == (tmp_path / "out.json").exists() == (known < 2)
