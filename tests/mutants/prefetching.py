@@ -55,4 +55,12 @@ PREFETCHING = (
         "What is stored inside the loop may be prefetched at its beginning, and nothing else.",
         ("tests/constraints/test_rules.py",),
     ),
+    Mutant(
+        "prefetched-around-kernels",
+        "spaces/constraints/rules/prefetches.py",
+        "if place in inside and set(GPU_KINDS)",
+        "if place == inside and set(GPU_KINDS)",
+        "The host is to prefetch where it launches kernels.",
+        ("tests/backend/cuda/test_gpu_prefetch.py",),
+    ),
 )

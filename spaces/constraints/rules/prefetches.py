@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.schedules.domain_order import LoopKind, Prefetch
 from spaces.model.schedules.levels import Path, Place
@@ -54,24 +54,43 @@ def loop(records: Records, func: str) -> Iterator[Check]:
             )
 
 
-@own_rule(
+@call_rule(
     "prefetch.gpu",
-    "There are no prefetches in pipelines for a GPU.",
-    "Kernels hide the latency of memory by having many threads.",
+    "A prefetch stands neither in a kernel nor at a loop around one.",
+    "Halide has no CUDA code for it: it lowers a prefetch to a call of its runtime for CPUs, at "
+    "which code for a kernel ends in an internal error. Threads wait for memory while others run.",
 )
 def on_gpu(records: Records, func: str) -> Iterator[Check]:
-    """One check for each prefetch."""
+    """One check for each prefetch of what runs on a GPU."""
+    if records.gpu is None or records.is_inlined(func):
+        return
     for index, (_, order, _) in enumerate(records.stages(func)):
-        for one in order.prefetches if records.gpu is not None else ():
-            yield Check(
-                func,
-                VIOLATED,
-                "{directive} prefetches in a pipeline for a GPU, which has no instruction for it.",
-                "Leave it out.",
-                stage=index,
-                loop=one.at,
-                values={"directive": _directive(func, index, one)},
-            )
+        for one in order.prefetches:
+            where = _kernel_at(records, func, index, one)
+            if where:
+                yield Check(
+                    func,
+                    VIOLATED,
+                    "{directive} stands {where}, for which there is no code.",
+                    "Leave it out; what the CPU computes may prefetch.",
+                    stage=index,
+                    loop=one.at,
+                    values={"directive": _directive(func, index, one), "where": where},
+                )
+
+
+def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
+    """Where a prefetch stands, if that has to do with kernels; else nothing."""
+    path = records.path(func, index)
+    if path is not None and set(GPU_KINDS).intersection(records.kinds(path)):
+        return f"in the kernel of {stage_name(func, index)}"
+    place = Place(func, index, one.at)
+    for other in sorted(records.computed):
+        for stage in range(len(records.entry(other).stages)):
+            inside = records.path(other, stage) or ()
+            if place in inside and set(GPU_KINDS).intersection(records.kinds(inside)):
+                return f"around the kernel of {stage_name(other, stage)}"
+    return ""
 
 
 @call_rule(

@@ -34,7 +34,8 @@ from spaces.model.schedules.cases import cases
 from spaces.model.schedules.conditions import believe, format_condition, negation, read_condition
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
-from spaces.model.writing.text import ScheduleSyntaxError, format_schedule, parse_schedule
+from spaces.model.writing.syntax_error import ScheduleSyntaxError
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.backend.halide.peer import assert_agrees
 
 X, Y = Var("x"), Var("y")
