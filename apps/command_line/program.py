@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, ParamSpec
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -35,7 +34,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {}
 
 
 class _Program(TyperGroup):
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: typer.Context) -> list[str]:
         return list(ORDER)
 
 
