@@ -25,6 +25,7 @@ from backend.halide.errors import DirectiveError, LoweringError, RealizationErro
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
+from backend.halide.scalars import limit_scalar, peer_scalar, read_scalar, set_scalar
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.promises import Limit, limits
 from spaces.model.expressions.expr import Call, Expr, Variable, cast
@@ -90,9 +91,7 @@ class HalidePipeline:
             i.name: hl.ImageParam(peer_type(i.type), i.dimensions, identifier(i.name))
             for i in self.pipeline.images
         }
-        self.scalars = {
-            s.name: hl.Param(peer_type(s.type), identifier(s.name)) for s in self.pipeline.scalars
-        }
+        self.scalars = {s.name: peer_scalar(s) for s in self.pipeline.scalars}
         for function in self.pipeline.functions:
             with failing_as(DirectiveError, f"Halide refuses the definition of {function.name}"):
                 for index, stage in enumerate(function.stages):
@@ -135,8 +134,9 @@ class HalidePipeline:
         outputs, self._held = self._arrays(arguments)
         for name, array in self._held.items():
             self.images[name].set(_buffer(array, arguments.ranges[name]))
-        for name, value in arguments.scalars.items():
-            self.scalars[name].set(value)
+        for scalar in self.pipeline.scalars:
+            value = arguments.scalars[scalar.name]
+            set_scalar(self.scalars[scalar.name], scalar.type, value)
         buffers = [_buffer(array, arguments.ranges[name]) for name, array in outputs.items()]
 
         def run() -> dict[str, Array]:
@@ -177,11 +177,9 @@ class HalidePipeline:
     def _limit(self, limit: Limit) -> None:
         (value,) = self._expressions((limit.value,), {})
         if limit.name in self.scalars:
-            scalar = self.scalars[limit.name]
-            if limit.is_lower:
-                scalar.set_min_value(value)
-            if limit.is_upper:
-                scalar.set_max_value(value)
+            low, high = limit.is_lower, limit.is_upper
+            ends = (value if low else None, value if high else None)
+            limit_scalar(self.scalars[limit.name], limit.value.type, *ends)
         elif limit.is_lower and limit.is_upper:  # of sizes Halide takes no inequalities
             buffer, part, dimension = limit.name.rsplit(".", 2)
             dim = self._buffer_of(buffer).dim(int(dimension))
@@ -348,7 +346,7 @@ class HalidePipeline:
             if node.name in loops:
                 return hl.Expr(loops[node.name])
             if node.name in self.scalars:
-                return hl.Expr(self.scalars[node.name])
+                return read_scalar(self.scalars[node.name], node.type)
             buffer, part, dimension = node.name.rsplit(".", 2)
             owner = self.images.get(buffer) or self.funcs[buffer].output_buffers()[0]
             return getattr(owner.dim(int(dimension)), part)()

@@ -18,7 +18,17 @@ from spaces.model.expressions import approximations as quick
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.expr import Expr, cast
-from spaces.model.expressions.types import Float32, Float64, Int32, UInt8, UInt64
+from spaces.model.expressions.types import (
+    Bool,
+    Float32,
+    Float64,
+    Int8,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt64,
+)
 from tests.backend.halide.peer import bridge
 
 X, Y, C = Var("x"), Var("y"), Var("c")
@@ -139,3 +149,28 @@ def test_literals_of_64_bits() -> None:
     for name in ours:
         assert (ours[name] == theirs[name]).all()
     assert int(ours["f"][0]) == (1 << 63) - 3
+
+
+def test_scalars_of_every_type_are_handed_over_whole() -> None:
+    values = {
+        Bool: True,
+        Int8: -7,
+        UInt16: 65_500,
+        Int64: -(2**62) - 12_345,
+        UInt64: 2**64 - 5,
+        Float32: -0.15625,
+        Float64: 1 / 3,
+    }
+    scalars = {type: Param(type, f"of_{type}") for type in values}
+    scalars[Float64].set_range(0.25, 0.5)
+    funcs = {str(type): Func(f"f_{type}") for type in values}
+    for type, scalar in scalars.items():
+        funcs[str(type)][X] = fn.select(X > 3, scalar, cast(type, 0))
+    algorithm = pipeline(list(funcs.values()))
+    given = {scalar.name: values[type] for type, scalar in scalars.items()}
+    sizes = dict.fromkeys(algorithm.outputs, (5,))
+    theirs = bridge.build(algorithm).realize({}, given, sizes)
+    ours = evaluate(algorithm, {}, given, sizes)
+    for type, value in values.items():
+        name = f"f_{type}"
+        assert theirs[name].tolist() == ours[name].tolist() == [type.dtype.type(0)] * 4 + [value]
