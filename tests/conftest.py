@@ -14,12 +14,13 @@ settings.load_profile("spaces")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays: looking through it for garbage, again and again, took
-    an eighth of the time of all tests.
+    """What is imported and collected stays; looking through it, and through what a test is making,
+    for garbage again and again took an eighth of the time of all tests.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)
         gc.enable()

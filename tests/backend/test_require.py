@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,19 +57,17 @@ DARK = dark()
 SIZES = {"f": [WIDTH, HEIGHT - 1]}
 
 
+@cache
 def compiled(text: str, algorithm: Pipeline = DARK) -> CompiledPipeline:
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
     return compile_cpu(algorithm, checked, threads=2)
-
-
-BY_SCHEDULE = {text: compiled(text) for text in ON_CPU[:1]}
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(ON_CPU), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1),
        st.integers(198, 202))  # fmt: skip
 def test_one_pixel_decides(text: str, x: int, y: int, pixel: int) -> None:
-    run = BY_SCHEDULE.setdefault(text, compiled(text)).run
+    run = compiled(text).run
     image = IMAGE.copy()
     image[y, x] = pixel
     if pixel >= 200:
@@ -89,7 +89,7 @@ def test_stopping_keeps_no_memory() -> None:
     bright = IMAGE.copy()
     bright[-1, -1] = 255
     for text in ON_CPU[3:]:
-        program = BY_SCHEDULE.setdefault(text, compiled(text))
+        program = compiled(text)
         program.run({"input": IMAGE}, sizes=SIZES)
         kept = []
         for _ in range(30):
