@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, compare, constant
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.extremes import operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import believe
@@ -51,6 +52,12 @@ Condition: TypeAlias = AtLeastZero | Divisible | Other
 _MOST_SUMMANDS = 2
 """Conditions that are added up to see whether another follows."""
 
+_MANY = 32
+"""Of so many conditions no two are added up: there are too many pairs."""
+
+_MOST_PARTS = 16
+"""A condition that would have more parts stays whole."""
+
 
 def _is_extreme(atom: Expr) -> bool:
     return isinstance(atom, Op) and atom.name in ("min", "max")
@@ -66,6 +73,7 @@ class Forms:
     pipeline: Pipeline
     _simplify: Simplifier = field(init=False, factory=Simplifier)
     _coordinates: tuple[Polynomial, ...] = field(init=False)
+    _counts: dict[tuple[Op, bool], int] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         buffers = [(name, len(self.pipeline.function(name).args)) for name in self.pipeline.outputs]
@@ -101,7 +109,8 @@ class Forms:
 
     def _at_least_zero(self, sum: Polynomial) -> Iterator[Condition]:
         """``sum >= 0``, with the minima, maxima and quotients in it taken apart, unless products of
-        minima or maxima occur: each case of one would leave all cases of the others.
+        minima or maxima occur, or so many of them that parts would be many: each case of one leaves
+        all cases of the others.
         """
         sum = self._tidy(sum)
         if self._never_negative(sum) or self._is_of_coordinates(sum):
@@ -109,6 +118,9 @@ class Forms:
         if any(
             _is_extreme(atom) for monomial in sum.terms if len(monomial) > 1 for atom in monomial
         ):
+            yield AtLeastZero(frozenset(sum.terms.items()))
+            return
+        if self._parts_of(sum) > _MOST_PARTS:
             yield AtLeastZero(frozenset(sum.terms.items()))
             return
         for atom in sum.atoms:
@@ -137,6 +149,27 @@ class Forms:
                 yield from self._at_least_zero(possible[0])
                 return
         yield AtLeastZero(frozenset(sum.terms.items()))
+
+    def _parts_of(self, sum: Polynomial) -> int:
+        """How many parts ``sum >= 0`` has at most: the cases of each minimum that is added, and of
+        each maximum that is taken away, with those of all others.
+        """
+        count = 1
+        for monomial, coefficient in sum.terms.items():
+            for atom in monomial:
+                if isinstance(atom, Op) and (_is_extreme(atom) or atom.name == "div"):
+                    count *= self._cases_of(atom, coefficient > 0)
+        return count
+
+    def _cases_of(self, atom: Op, is_added: bool) -> int:
+        key = atom, is_added
+        if key not in self._counts:
+            values = operands(atom) if _is_extreme(atom) else atom.args[:1]
+            forms = [self._polynomial(value).scaled(1 if is_added else -1) for value in values]
+            counts = [self._parts_of(form) for form in forms]
+            has_all = (atom.name == "min") == is_added and _is_extreme(atom)
+            self._counts[key] = sum(counts) if has_all else max(counts)
+        return self._counts[key]
 
     def _cleared(self, quotient: Op, factor: int, rest: Polynomial) -> tuple[Condition, ...] | None:
         """``factor * (n / c) + rest >= 0`` without the quotient, or None if it has to stay: also
@@ -221,12 +254,15 @@ class Forms:
         match condition:
             case AtLeastZero():
                 sums = _related(condition.sum, [p for o in others for p in self._sums(o)])
-                for count in range(1, _MOST_SUMMANDS + 1):
+                most = 1 if len(sums) > _MANY else _MOST_SUMMANDS
+                for count in range(1, most + 1):
                     for chosen in itertools.combinations(sums, count):
                         rest = condition.sum
                         for summand in chosen:
                             rest = rest - summand
-                        if self._never_negative(rest):
+                        # What adds more than it takes away shows nothing of what was there.
+                        is_less = len(rest.terms) <= len(condition.terms)
+                        if is_less and self._never_negative(rest):
                             return True
             case Divisible(dividend=dividend, divisor=divisor, most=most):
                 return any(

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
+from itertools import pairwise
+
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.compile import compile_cpu
+from backend.preconditions import SizeError
+from spaces.constraints.devices import device
+from spaces.constraints.preconditions import size_preconditions
 from spaces.constraints.size_forms import Divisible, Forms
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable, compare, constant
-from spaces.model.expressions.types import Bool, Int32
+from spaces.model.expressions.expr import Expr, Variable, cast, compare, constant
+from spaces.model.expressions.types import Bool, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
 from tests.constraints import algorithms
 
@@ -135,3 +152,36 @@ def test_what_follows_from_a_multiple_is_left_out() -> None:
 
 def test_what_holds_for_all_sizes_has_no_parts() -> None:
     assert only(constant(True, Bool)) == []
+
+
+def test_sums_of_many_extremes_stay_whole() -> None:
+    """Each of them twice over would leave 2**12 parts."""
+    smaller = [fn.min(WIDTH + n, HEIGHT * (n + 2)) for n in range(12)]
+    assert len(only(reduce(operator.add, smaller[:4]) >= 999)) == 2**4
+    forms = Forms(PIPELINE)
+    (whole,) = map(forms.expr, forms.parts(reduce(operator.add, smaller) >= 999))
+    for width, height in ((1, 1), (80, 2), (3, 70), (100, 100), (78, 30), (77, 60)):
+        values = {WIDTH.name: width, HEIGHT.name: height}
+        numbers = [min(width + n, height * (n + 2)) for n in range(12)]
+        assert evaluate(whole, values) == (sum(numbers) >= 999)
+
+
+def test_a_schedule_whose_sizes_are_sums_of_extremes_asks_for_few_conditions() -> None:
+    x, out = Var("x"), Func("out")
+    images = [ImageParam(UInt8, 1, f"i{n}") for n in range(12)]
+    table = ImageParam(UInt8, 1, "table")
+    larger = (fn.max(i.dim(0).extent(), j.dim(0).extent() + 1) for i, j in pairwise(images))
+    values = (cast(UInt8, i[0]) for i in images)
+    out[x] = table[reduce(operator.add, larger, x)] + reduce(operator.add, values)
+    algorithm = pipeline(out)
+    checked = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
+    assert isinstance(checked, CheckedSchedule)
+    asked = size_preconditions(checked)
+    assert len(asked) < 40
+    run = compile_cpu(algorithm, checked).run
+    given = {f"i{n}": np.full(2, n, np.uint8) for n in range(12)}  # 11 times 3 is added to x
+    data = np.arange(43, dtype=np.uint8)
+    found = run({**given, "table": data}, sizes={"out": (10,)})["out"]
+    assert found.tolist() == [33 + x + sum(range(12)) for x in range(10)]
+    with pytest.raises(SizeError, match="table"):
+        run({**given, "table": data[:-1]}, sizes={"out": (10,)})
