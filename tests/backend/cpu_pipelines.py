@@ -130,6 +130,7 @@ def edge_pipelines(draw: st.DrawFn) -> Pipeline:
     image = ImageParam(UInt16, 2, "input")
     conditions = [
         boundary.repeat_edge,
+        boundary.repeat_image,
         boundary.mirror_image,
         boundary.mirror_interior,
         lambda source: boundary.constant_exterior(source, 7),

@@ -97,6 +97,7 @@ def test_simplify_removes_loops_of_one_iteration() -> None:
 
 EDGES: dict[str, Callable[[ImageParam], Func]] = {
     "repeat_edge": boundary.repeat_edge,
+    "repeat_image": boundary.repeat_image,
     "mirror_image": boundary.mirror_image,
     "mirror_interior": boundary.mirror_interior,
     "constant_exterior": lambda image: boundary.constant_exterior(image, 7),

@@ -15,6 +15,7 @@ from spaces.model.algorithm.boundary import (
     mirror_image,
     mirror_interior,
     repeat_edge,
+    repeat_image,
 )
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -108,6 +109,7 @@ def test_any_strides_are_read() -> None:
     ("condition", "mode"),
     [
         (repeat_edge, {"mode": "edge"}),
+        (repeat_image, {"mode": "wrap"}),
         (mirror_image, {"mode": "symmetric"}),
         (mirror_interior, {"mode": "reflect"}),
         (lambda i: constant_exterior(i, 7), {"mode": "constant", "constant_values": 7}),

@@ -100,6 +100,7 @@ def _boundaries(rng: random.Random) -> Made:
     edges = rng.choice(
         (
             boundary.repeat_edge,
+            boundary.repeat_image,
             boundary.mirror_image,
             boundary.mirror_interior,
             lambda source: boundary.constant_exterior(source, 7),

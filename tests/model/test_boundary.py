@@ -14,6 +14,7 @@ from spaces.model.algorithm.boundary import (
     mirror_image,
     mirror_interior,
     repeat_edge,
+    repeat_image,
 )
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -40,6 +41,7 @@ FOUR = [10, 20, 30, 40]
     ("condition", "expected"),
     [
         (repeat_edge, "10 10 10 10 10 10 10 10 10 20 30 40 40 40 40 40 40 40 40 40 40"),
+        (repeat_image, "10 20 30 40 10 20 30 40 10 20 30 40 10 20 30 40 10 20 30 40 10"),
         (mirror_image, "10 20 30 40 40 30 20 10 10 20 30 40 40 30 20 10 10 20 30 40 40"),
         (mirror_interior, "30 20 10 20 30 40 30 20 10 20 30 40 30 20 10 20 30 40 30 20 10"),
         (
@@ -52,7 +54,7 @@ def test_values_are_those_of_halide(condition: Callable[[ImageParam], Func], exp
     assert around(condition, FOUR, -8, 12) == [int(v) for v in expected.split()]
 
 
-@pytest.mark.parametrize("condition", [repeat_edge, mirror_image, mirror_interior])
+@pytest.mark.parametrize("condition", [repeat_edge, repeat_image, mirror_image, mirror_interior])
 def test_an_image_of_one_pixel(condition: Callable[[ImageParam], Func]) -> None:
     assert around(condition, [5], -2, 2) == [5, 5, 5, 5, 5]
 

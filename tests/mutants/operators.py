@@ -212,6 +212,14 @@ MUTANTS = (
         ("tests/backend/test_likely.py",),
     ),
     Mutant(
+        "repeated-without-the-last",
+        "spaces/model/algorithm/boundary.py",
+        "fn.clamp((arg - low) % extent + low",
+        "fn.clamp((arg - low) % (extent - 1) + low",
+        "An image that is repeated begins anew one pixel too early.",
+        ("tests/model/test_boundary.py",),
+    ),
+    Mutant(
         "undefined-operands-forgotten",
         "spaces/model/algorithm/undefined.py",
         "condition = reduce(_both, (condition for _, condition in children))",

@@ -1,4 +1,4 @@
-"""Boundary conditions: a Func that extends an image beyond its edges (Halide's four)."""
+"""Boundary conditions: a Func that extends an image beyond its edges (Halide's five)."""
 
 from __future__ import annotations
 
@@ -86,6 +86,15 @@ def constant_exterior(
     exterior = cast(source.type, as_expr(value, source.type))
     func[args] = inside if outside is None else fn.select(outside, exterior, inside)
     return func
+
+
+def repeat_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
+    """Outside its bounds the image begins anew: ``abc|abc|abc``."""
+
+    def repeated(arg: Expr, low: Expr, extent: Expr) -> Expr:
+        return fn.clamp((arg - low) % extent + low, low, low + extent - 1)
+
+    return _wrapped("repeat_image", source, bounds, repeated)
 
 
 def mirror_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
