@@ -210,18 +210,28 @@ class _Statements:
             self._leave_if(self._build.not_(holds), i32(number))
 
     def statement(self, statement: Statement) -> None:
-        """Emit one statement."""
-        self.values.forget_memory()
+        """Emit one statement. What is read stays known while stores follow one another."""
         match statement:
             case Block(body=body):
                 for part in body:
                     self.statement(part)
             case Store():
                 self.values.ready(statement)()
+                self.values.forget(statement.buffer)
             case Together(body=parts):
-                ready = [self.values.ready(part) for part in parts if isinstance(part, Store)]
-                for store in ready:
-                    store()
+                stores = [part for part in parts if isinstance(part, Store)]
+                for ready in [self.values.ready(store) for store in stores]:
+                    ready()
+                for store in stores:
+                    self.values.forget(store.buffer)
+            case _:
+                self.values.forget_memory()
+                self._other(statement)
+                self.values.forget_memory()
+
+    def _other(self, statement: Statement) -> None:
+        """Emit a statement that is no store."""
+        match statement:
             case Stop(message=message):
                 status = self.frame.module.statuses[message]
                 if message.types:

@@ -34,7 +34,7 @@ from backend.program import (
     Store,
     updated,
 )
-from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
 from spaces.model.expressions.types import Int32, Int64, Type
 
@@ -54,6 +54,7 @@ _WIDEST = 8
 """Bytes of the widest element."""
 
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
+_NOTHING: frozenset[str] = frozenset()
 _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
 
 
@@ -86,6 +87,9 @@ class Expressions:
     _fixed_names: frozenset[str] = field(init=False)
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
+    _readers: dict[str, list[Key]] = field(init=False, factory=dict)
+    """The keys of ``_read`` that must be read again once a buffer is written."""
+    _sources: dict[Expr, frozenset[str]] = field(init=False, factory=dict)
     _addresses: list[dict[Any, Value]] = field(init=False)
     _read_addresses: dict[Any, Value] = field(init=False, factory=dict)
     _entry_buffers: frozenset[str] = field(init=False)
@@ -98,15 +102,23 @@ class Expressions:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """A part of the function that may not run: what is emitted in it is forgotten after it."""
+        self.forget_memory()
         self._scopes.append({})
         self._addresses.append({})
         yield
         self._scopes.pop()
         self._addresses.pop()
+        self.forget_memory()
 
     def forget_memory(self) -> None:
         """What was read may have changed: the next statement reads it again."""
-        self._read, self._read_addresses = {}, {}
+        self._read, self._readers, self._read_addresses = {}, {}, {}
+
+    def forget(self, buffer: str) -> None:
+        """What was read of one buffer may have changed."""
+        for key in self._readers.pop(buffer, ()):
+            self._read.pop(key, None)
+        self._read_addresses = {}
 
     def index(self, expr: Expr) -> Value:
         """A scalar coordinate in 64 bits."""
@@ -179,6 +191,8 @@ class Expressions:
             scope = self._scopes[0] if fixed else self._scopes[-1]
             if key[0].loads:
                 scope = self._read
+                for buffer in self._buffers_of(key[0]):
+                    self._readers.setdefault(buffer, []).append(key)
             scope[key] = self._node(key, self.entry if fixed else self.here)
         value = self._known(wanted)
         assert value is not None
@@ -191,6 +205,15 @@ class Expressions:
             if key in scope:
                 return scope[key]
         return None
+
+    def _buffers_of(self, expr: Expr) -> frozenset[str]:
+        """The buffers that an expression reads."""
+        for node in walk(expr, known=self._sources):
+            found = frozenset((node.buffer,)) if isinstance(node, Load | MaskedLoad) else _NOTHING
+            if node.loads:
+                found = found.union(*(self._sources[child] for child in node.children))
+            self._sources[node] = found
+        return self._sources[expr]
 
     def _is_fixed(self, expr: Expr) -> bool:
         """Whether a scalar is the same throughout the function."""
@@ -364,7 +387,14 @@ class Expressions:
         place = self.entry if at_entry else self.here
         address = self._offset(self.buffers[buffer], fixed, type, place, at_entry)
         address = self._offset(address, moving, type, self.here, False)
-        return self.here.memory.address(address, i64(number), type) if number else address
+        if number == 0:
+            return address
+        key = (address, number)
+        for known in self._addresses:
+            if key in known:
+                return known[key]
+        found = self._addresses[-1][key] = self.here.memory.address(address, i64(number), type)
+        return found
 
     def _offset(
         self, base: Value, terms: list[Term], type: Type, place: Place, at_entry: bool

@@ -1,0 +1,73 @@
+"""What several stores in a row read is read once, unless one of them writes it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backend.compile import compile_cpu
+from backend.llvm.codegen import llvm_module
+from backend.lowering.passes import lower
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.nest.loopnest import loop_nest
+
+X = Var("x")
+IMAGE = ImageParam(UInt8, 1, "im")
+DATA = np.array([3, 5, 7, 11, 13, 17, 19, 23], np.uint8)
+
+
+def test_stores_in_a_row_read_an_image_once() -> None:
+    out = Func("out")
+    out[X] = IMAGE[0] + cast(UInt8, X)
+    algorithm = pipeline(out)
+    chosen = schedule(algorithm).split("x", "xo", "xi", 4, "round_up").unroll("xi").schedule
+    text = llvm_module([*lower(loop_nest(algorithm, chosen)).values()][-1])
+    assert len(re.findall(r"= load i8,", text)) == 1
+    assert len(re.findall(r"store i8 ", text)) == 4
+    found = compile_cpu(algorithm, chosen).run({"im": DATA}, sizes={"out": [8]})["out"]
+    assert found.tolist() == [3, 4, 5, 6, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_what_is_stored_is_read_again(unrolled: bool) -> None:
+    """Sums in place, of which each reads what the one before has stored."""
+    out, r = Func("out"), RDom([(0, 8)], "r")
+    out[X] = cast(Int32, IMAGE[X])
+    out[0] = out[0] * 2 + cast(Int32, IMAGE[r.x])
+    exact = DATA.astype(np.int64)
+    for value in DATA:
+        exact[0] = exact[0] * 2 + value
+    np.testing.assert_array_equal(run(out, unrolled), exact)
+
+
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
+    """Each store may change where the next one goes, and what it finds there."""
+    out, r = Func("out"), RDom([(0, 8)], "r")
+    out[X] = cast(Int32, IMAGE[X])
+    place = fn.clamp(out[0] % 4, 0, 3)
+    out[place] = out[place] + r.x + 1
+    exact = DATA.astype(np.int64)
+    for step in range(8):
+        exact[exact[0] % 4] += step + 1
+    assert len({*exact.tolist(), *DATA.tolist()}) > len(DATA)
+    np.testing.assert_array_equal(run(out, unrolled), exact)
+
+
+def run(out: Func, unrolled: bool) -> NDArray[np.int32]:
+    algorithm = pipeline(out)
+    directives = schedule(algorithm)
+    if unrolled:
+        directives = directives.update(0).unroll("r.x")
+    return compile_cpu(algorithm, directives.schedule).run({"im": DATA}, sizes={"out": [8]})["out"]
