@@ -15,7 +15,7 @@ from backend.proofs import barrier_obligations, prove_barriers, shapes
 from backend.replay import Replay, replay, replay_kernels
 from spaces.constraints.devices import Device
 from spaces.constraints.proofs.prove import obligations, prove
-from spaces.constraints.proofs.records import Obligation, ProofReport, Refuted
+from spaces.constraints.proofs.records import Obligation, Proof, ProofReport, Refuted
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
@@ -64,50 +64,69 @@ class Findings:
     without_barriers: str = ""
 
 
+@frozen
+class _Case:
+    """One case of a schedule; the only one, where it has no specializations.
+
+    Attributes:
+        proposed: what is proven: a nest, or what ``verify`` says of it.
+        nest: its loop nest.
+        program: its kernels, if it has any.
+        without_kernels: why it has none, where it has block or thread loops; else empty.
+    """
+
+    proposed: LoopNest | CheckedSchedule
+    nest: LoopNest
+    program: GpuProgram | None
+    without_kernels: str
+
+
 def prove_schedule(
     pipeline: Pipeline, schedule: Schedule, device: Device, seconds: float
 ) -> Findings:
     """Prove what a schedule stands for, legal or not, case by case, and run what is refuted."""
     verdict = verify(pipeline, schedule, device)
     start = time.perf_counter()
-    findings = [
-        _of_case(verdict, proposed, seconds - (time.perf_counter() - start))
-        for proposed in _meanings(pipeline, schedule, verdict)
-    ]
-    if not findings:
+    found = _cases(pipeline, schedule, verdict)
+    proofs: list[Proof] = []
+    replays: list[Replay] = []
+    for case in found:
+        proven = _proven(case, seconds - (time.perf_counter() - start))
+        proofs += proven
+        replays += _replays(case, proven)
+    if not found:
         return Findings(verdict)
-    proofs = tuple(p for one in findings if one.report is not None for p in one.report.proofs)
-    return Findings(
-        verdict,
-        ProofReport(proofs, time.perf_counter() - start),
-        tuple(run for one in findings for run in one.replays),
-        next((one.without_barriers for one in findings if one.without_barriers), ""),
-    )
+    report = ProofReport(tuple(proofs), time.perf_counter() - start)
+    why = next((case.without_kernels for case in found if case.without_kernels), "")
+    return Findings(verdict, report, tuple(replays), why)
 
 
-def _of_case(verdict: Verdict, proposed: LoopNest | CheckedSchedule, seconds: float) -> Findings:
-    """What is known of one case of a schedule."""
+def _proven(case: _Case, seconds: float) -> tuple[Proof, ...]:
+    """All proofs about one case."""
     start = time.perf_counter()
-    nest = _nest(proposed)
-    report = prove(proposed, seconds=max(seconds, 0.0))
-    program, why = _kernels(nest)
-    if program is not None:
-        left = seconds - (time.perf_counter() - start)
-        barriers = prove_barriers(nest, program, seconds=left)
-        report = ProofReport((*report.proofs, *barriers), time.perf_counter() - start)
+    proofs = prove(case.proposed, seconds=max(seconds, 0.0)).proofs
+    if case.program is None:
+        return proofs
+    left = seconds - (time.perf_counter() - start)
+    return (*proofs, *prove_barriers(case.nest, case.program, seconds=left))
+
+
+def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:
+    """Runs of one case at the sizes of all counterexamples."""
     replays: dict[tuple[bool, tuple[tuple[str, int], ...]], Replay] = {}
-    for proof in report.refuted:
-        assert isinstance(proof.outcome, Refuted)
+    for proof in proofs:
+        if not isinstance(proof.outcome, Refuted):
+            continue
         sizes = proof.outcome.counterexample.sizes
         of_kernels = proof.obligation.kind == "barrier"
         key = of_kernels, tuple(sorted(sizes.items()))
         if key not in replays:
             replays[key] = (
-                replay_kernels(nest, program, sizes)
-                if of_kernels and program is not None
-                else replay(nest, sizes)
+                replay_kernels(case.nest, case.program, sizes)
+                if of_kernels and case.program is not None
+                else replay(case.nest, sizes)
             )
-    return Findings(verdict, report, tuple(replays.values()), why)
+    return tuple(replays.values())
 
 
 def all_obligations(
@@ -117,24 +136,29 @@ def all_obligations(
     program.
     """
     asked: list[Obligation] = []
-    for proposed in _meanings(pipeline, schedule, verify(pipeline, schedule, device)):
-        asked += obligations(proposed)
-        nest = _nest(proposed)
-        program, _ = _kernels(nest)
-        asked += barrier_obligations(program, shapes(nest)) if program is not None else ()
+    for case in _cases(pipeline, schedule, verify(pipeline, schedule, device)):
+        asked += obligations(case.proposed)
+        if case.program is not None:
+            asked += barrier_obligations(case.program, shapes(case.nest))
     return tuple(asked)
 
 
-def _nest(proposed: LoopNest | CheckedSchedule) -> LoopNest:
-    return proposed.nest if isinstance(proposed, CheckedSchedule) else proposed
+def _cases(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> tuple[_Case, ...]:
+    """The cases in order; none where the schedule is too broken to have a meaning."""
+    found: list[_Case] = []
+    for proposed in _meanings(pipeline, schedule, verdict):
+        nest = proposed.nest if isinstance(proposed, CheckedSchedule) else proposed
+        others = tuple(case.program for case in found if case.program is not None)
+        found.append(_Case(proposed, nest, *_kernels(nest, others)))
+    return tuple(found)
 
 
-def _kernels(nest: LoopNest) -> tuple[GpuProgram | None, str]:
+def _kernels(nest: LoopNest, others: tuple[GpuProgram, ...]) -> tuple[GpuProgram | None, str]:
     """The GPU program of a nest that has block or thread loops, or why it has none."""
     if not any(isinstance(n, Loop) and n.var.kind in _GPU for n in walk_nest(nest.body)):
         return None, ""
     try:
-        return lower_gpu(nest), ""
+        return lower_gpu(nest, others=others), ""
     except GpuLoweringError as error:
         return None, f"There are no kernels, so nothing is said about barriers: {error}"
 

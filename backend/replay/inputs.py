@@ -10,7 +10,7 @@ from attrs import frozen
 
 from backend.arguments import Array, Range
 from backend.replay.memory import count
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Const
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import evaluate
@@ -66,12 +66,12 @@ def inputs_for(nest: LoopNest, given: Mapping[str, int]) -> Inputs:
         TooLargeError: a buffer has more than :data:`MOST_ELEMENTS` elements.
     """
     pipeline = nest.pipeline
-    scalars = dict(_scalars(pipeline, given))
+    scalars = dict(_scalars(nest, given))
     known: dict[str, int] = {**given, **{n: v for n, v in scalars.items() if isinstance(v, int)}}
     ranges: dict[str, tuple[Range, ...]] = {}
     for name in pipeline.outputs:
         chosen = [(0, _OUTPUT_EXTENT)] * len(pipeline.function(name).args)
-        ranges[name] = _ranges(name, chosen, known)
+        ranges[name] = _ranges(name, _followed(nest, name, chosen), known)
         for buffer in pipeline.function(name).buffers:
             _adopt(buffer, ranges[name], known)
             ranges[buffer] = ranges[name]
@@ -79,7 +79,7 @@ def inputs_for(nest: LoopNest, given: Mapping[str, int]) -> Inputs:
     for image in pipeline.images:
         boxes = [boxes[image.name] for boxes in wanted if image.name in boxes]
         chosen = [_wanted([box[d] for box in boxes], known) for d in range(image.dimensions)]
-        ranges[image.name] = _ranges(image.name, chosen, known)
+        ranges[image.name] = _ranges(image.name, _followed(nest, image.name, chosen), known)
     generator = np.random.default_rng(_SEED)
     return Inputs(
         constants={**known, **scalars, **dict(_strides(ranges))},
@@ -92,10 +92,29 @@ def inputs_for(nest: LoopNest, given: Mapping[str, int]) -> Inputs:
     )
 
 
-def _scalars(pipeline: Pipeline, given: Mapping[str, int]) -> Iterator[tuple[str, int | float]]:
-    for scalar in pipeline.scalars:
+def _scalars(nest: LoopNest, given: Mapping[str, int]) -> Iterator[tuple[str, int | float]]:
+    for scalar in nest.pipeline.scalars:
         value = given.get(scalar.name, _SCALAR if scalar.default is None else scalar.default)
-        yield scalar.name, scalar.type.dtype.type(value) if scalar.type.is_float else int(value)
+        if scalar.type.is_float:
+            yield scalar.name, scalar.type.dtype.type(value)
+        else:
+            yield scalar.name, given.get(scalar.name, _limited(nest, scalar.name, int(value)))
+
+
+def _followed(nest: LoopNest, buffer: str, chosen: list[Range]) -> list[Range]:
+    """The ranges next to those ``chosen`` for which a nest, perhaps of one case, is followed."""
+    return [
+        (_limited(nest, f"{buffer}.min.{d}", low), _limited(nest, f"{buffer}.extent.{d}", extent))
+        for d, (low, extent) in enumerate(chosen)
+    ]
+
+
+def _limited(nest: LoopNest, name: str, value: int) -> int:
+    """The number next to ``value`` within what a nest knows of a size or parameter."""
+    for end, limited in zip(nest.simplify.known(name), (max, min), strict=True):
+        if isinstance(end, Const):
+            value = limited(value, int(end.value))
+    return value
 
 
 def _ranges(buffer: str, chosen: list[Range], known: dict[str, int]) -> tuple[Range, ...]:

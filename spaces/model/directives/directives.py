@@ -108,7 +108,8 @@ class Directives(LoopDirectives, CallDirectives):
         directives that follow, until a stage is selected again, are about that only.
 
         Where several conditions hold, the one that was written first counts. They are over scalar
-        parameters and the sizes and strides of images and outputs.
+        parameters and the sizes and strides of images and outputs. For a GPU each case has kernels
+        of its own, of which the host launches those of the case that it is.
         """
         return self._specialized(plain_condition(condition), "")
 

@@ -12,6 +12,7 @@ from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
+from backend.proofs.launches import launches
 from backend.reference import evaluate
 from spaces import (
     CheckedSchedule,
@@ -31,6 +32,7 @@ from spaces import (
 from spaces.cost.batch import Batch
 from spaces.model.schedules.cases import followed
 from tests.backend.cuda.gpu_runs import ORDERS
+from tests.backend.cuda.test_gpu_pipelines import needs_nvrtc
 from tests.backend.halide.test_specialize import BLUR, call
 
 GPU = device("sm_80")
@@ -111,6 +113,15 @@ def test_blocks_and_shared_memory_are_counted_case_by_case() -> None:
     assert {kernel.static_shared_bytes for kernel in printed} == {16 * 9 * 4, 4 * 5 * 4}
 
 
+@needs_nvrtc
+def test_the_compiler_counts_the_resources_of_each_case() -> None:
+    compiled = compile_gpu(BLUR, checked(INSIDE))
+    resources = compiled.resources()
+    assert len(resources) == len(compiled.kernels) == 4
+    for kernel in compiled.kernels:
+        assert resources[kernel.name].shared_bytes == kernel.static_shared_bytes
+
+
 def test_a_limit_of_the_device_is_named_with_its_case() -> None:
     text = INSIDE.replace("16, 8", "64, 32")
     verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
@@ -150,9 +161,17 @@ def test_all_cases_are_proven_with_their_barriers(name: str) -> None:
     assert findings.report is not None
     assert len(findings.report.proven) == len(findings.report.proofs), findings.report
     assert len(all_obligations(BLUR, schedule, GPU)) == len(findings.report.proofs)
-    barriers = [p for p in findings.report.proofs if p.obligation.kind == "barrier"]
-    cases = len(compile_gpu(BLUR, schedule).programs)
-    assert len(barriers) >= cases - 1
+    told = " ".join(p.obligation.statement for p in findings.report.proofs)
+    shared = [k.name for k in compile_gpu(BLUR, schedule).kernels if k.static_shared_bytes]
+    assert all(f"a block of {name} come to its barrier" in told for name in shared)
+
+
+def test_what_is_the_case_is_known_where_kernels_are_launched() -> None:
+    wide, *_, other = compile_gpu(BLUR, checked(INSIDE)).programs
+    for program, width in ((wide, "out.extent.0 >= 32"), (other, "out.extent.0 < 32")):
+        assert width in map(str, program.assumptions)
+        (launch,) = launches(program)
+        assert width in map(str, launch.known)
 
 
 RACING = """\
@@ -164,7 +183,7 @@ total.update(0).gpu_tile(x, xi, 4, TailStrategy::GuardWithIf)
 
 
 def test_a_race_in_one_case_is_found_there_and_run() -> None:
-    image, gain = ImageParam(Int32, 2, "image"), Param(Int32, "gain", 3)
+    image, gain = ImageParam(Int32, 2, "image"), Param(Int32, "gain", 1)
     x, y, r = Var("x"), Var("y"), RDom([(0, 8)], "r")
     total, out = Func("total"), Func("out")
     total[x] = 0
@@ -179,6 +198,7 @@ def test_a_race_in_one_case_is_found_there_and_run() -> None:
     assert findings.report is not None
     assert {p.obligation.kind for p in findings.report.refuted} >= {"race"}
     assert any(run.shows_a_mistake for run in findings.replays)
+    assert {run.sizes["gain"] for run in findings.replays} == {3}
 
 
 def test_costs_are_those_of_the_case_at_the_sizes() -> None:
