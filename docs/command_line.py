@@ -6,8 +6,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from apps.command_line import cli
-from apps.command_line.program import ORDER, STATUSES, examples, program
+from apps.command_line.commands import program
+from apps.command_line.program import ORDER, STATUSES, examples
 
 PAGE = Path(__file__).with_name("command_line.md")
 WIDTH = 80
@@ -32,7 +32,6 @@ complaints to standard error. Files are written whole or not at all.
 
 def page() -> str:
     """The whole page."""
-    assert cli.COMMANDS  # importing them has added their commands
     statuses = "\n".join(f"| {status} | {said} |" for status, said in STATUSES.items())
     return "\n".join([_HEAD.format(statuses=statuses), *map(_command, ORDER)])
 

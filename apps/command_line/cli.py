@@ -1,14 +1,17 @@
-"""The console script ``spaces``."""
+"""The console script ``spaces``; light, so that Ctrl-C is answered while the rest is loaded."""
 
 from __future__ import annotations
 
-from apps.command_line import compile, complete, prove, rules, run, show, space, verify
-from apps.command_line.program import program
+import importlib
+import sys
 
-COMMANDS = (show, rules, verify, prove, space, complete, compile, run)
-"""Modules whose commands belong to the program; importing them adds the commands."""
+from apps.errors import Interrupted
 
 
 def main() -> None:
     """Run the command line."""
-    program()
+    try:
+        importlib.import_module("apps.command_line.commands").program()
+    except KeyboardInterrupt:
+        print(Interrupted(), file=sys.stderr)
+        sys.exit(Interrupted.status)

@@ -34,6 +34,7 @@ from backend.lowering.passes import CPU_PASSES, START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.nest.nest_text import format_nest
+from spaces.model.suggestions import suggestion
 from spaces.model.writing.text import format_schedule
 
 Folder = Annotated[str, typer.Option("-o", "--output", help="The folder to write into.")]
@@ -67,7 +68,8 @@ def compile_app(
     """
     if after not in (START, *CPU_PASSES):
         passes = ", ".join((START, *CPU_PASSES))
-        raise WrongUsage(f"There is no pass {after!r}; there are {passes}.")
+        near = suggestion(after, (START, *CPU_PASSES))
+        raise WrongUsage(f"There is no pass {after!r}{near}; there are {passes}.")
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)

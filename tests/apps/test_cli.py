@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apps.catalog import APPS
-from apps.command_line.cli import program
+from apps.command_line.commands import program
 from apps.command_line.program import ORDER, STATUSES, examples
 from tests.apps.command_line import SCRIPT, files, spaces
 

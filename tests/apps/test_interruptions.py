@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from apps.command_line import cli
 from apps.command_line import complete as complete_command
 from apps.command_line import space as space_commands
 from spaces.enumerate.events import Expanded, Found, Improved, Scored
@@ -28,6 +29,22 @@ def test_a_real_program_ends_with_a_sentence_when_interrupted():
     assert process.stderr is not None
     assert process.stderr.read() == "Interrupted.\n"
     assert process.wait(timeout=60) == 130
+
+
+def test_the_program_is_interrupted_while_it_is_loaded(monkeypatch, capsys):
+    def stop(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.importlib, "import_module", stop)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "Interrupted.\n")
+
+
+def test_little_is_loaded_before_the_program_can_be_interrupted():
+    code = "import sys; import apps.command_line.cli; print('numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
 def interrupted_after(items):
