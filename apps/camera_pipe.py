@@ -249,7 +249,7 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
     """
     weight = (1 / TEMPERATURE - 1 / 3200) / (1 / 7000 - 1 / 3200)
     matrix = np.array(WARM) * (1 - weight) + np.array(COLD) * weight
-    linear = (photograph / 255.0) ** 2 * (WHITE - BLACK) / 2 + BLACK
+    linear = (photograph / 255.0) ** 2 * (WHITE - BLACK) + BLACK
     camera = (linear - matrix[:, 3]) @ np.linalg.inv(matrix[:, :3]).T
     red, green, blue = np.moveaxis(np.clip(np.round(camera), 0, WHITE), 2, 0)
     raw = green.astype(np.uint16)

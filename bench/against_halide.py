@@ -13,13 +13,24 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+import numpy as np
+
 from apps.catalog import APPS
 from apps.timing import Timing, interleaved
 from backend.compile import compile_cpu
 from backend.halide.bridge import build
 from backend.halide.errors import HalideFailure
 from backend.llvm.operators import FloatMode
-from bench.contenders import Program, inputs_of, legal, pipeline_of, program, sizes_of, written
+from bench.contenders import (
+    Outputs,
+    Program,
+    inputs_of,
+    legal,
+    pipeline_of,
+    program,
+    sizes_of,
+    written,
+)
 from spaces.constraints.devices import device
 
 EXPERT = "cpu"
@@ -73,7 +84,7 @@ def _pair(app: str, name: str) -> dict[str, Any]:
     runs = {"ours": program(app, schedule, float_mode=FloatMode.FAST)}
     try:
         runs["halide"] = build(pipeline, schedule).prepare(inputs, sizes=sizes)
-        runs["halide"]()
+        different = apart(runs["ours"](), runs["halide"]())
         compiled = interleaved({"ours": _compile(app, name), "halide": _compile_peer(app, name)}, 3)
     except HalideFailure as error:
         alone = interleaved(runs, rounds=21, budget_s=20)["ours"]
@@ -81,7 +92,24 @@ def _pair(app: str, name: str) -> dict[str, Any]:
     return {
         **_compared(interleaved(runs, rounds=21, budget_s=30), "ms", 1),
         **_compared(compiled, "compile_s", 1e-3),
+        "apart": float(f"{different:.2g}"),
     }
+
+
+def apart(ours: Outputs, halide: Outputs) -> float:
+    """The share of values that are more than a thousandth of the largest apart.
+
+    Raises:
+        ValueError: it is more than a hundredth; one of the two computes something else.
+    """
+    shares = {}
+    for name, array in ours.items():
+        one, other = (np.nan_to_num(np.asarray(a, np.float64)) for a in (array, halide[name]))
+        shares[name] = float((np.abs(one - other) > np.abs(other).max() / 1000).mean())
+    wrong = [f"{share:.3g} of {name}" for name, share in shares.items() if share > 0.01]
+    if wrong:
+        raise ValueError(f"More than a hundredth is other than Halide's: {', '.join(wrong)}.")
+    return max(shares.values())
 
 
 def _compile(app: str, name: str) -> Program:

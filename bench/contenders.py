@@ -28,6 +28,8 @@ from spaces.model.writing.text import format_schedule
 
 Program: TypeAlias = Callable[[], object]
 
+Outputs: TypeAlias = Mapping[str, Array]
+
 FINALISTS = 6
 """Schedules that a search hands over to be timed."""
 
@@ -69,7 +71,7 @@ def program(
     schedule: Schedule,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
-) -> Program:
+) -> Callable[[], Outputs]:
     """A call that runs an app once, on arguments checked before, always into the same memory."""
     pipeline = pipeline_of(app)
     compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads, float_mode)

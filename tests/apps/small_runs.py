@@ -14,6 +14,7 @@ from apps.command_line.options import given_schedule
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
+from backend.llvm.operators import FloatMode
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
@@ -93,6 +94,10 @@ class SmallRun:
         for at_end in (False, True):
             fenced = {n: guarded(a, at_end=at_end)[0] for n, a in self.inputs.items()}
             self.assert_same(lambda _, sizes, fenced=fenced: run_guarded(compiled, fenced, sizes))
+
+    def assert_close_with_fast_floats(self, stem):
+        compiled = compile_cpu(self.pipeline, self.checked(stem), 2, FloatMode.FAST)
+        self.assert_same(compiled.run, ulps=16)
 
     def assert_same_under_guard(self, stem):
         compiled = compile_guarded(self.pipeline, self.checked(stem), threads=2)

@@ -36,11 +36,26 @@ def test_the_pipeline_computes_its_formula(name):
 
 @pytest.mark.parametrize(
     ("name", "funcs"),
-    [("bilateral_grid", 7), ("interpolate", 49), ("local_laplacian", 99), ("stencil_chain", 34)],
+    [
+        ("bilateral_grid", 7),
+        ("interpolate", 49),
+        ("local_laplacian", 99),
+        ("stencil_chain", 34),
+        ("pyramid_blend", 52),
+    ],
 )
 def test_pipelines_have_the_stages_of_the_papers(name, funcs):
-    # [RK13] Table 1; the chain of [A21] has 32 stencils, a boundary condition and an output.
+    # [RK13] Table 1; the chain of [A21] has 32 stencils, a boundary condition and an output; [S19]
+    # Table 3.
     assert len(APPS[name].pipeline().functions) == funcs
+
+
+@pytest.mark.parametrize(("name", "layers"), [("vdsr", 20), ("learned_demosaic", 16)])
+def test_networks_have_the_layers_of_the_papers(name, layers):
+    # [S19] Table 3; Gharbi et al. 2016, section 3.
+    funcs = APPS[name].pipeline().functions
+    sums_over_channels = [f for f in funcs if any(len(s.rvars) == 3 for s in f.stages)]
+    assert len(sums_over_channels) == layers
 
 
 def test_the_sensitivity_of_harris_is_a_parameter():
@@ -71,6 +86,15 @@ def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors(monkeypatch):
     )["output"]
     # 255 * (400 - 25) / (1023 - 25) = 95.8, and the gamma and contrast chosen bend nothing.
     assert np.unique(picture).tolist() == [96]
+
+
+def test_the_mosaic_of_a_photograph_is_as_bright_as_it():
+    pixels, pipeline = photograph(256, 192), camera_pipe.pipeline()
+    plain = {"contrast": 0.0, "sharpness": 0.0}
+    inputs = camera_pipe.APP.inputs(pipeline, pixels)
+    picture = evaluate(pipeline, inputs, plain, sizes={"output": [224, 168, 3]})["output"]
+    inner = pixels[12:-12, 16:-16]
+    np.testing.assert_allclose(picture.mean((1, 2)), inner.mean((0, 1)), atol=8)
 
 
 def test_modulo_2_a_chain_of_stencils_adds_nine_pixels_far_apart():

@@ -54,6 +54,11 @@ def test_compiled_for_the_cpu(name, stem):
     run(name).assert_same_on_cpu(stem)
 
 
+@pytest.mark.parametrize("name", ["unsharp", "harris", "sgemm", "iir_blur", "nl_means"])
+def test_compiled_as_it_is_measured(name):
+    run(name).assert_close_with_fast_floats("cpu")
+
+
 @pytest.mark.parametrize(("name", "stem"), [s for s in SCHEDULES if s[0] not in LARGE])
 def test_no_scratch_memory_is_touched_beyond_what_was_written(name, stem):
     run(name).assert_same_under_guard(stem)
