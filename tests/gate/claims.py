@@ -38,7 +38,6 @@ _DEVICE = (
     "specialize.cases",
     "gpu.required-values",
     "prefetch.gpu",
-    "with.gpu",
 )
 
 _FORM = (

@@ -13,6 +13,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import Memory, Schedule
+from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added
 from tests.gate.schedules import layout, levels_around, specialized
 
@@ -24,7 +25,7 @@ _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
 
 def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
     """Outputs on grids; the others inline, on grids of their own, on the CPU, or inside kernels:
-    at a block, at a serial loop in it, or in a thread.
+    at a block, at a serial loop in it, or in a thread. Now and then some share loops.
     """
     directives = with_funcs_added(rng, pipeline)
     pipeline = derived(pipeline, directives.schedule)
@@ -45,6 +46,8 @@ def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             directives = _grids(rng, directives.compute_root(), function, _TAILS, pipeline)
         else:
             directives = directives.compute_root()
+    if rng.random() < 0.2:
+        return with_companions(rng, pipeline, directives.schedule)
     return directives.schedule
 
 

@@ -226,15 +226,4 @@ def own_stages(records: Records, func: str) -> Iterator[Check]:
                 yield _check(func, one, reason, "Compute it with another stage, or with none.")
 
 
-@call_rule(
-    "with.gpu",
-    "No stages are computed with each other in pipelines for a GPU.",
-    "Kernels are not fused.",
-)
-def on_gpu(records: Records, func: str) -> Iterator[Check]:
-    """At most one check a stage."""
-    for one in records.entry(func).companions if records.gpu is not None else ():
-        yield _check(func, one, "kernels are not fused", "Leave it out.")
-
-
-RULES = (partner, same_loops, same_level, independent, in_order, own_stages, on_gpu)
+RULES = (partner, same_loops, same_level, independent, in_order, own_stages)

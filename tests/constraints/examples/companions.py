@@ -5,7 +5,7 @@ from __future__ import annotations
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import StageOf
 from tests.constraints import algorithms
-from tests.constraints.examples.example import on_cpu, on_gpu
+from tests.constraints.examples.example import on_cpu
 
 SLOPES = schedule(algorithms.slopes())
 _both = schedule(algorithms.updated_slopes()).func("dy").compute_root().func("dx").compute_root()
@@ -42,5 +42,4 @@ EXAMPLES = (
         _both.compute_with("dy", "y").update(0).compute_with("dy", "y", "align_end"),
         _both.compute_with("dy", "y").update(0).compute_with("dy", "x"),
     ),
-    on_gpu("with.gpu", _dx.compute_with("dy", "x"), _dx),
 )
