@@ -59,6 +59,7 @@ PARTS: dict[str, tuple[Shown, ...]] = {
     "Loops": (
         Shown("split", "out.split(y, y, yi, 8, RoundUp)"),
         Shown("fuse", "out.fuse(x, y, xy).parallel(xy)"),
+        Shown("rename", "out.tile(x, y, xi, yi, 32, 8).rename(y, strip).parallel(strip)"),
         Shown("tile", "out.tile(x, y, xi, yi, 32, 8)", _TILE),
         Shown("reorder", "out.reorder(y, x)", "reorder(innermost, ..., outermost)"),
         Shown("serial", "out.parallel(y).serial(y)"),

@@ -18,7 +18,7 @@ from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
 from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
-from spaces.model.writing.text import format_schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()
@@ -258,3 +258,24 @@ def test_directives_tell_what_they_are_not() -> None:
         format_schedule(directives, blur())
     with pytest.raises(AttributeError, match=r"write \.schedule after the last"):
         loop_nest(blur(), directives)
+
+
+def test_a_loop_renamed_is_as_if_made_under_that_name() -> None:
+    base = schedule(CUBE)
+    renamed = base.split("x", "x", "xi", 8).parallel("x").prefetch("f", "x", "x").rename("x", "xo")
+    again = renamed.split("xi", "xj", "xi", 2).rename("xi", "lane").vectorize("lane")
+    plain = base.split("x", "xo", "xi", 8).parallel("xo").prefetch("f", "xo", "xo")
+    assert again == plain.split("xi", "xj", "lane", 2).vectorize("lane")
+    fused = base.fuse("x", "y", "t").never_partition("t").rename("t", "xy")
+    assert fused == base.fuse("x", "y", "xy").never_partition("xy")
+    text = "f.tile(x, y, xi, yi, 8, 4).rename(y, strip).parallel(strip)"
+    assert parse_schedule(text, CUBE) == parse_schedule(
+        "f.tile(x, y, x, strip, xi, yi, 8, 4).parallel(strip)", CUBE
+    )
+
+
+@pytest.mark.parametrize("name", ["x", "xo", "nowhere"])
+def test_dimensions_and_loops_that_are_no_more_have_no_other_names(name: str) -> None:
+    made = schedule(CUBE).split("y", "yo", "yi", 4).split("z", "xo", "zi", 2).fuse("xo", "zi", "t")
+    with pytest.raises(TypeError, match=f"have made, and {name} of f is none"):
+        made.rename(name, "other")

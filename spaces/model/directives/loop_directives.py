@@ -74,6 +74,21 @@ class LoopDirectives(Selection):
             )
         )
 
+    def rename(self, old: Name, new: Name) -> Self:
+        """Give another name to a loop that a split or fuse has made.
+
+        Raises:
+            TypeError: none of the stage has made it.
+        """
+        order, before, after = self._order, name_of(old), name_of(new)
+        made = [n for n, record in enumerate(order.splits) if before in record.made]
+        if not made or before not in order.names:
+            raise TypeError(
+                f"rename is for loops that split, tile or fuse have made, and {before} of "
+                f"{self.selected} is none; split it under the new name."
+            )
+        return self._with_order(_renamed(order, made[-1], before, after))
+
     def partition(self, loop: Name, policy: Partition | str) -> Self:
         """Say whether a loop is split where tests along it are decided. What is made of it later
         is partitioned likewise.
@@ -226,6 +241,29 @@ class LoopDirectives(Selection):
         """
         tile = tile_arguments("gpu_tile", (1, 2, 3), args)
         return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
+
+
+def _renamed(order: DomainOrder, at: int, old: str, new: str) -> DomainOrder:
+    """``order`` with another name of a loop that record ``at`` of its splits and fuses has made."""
+
+    def named(name: str) -> str:
+        return new if name == old else name
+
+    record = order.splits[at]
+    if isinstance(record, Split):
+        outer, inner = map(named, record.made)
+        record = attrs.evolve(record, outer=outer, inner=inner)
+    else:
+        record = attrs.evolve(record, fused=new)
+    return DomainOrder(
+        (*order.splits[:at], record, *order.splits[at + 1 :]),
+        tuple(Loop(named(loop.name), loop.kind) for loop in order.loops),
+        tuple(Partitioned(named(one.loop), one.policy) for one in order.partitions),
+        tuple(
+            attrs.evolve(one, at=named(one.at), origin=named(one.origin))
+            for one in order.prefetches
+        ),
+    )
 
 
 def _without(policies: tuple[Partitioned, ...], *loops: str) -> tuple[Partitioned, ...]:

@@ -133,6 +133,7 @@ SIGNATURES: dict[str, Signature] = {
         optional=1,
     ),
     "fuse": _signature("fuse(inner, outer, fused)", Kind.LOOP, Kind.LOOP, Kind.LOOP),
+    "rename": _signature("rename(old, new)", Kind.LOOP, Kind.LOOP),
     "serial": _signature("serial(loop)", Kind.LOOP),
     "parallel": _with_factor("parallel(loop[, task_size[, tail]])"),
     "vectorize": _with_factor("vectorize(loop[, factor[, tail]])"),
@@ -214,7 +215,6 @@ UNSUPPORTED: dict[str, str] = {
     "gpu_lanes": "gpu_lanes is not supported; use gpu_threads(...).",
     "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",
     "dim": "dim is part of the algorithm: say it of the image or output in the pipeline.",
-    "rename": "rename is not supported; use the new name in a split.",
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."
         for name in ("set_estimate", "set_estimates", "estimate")
