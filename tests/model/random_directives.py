@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from attrs import evolve
@@ -163,20 +164,35 @@ _bounds = st.one_of(
 )
 
 
-def _specializations(pipeline: Pipeline, func: Function) -> st.SearchStrategy[Specialization]:
+# Strategies are made once: each one made anew would be validated anew.
+_folds = st.lists(st.builds(Fold, names, factors, st.booleans()), max_size=2)
+_orders = st.lists(_dimensions, max_size=2)
+_pads = st.lists(st.builds(Pad, names, wholes), max_size=2)
+_storage_bounds = st.lists(st.builds(StorageBound, names, wholes), max_size=2)
+_all_bounds = st.lists(_bounds, max_size=2)
+_all_companions = st.lists(_companions, max_size=2)
+
+
+@cache
+def _levels(pipeline: Pipeline) -> st.SearchStrategy[LoopLevel]:
+    return st.builds(LoopLevel, st.sampled_from([*(f.name for f in pipeline.functions), ""]), names)
+
+
+@cache
+def _specializations(pipeline: Pipeline, func: Function) -> st.SearchStrategy[list[Specialization]]:
     """Specializations of stages of a Func by the size of an output."""
     width = size_variable(pipeline.outputs[0], "extent", 0)
     conditions = st.builds(lambda n: width * 3 - n > 7, st.integers(-3, 3))
     stages = st.integers(0, len(func.stages) - 1)
     failing = st.builds(Specialization, stages, st.just(constant(True, Bool)), domain_orders, names)
-    return st.one_of(failing, st.builds(Specialization, stages, conditions, domain_orders))
+    one = st.one_of(failing, st.builds(Specialization, stages, conditions, domain_orders))
+    return st.lists(one, max_size=2)
 
 
 @st.composite
 def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     """Any record with the Funcs and stages of ``pipeline``, however senseless."""
-    funcs = [f.name for f in pipeline.functions]
-    levels = st.builds(LoopLevel, st.sampled_from([*funcs, ""]), names)
+    levels = _levels(pipeline)
     return Schedule(
         tuple(
             FuncSchedule(
@@ -185,16 +201,16 @@ def schedules(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
                 draw(levels),
                 draw(levels),
                 draw(st.sampled_from(Memory)),
-                tuple(draw(st.lists(st.builds(Fold, names, factors, st.booleans()), max_size=2))),
-                tuple(draw(st.lists(_dimensions, max_size=2))),
-                tuple(draw(st.lists(st.builds(Pad, names, wholes), max_size=2))),
-                tuple(draw(st.lists(st.builds(StorageBound, names, wholes), max_size=2))),
-                tuple(draw(st.lists(_bounds, max_size=2))),
+                tuple(draw(_folds)),
+                tuple(draw(_orders)),
+                tuple(draw(_pads)),
+                tuple(draw(_storage_bounds)),
+                tuple(draw(_all_bounds)),
                 draw(levels),
-                tuple(draw(st.lists(_specializations(pipeline, function), max_size=2))),
+                tuple(draw(_specializations(pipeline, function))),
                 companions=tuple(
                     evolve(one, stage=draw(st.integers(0, len(function.stages) - 1)))
-                    for one in draw(st.lists(_companions, max_size=2))
+                    for one in draw(_all_companions)
                 ),
             )
             for function in pipeline.functions
