@@ -114,6 +114,8 @@ def test_outside_all_loops_of_a_func_is_where_that_is_computed() -> None:
         f"{blur_x}; hist.compute_root()": (ROOT, ROOT, INLINE),
         # What is said of the other Func later counts, too.
         f"{blur_x}; hist.compute_root(); hist.compute_at(blur_y, y)": (at_y, at_y, INLINE),
+        # Where the other is stored does not matter.
+        f"hist.compute_at(blur_y, y).store_root(); {blur_x}": (at_y, at_y, INLINE),
         f"hist.compute_at(blur_y, y); {blur_x}.store_root()": (at_y, ROOT, INLINE),
         "hist.compute_at(blur_y, y); blur_x.compute_at(hist, x).store_at(hist, Var::outermost())": (
             LoopLevel("hist", "x"),

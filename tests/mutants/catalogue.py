@@ -18,6 +18,7 @@ from tests.mutants import (
     rules,
     shuffling,
     specializing,
+    texts,
     tuples,
     windows,
 )
@@ -42,6 +43,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "barriers": barriers.MUTANTS,
     "rules": rules.MUTANTS,
     "derived Funcs and atomic updates": derivations.MUTANTS,
+    "texts and commands": texts.TEXTS,
     "prover": (*prover.MUTANTS, *proofs.MUTANTS),
     "proofs of barriers": proofs.BARRIERS,
     "replay": replaying.REPLAY,

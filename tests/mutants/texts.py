@@ -1,0 +1,75 @@
+"""Planted bugs in what is read of schedule texts, what is told of them, and how commands end."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_PASTED = ("tests/model/test_pasted_text.py",)
+_TOLD = ("tests/apps/test_commands_verify.py",)
+
+TEXTS = (
+    Mutant(
+        "lanes-are-bytes",
+        "spaces/model/writing/arithmetic.py",
+        "return self.vector_bits // bits",
+        "return self.vector_bits // 8",
+        "natural_vector_size is the same for all types.",
+        _PASTED,
+    ),
+    Mutant(
+        "one-else",
+        "spaces/model/writing/syntax.py",
+        'while self.after_lines.text == "else":',
+        'if self.after_lines.text == "else":',
+        "Of several branches only two are left out.",
+        _PASTED,
+    ),
+    Mutant(
+        "outside-of-the-next-only",
+        "spaces/model/writing/schedule_reader.py",
+        "level = other.compute\n",
+        "level = other.store\n",
+        "Outside the loops of a Func is where it is stored.",
+        _PASTED,
+    ),
+    Mutant(
+        "mistyped-funcs-are-nobody",
+        "spaces/model/writing/schedule_reader.py",
+        "self.unread |= known - self.named",
+        "self.unread |= set()",
+        "What is said of a mistyped Func is not missed elsewhere.",
+        _PASTED,
+    ),
+    Mutant(
+        "places-of-the-pure-stage",
+        "spaces/model/writing/written.py",
+        "((func, stage, loop), (func, stage",
+        "((func, 0, loop), (func, stage",
+        "A loop of an update is sought in the pure stage.",
+        _PASTED,
+    ),
+    Mutant(
+        "half-read-is-judged",
+        "spaces/constraints/verify.py",
+        "broken = unread | {violation.func for violation in found}",
+        "broken = {violation.func for violation in found}",
+        "Rules are asked of entries that could be read in part only.",
+        _TOLD,
+    ),
+    Mutant(
+        "ctrl-c-while-it-ends",
+        "backend/collector.py",
+        "except BaseException:",
+        "except Exception:",
+        "The collector stays off where Ctrl-C comes at the end of its wait.",
+        ("tests/backend/test_collector.py",),
+    ),
+    Mutant(
+        "interrupted-and-done",
+        "apps/command_line/collected.py",
+        "self.interrupted = True",
+        "self.interrupted = False",
+        "An interrupted command says that it is done.",
+        ("tests/apps/test_interruptions.py",),
+    ),
+)
