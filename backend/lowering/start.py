@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from backend.lowering.data_indices import wrapping
 from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.prefetch import prefetches
 from backend.lowering.requirements import requirements
@@ -104,7 +105,7 @@ def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
     """What a computation stores, if anything; from here on the components of a Tuple are arrays of
     their own. Those that are updated take no notice of each other, and need not change together.
     """
-    args = tuple(_by_array(expanded(a)) for a in node.args)
+    args = tuple(wrapping(_by_array(expanded(a))) for a in node.args)
     names = component_names(node.func, len(node.values))
     if updates:
         operands = (
@@ -125,11 +126,15 @@ def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
 
 
 def _by_array(value: Expr) -> Expr:
-    """The value with every read of a component naming the array that holds it."""
+    """The value with every read of a component naming the array that holds it, at coordinates that
+    wrap where they are calculated from what is read.
+    """
 
     def named(node: Expr) -> Expr:
-        if isinstance(node, Call) and node.component is not None:
-            return Call(node.type, node.buffer, node.args)
+        if isinstance(node, Call) and (
+            node.component is not None or any(a.loads for a in node.args)
+        ):
+            return Call(node.type, node.buffer, tuple(map(wrapping, node.args)))
         return node
 
     return rewrite(value, named)

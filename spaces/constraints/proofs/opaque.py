@@ -85,7 +85,7 @@ class Opaque:
         """
         form = self._simplify.polynomial(node)
         if not self._simplify.never_wrap(form) and self._ranges.of(node) == UNBOUNDED:
-            return self._variable(node)
+            return self._variable(form.expr())
         total = Polynomial({})
         for monomial, coefficient in form.terms.items():
             factors = (Polynomial.of(self.formula(atom)) for atom in monomial)

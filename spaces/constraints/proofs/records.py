@@ -1,7 +1,9 @@
 """What is to be proven, and what came of it.
 
 An obligation is one statement about a loop nest for all sizes at once. Its formulas are booleans
-of the expression language over named int32 variables, read as mathematical integers: nothing wraps.
+of the expression language over named int32 variables, read as mathematical integers: coordinates,
+sizes and int32 parameters do not overflow, which is all that is assumed of them; a value that may
+wrap is a variable of its own.
 Extents of buffers (``out.extent.0``) are at least 1.
 """
 
@@ -133,7 +135,8 @@ class Proof:
 
 @frozen
 class ProofReport:
-    """All that was asked about one loop nest.
+    """All that was asked about one loop nest. What is proven holds of all calls in which arithmetic
+    of coordinates stays within int32 (``docs/language.md``).
 
     Attributes:
         proofs: one for each obligation, in the order of the nest.
