@@ -22,6 +22,10 @@ NOTHING_CHECKED = 3
 """The exit status where all cases were checked before, by code that may have been another."""
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
+
+
 def main() -> int:
     """Check cases, write what was seen; 1 where something is not as its verdict says, and
     :data:`NOTHING_CHECKED` where nothing is left to check.
@@ -52,7 +56,12 @@ def main() -> int:
     if known == arguments.cases:
         return NOTHING_CHECKED
     began = time.monotonic()
-    total = _run(console, arguments, journal)
+    try:
+        total = _run(console, arguments, journal)
+    except KeyboardInterrupt:
+        told = f"Interrupted; a run with the same --seed goes on from what stands in {journal}."
+        console.print(told, markup=False, highlight=False)
+        return INTERRUPTED
     report = {
         "command": f"python -m tests.gate --cases {arguments.cases} --seed {arguments.seed} "
         f"--processes {arguments.processes} --compiled-every {arguments.compiled_every}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -59,6 +60,7 @@ def _work(span: Span, pipe: Connection, current: Any) -> None:
     def at(number: int) -> None:
         current.value = number
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this
     gc.freeze()  # modules stay; looking through them for garbage again and again takes a tenth
     for first in range(span.first, span.last, SHARED):
         last = min(first + SHARED, span.last)
@@ -166,12 +168,21 @@ def _spans(seed: int, cases: int, known: set[int]) -> Iterator[Span]:
 def _read(journal: Path | None, seed: int) -> tuple[Summary, set[int]]:
     total, known = Summary(), set()
     if journal is not None and journal.exists():
-        for line in journal.read_text().splitlines():
+        for line in _whole_lines(journal):
             entry = json.loads(line)
             if entry["seed"] == seed and entry["first"] not in known:
                 known.add(entry["first"])
                 total.merge(Summary.of(entry["summary"]))
     return total, known
+
+
+def _whole_lines(journal: Path) -> list[str]:
+    """The lines of a journal; one that was being written when a run ended is taken out."""
+    text = journal.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        journal.write_text(whole)
+    return whole.splitlines()
 
 
 def _write(journal: Path | None, seed: int, first: int, document: dict[str, Any]) -> None:

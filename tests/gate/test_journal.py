@@ -38,3 +38,24 @@ def test_a_finished_run_is_no_success(tmp_path, monkeypatch, capsys, known, stat
     assert ("Nothing is checked; remove that file" in told) == (known == 2)
     assert (f"{known * SHARED} of {2 * SHARED} cases of seed 5 stand in" in told) == (known > 0)
     assert bool(asked) == (tmp_path / "out.json").exists() == (known < 2)
+
+
+def test_a_line_that_was_being_written_is_taken_out(tmp_path):
+    path = journal_of(tmp_path / "j", (5, 0), (5, SHARED))
+    whole = path.read_text()
+    path.write_text(whole + whole[:40])
+    assert done_before(path, 5, 9 * SHARED) == 2 * SHARED
+    assert path.read_text() == whole
+
+
+def test_an_interrupted_run_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gate, "_run", stop)
+    path = tmp_path / "j"
+    words = ["gate", "--seed", "5", "--journal", str(path), "--out", str(tmp_path / "out.json")]
+    monkeypatch.setattr(sys, "argv", words)
+    assert gate.main() == 130
+    assert "Interrupted; a run with the same --seed goes on" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
