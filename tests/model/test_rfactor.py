@@ -1,5 +1,7 @@
 """Reductions in two steps: what they compute, with values that NumPy computes."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -284,3 +286,54 @@ def test_declarations_name_partial_results() -> None:
     read = spaces.parse_schedule(pasted, algorithm)
     assert read == spaces.parse_schedule(plain, algorithm)
     assert [d.name for d in read.derivations] == ["f_intm"]
+
+
+@pytest.mark.parametrize("text", ["f.update(0).rfactor(r.y, u)", "f.update(0).rfactor(r.x, u)"])
+def test_sums_that_are_limited_after_they_were_widened(text: str) -> None:
+    image, f = ImageParam(UInt8, 2, "input"), Func("f")
+    r = RDom([(0, WIDTH), (0, HEIGHT)], "r")
+    f[X] = spaces.cast(UInt8, X * 60)
+    f[X] = spaces.saturating_cast(UInt8, spaces.widening_add(f[X], image[r.x, r.y]))
+    algorithm = spaces.pipeline(f)
+    checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
+    assert checked, str(checked)
+    pixels = np.random.default_rng(6).integers(0, 2, (HEIGHT, WIDTH), np.uint8)
+    found = compile_cpu(algorithm, checked).run({"input": pixels}, sizes={"f": [5]})["f"]
+    total = int(pixels.sum())
+    assert found.tolist() == [min(60 * x + total, 255) for x in range(5)]
+    assert {value < 255 for value in found.tolist()} == {True, False}
+
+
+NAN_FIRST: dict[str, tuple[Callable[[Expr, Expr], Expr], np.ufunc]] = {
+    "greatest": (lambda a, b: spaces.select(spaces.is_nan(a) | (a > b), a, b), np.maximum),
+    "not less": (lambda a, b: spaces.select(spaces.is_nan(a) | (b <= a), a, b), np.maximum),
+    "least": (lambda a, b: spaces.select(spaces.is_nan(a) | (a < b), a, b), np.minimum),
+    "not greater": (lambda a, b: spaces.select(spaces.is_nan(a) | (b >= a), a, b), np.minimum),
+}
+
+
+@pytest.mark.parametrize("name", NAN_FIRST)
+def test_what_is_no_number_stays(name: str) -> None:
+    step, by_numpy = NAN_FIRST[name]
+    image, f = ImageParam(Float32, 3, "input"), Func("f")
+    r = RDom([(0, 9), (0, 5)], "r")
+    f[X] = image[0, 0, X]
+    f[X] = step(f[X], image[r.x, r.y, X])
+    algorithm = spaces.pipeline(f)
+    text = "f.update(0).split(r.x, xo, xi, 4).rfactor(xi, u).update(0).vectorize(u)"
+    checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
+    assert checked, str(checked)
+    values = np.random.default_rng(7).normal(size=(4, 5, 9)).astype(np.float32)
+    values[1, 3, 2] = values[2, 0, 0] = np.nan
+    found = compile_cpu(algorithm, checked).run({"input": values}, sizes={"f": [4]})["f"]
+    expected = by_numpy.reduce(values.reshape(4, -1), axis=1)
+    np.testing.assert_array_equal(found, expected)
+    assert np.isnan(found).tolist() == [False, True, True, False]
+
+
+def test_another_value_than_is_compared_is_not_kept() -> None:
+    image, f = ImageParam(Float32, 1, "input"), Func("f")
+    r = RDom([(0, 9)], "r")
+    f[X] = spaces.cast(Float32, 0)
+    f[X] = spaces.select(spaces.is_nan(f[X]) | (f[X] > image[r.x]), f[X], image[r.x] * 2)
+    assert accumulation(spaces.pipeline(f).functions[0], 1) is None

@@ -92,6 +92,14 @@ MUTANTS = (
         (*_GRAPH, *_RULES),
     ),
     Mutant(
+        "not-a-number-passed-over",
+        "spaces/model/schedules/nan_first.py",
+        'pattern = Op(type, "select", (stays, old, new))',
+        'pattern = Op(type, "select", (stays.args[1], old, new))',
+        "Of partial results the last takes the place of one that is no number.",
+        ("tests/model/test_rfactor.py",),
+    ),
+    Mutant(
         "any-product-of-pairs",
         "spaces/model/schedules/pairs.py",
         "other not in first or first[other].factor is cross",

@@ -18,6 +18,7 @@ from spaces.model.schedules.associative import (
     reads_own,
 )
 from spaces.model.schedules.best import best
+from spaces.model.schedules.nan_first import nan_first
 from spaces.model.schedules.pairs import product, running
 
 TOGETHER = (
@@ -82,7 +83,8 @@ def accumulation(function: Function, index: int) -> Accumulation | None:
 def _part(function: Function, stage: Stage, group: tuple[int, ...]) -> Part | None:
     """What components do that read one another."""
     if len(group) == 1:
-        return by_operator(function, stage, group[0]) or best(function, stage, group)
+        alone = by_operator(function, stage, group[0]) or nan_first(function, stage, group[0])
+        return alone or best(function, stage, group)
     for form in (best, product, running):
         found = form(function, stage, group)
         if found is not None:

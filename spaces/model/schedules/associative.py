@@ -73,6 +73,7 @@ def combined_with(
     """The operator that combines what a component is with something else to ``value``, and what
     that is; None where it is something else, or reads the Func.
     """
+    value = _saturating(value)
     if not isinstance(value, Op) or value.name not in ASSOCIATIVE:
         return None
     if value.name == "saturating_add" and not value.type.is_uint:
@@ -82,6 +83,14 @@ def combined_with(
     if len(others) != len(operands) - 1 or reads_own(function, *others):
         return None
     return value.name, reduce(lambda a, b: Op(value.type, value.name, (a, b)), others)
+
+
+def _saturating(value: Expr) -> Expr:
+    """A sum that is limited after it was widened, as the saturating sum that it is."""
+    match value:
+        case Op(name="saturating_cast", args=(Op(name="widening_add", args=(a, b)),)):
+            return Op(value.type, "saturating_add", (a, b)) if a.type == value.type else value
+    return value
 
 
 def operands_of(value: Expr, operator: str) -> tuple[Expr, ...]:
