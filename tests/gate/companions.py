@@ -73,8 +73,10 @@ def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) 
     one = Companion(StageOf(parent.name, theirs), rng.choice(shared), aligned, mine)
     stages = (*child.stages[:mine], order, *child.stages[mine + 1 :])
     fused = evolve(child, stages=stages, companions=(*child.companions, one))
-    schedule = schedule.replace(evolve(fused, specializations=()))
-    schedule = schedule.replace(evolve(schedule.of(parent.name), specializations=()))
+    schedule = schedule.replace(fused)
+    if rng.random() < 0.7:
+        for func in (fused, schedule.of(parent.name)):
+            schedule = schedule.replace(evolve(func, specializations=()))
     for _ in range(rng.choice((0, 3, 6))):
         schedule = _inside(rng, pipeline, schedule, fused, one)
     return schedule

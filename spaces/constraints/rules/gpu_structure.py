@@ -15,6 +15,9 @@ from spaces.constraints.rules.written import kind_directive, level_directive, st
 from spaces.model.algorithm.required import required
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import Path, Place
+from spaces.model.schedules.schedule import StageOf
+from spaces.model.writing.calls import companion_call
+from spaces.model.writing.text import format_call
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
 _MODEL = "CUDA C++ Programming Guide, thread hierarchy"
@@ -131,12 +134,13 @@ def _stage(place: Place) -> tuple[str, int]:
 def _inside(
     records: Records, func: str, index: int, place: Place, outer: Place, kind: str
 ) -> Check:
+    is_fused = StageOf(func, index) in records.levels.fused
     return Check(
         func,
         VIOLATED,
         "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the {kind} loop {outer}, "
         "because of {compute}.",
-        "Make {loop} serial{instead}, or compute {func} outside {outer}.",
+        "Make {loop} serial{instead}, or compute {func} outside {outer}{fused}.",
         stage=index,
         loop=place.loop,
         values={
@@ -146,10 +150,19 @@ def _inside(
             "outer": str(outer.level),
             "directive": kind_directive(records, func, index, place.loop),
             "func": func,
-            "compute": level_directive(func, "compute", records.entry(func).compute),
+            "compute": _why_there(records, StageOf(func, index)),
             "instead": " or map it to threads" if kind == "block" else "",
+            "fused": f", or with all {kind} loops in common" if is_fused else "",
         },
     )
+
+
+def _why_there(records: Records, stage: StageOf) -> str:
+    """The directive that puts a stage's own loops where they are."""
+    if stage in records.levels.fused:
+        one = records.levels.together.pairs[stage]
+        return f"{stage}.{format_call(companion_call(one))}"
+    return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 
 
 @own_rule(
