@@ -24,7 +24,7 @@ from spaces.model.nest.loopnest import loop_nest
 
 X = Var("x")
 IMAGE = ImageParam(UInt8, 1, "im")
-DATA = np.array([3, 5, 7, 11, 13, 17, 19, 23], np.uint8)
+DATA = np.array([4, 5, 7, 11, 13, 17, 19, 23], np.uint8)
 
 
 def test_stores_in_a_row_read_an_image_once() -> None:
@@ -36,7 +36,7 @@ def test_stores_in_a_row_read_an_image_once() -> None:
     assert len(re.findall(r"= load i8,", text)) == 1
     assert len(re.findall(r"store i8 ", text)) == 4
     found = compile_cpu(algorithm, chosen).run({"im": DATA}, sizes={"out": [8]})["out"]
-    assert found.tolist() == [3, 4, 5, 6, 7, 8, 9, 10]
+    assert found.tolist() == [4, 5, 6, 7, 8, 9, 10, 11]
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
@@ -61,7 +61,7 @@ def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
     exact = DATA.astype(np.int64)
     for step in range(8):
         exact[exact[0] % 4] += step + 1
-    assert len({*exact.tolist(), *DATA.tolist()}) > len(DATA)
+    assert exact.tolist()[:2] == [5, 40]
     np.testing.assert_array_equal(run(out, unrolled), exact)
 
 
