@@ -31,8 +31,7 @@ class Load(Expr):
     buffer: str = field()
     index: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.index,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -55,8 +54,7 @@ class MaskedLoad(Expr):
     index: Expr = field()
     mask: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.index, self.mask)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -75,8 +73,7 @@ class AnyLane(Expr):
 
     lanes: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.lanes,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -93,8 +90,7 @@ class Ramp(Expr):
     base: Expr = field()
     stride: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.base, self.stride)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -110,8 +106,7 @@ class Broadcast(Expr):
 
     value: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.value,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -128,8 +123,7 @@ class Shuffle(Expr):
     parts: tuple[Expr, ...] = field()
     picks: tuple[int, ...] = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return self.parts
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -201,8 +195,7 @@ class Reduced(Expr):
     operator: str = field()
     lanes: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.lanes,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:

@@ -83,6 +83,8 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
         case Store():
             mask = None if statement.mask is None else change(statement.mask)
             index, value = change(statement.index), change(statement.value)
+            if index is statement.index and value is statement.value and mask is statement.mask:
+                return statement
             return evolve(statement, index=index, value=value, mask=mask)
         case If():
             return evolve(statement, condition=change(statement.condition))

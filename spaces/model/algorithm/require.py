@@ -23,8 +23,7 @@ class Required(Expr):
     varies: bool = field()
     """Whether the condition depends on coordinates or pixels."""
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return self.condition, self.value, *self.message
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:

@@ -143,6 +143,8 @@ class Expr(Arithmetic, metaclass=Interned):
     """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
 
     type: Type
+    children: tuple[Expr, ...] = field(init=False, default=())
+    """The direct subexpressions, in order."""
     digest: int = field(init=False, default=0)
     """A number made of the structure alone, the same in every run: a stable order for sums."""
     names: frozenset[str] = field(init=False, default=frozenset())
@@ -168,9 +170,7 @@ class Expr(Arithmetic, metaclass=Interned):
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        """The direct subexpressions, in order."""
+    def _children(self) -> tuple[Expr, ...]:
         return ()
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -244,8 +244,7 @@ class Op(Expr):
     name: str = field()
     args: tuple[Expr, ...] = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return self.args
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -267,8 +266,7 @@ class Cast(Expr):
 
     value: Expr = field()
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return (self.value,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
@@ -296,8 +294,7 @@ class Call(Expr):
         """The name of what is read: ``f.1`` for component 1 of a Tuple."""
         return component_name(self.target, self.component)
 
-    @property
-    def children(self) -> tuple[Expr, ...]:
+    def _children(self) -> tuple[Expr, ...]:
         return self.args
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:

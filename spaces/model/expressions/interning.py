@@ -52,10 +52,10 @@ class Interned(type):
 
     def _made(cls, key: Any, fields: tuple[Any, ...]) -> Any:
         node = super().__call__(*fields)
+        # All that follows from the fields is there before other threads see the node.
+        object.__setattr__(node, "children", node._children())
+        object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
+        object.__setattr__(node, "names", node._free_names())
+        object.__setattr__(node, "loads", node._loads())
         with _lock:
-            known = _table.setdefault(key, node)
-            if known is node:
-                object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
-                object.__setattr__(node, "names", node._free_names())
-                object.__setattr__(node, "loads", node._loads())
-            return known
+            return _table.setdefault(key, node)
