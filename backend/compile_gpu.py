@@ -19,8 +19,10 @@ from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
-from backend.lowering.gpu_passes import lower_gpu, lower_gpu_cases
+from backend.lowering.gpu_passes import GPU_PASSES, gpu_stages, lower_gpu, lower_gpu_cases
+from backend.lowering.passes import START
 from backend.preconditions import check_sizes, preconditions_of
+from backend.program_text import program_text
 from backend.verified import plain_schedule
 from spaces.constraints.devices import GpuDevice, device
 from spaces.constraints.given import check_given
@@ -66,6 +68,25 @@ class GpuPipeline:
         by case.
         """
         return self._printed.module.kernels
+
+    def program_text(self, after: str = START) -> str:
+        """The loop program as it is after the lowering pass of that name; one for each case of a
+        schedule with specializations.
+
+        Raises:
+            KeyError: there is no such pass; the message lists those there are.
+        """
+        if after not in (START, *GPU_PASSES):
+            names = ", ".join((START, *GPU_PASSES))
+            raise KeyError(f"There is no pass {after!r}; there are {names}.")
+        texts = []
+        for case in cases(self.schedule):
+            if not case.failure:
+                nest = loop_nest(self.pipeline, case.schedule, case.assumptions)
+                where = " and ".join(map(str, case.assumptions))
+                texts += [f"where {where}:"] if where else []
+                texts.append(program_text(gpu_stages(nest)[after]))
+        return "\n".join(texts)
 
     def resources(self) -> Mapping[str, KernelResources]:
         """Registers, spills and shared memory of each kernel by name, as the compiler counts them.

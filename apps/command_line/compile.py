@@ -30,6 +30,7 @@ from backend.cuda.errors import CudaUnavailable
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_object
+from backend.lowering.gpu_passes import GPU_PASSES
 from backend.lowering.passes import CPU_PASSES, START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
@@ -43,7 +44,8 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="PASS",
-        help=f"The program is written as it is after this pass: start, {', '.join(CPU_PASSES)}.",
+        help="The program is written as it is after this pass: start, "
+        f"{', '.join(CPU_PASSES)}; for a GPU, {', '.join(GPU_PASSES)}.",
     ),
 ]
 
@@ -66,17 +68,14 @@ def compile_app(
     """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
     or CUDA C.
     """
-    if after not in (START, *CPU_PASSES):
-        passes = ", ".join((START, *CPU_PASSES))
-        near = suggestion(after, (START, *CPU_PASSES))
-        raise WrongUsage(f"There is no pass {after!r}{near}; there are {passes}.")
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
-    if after != START and isinstance(target, GpuDevice):
+    passes = (START, *(GPU_PASSES if isinstance(target, GpuDevice) else CPU_PASSES))
+    if after not in passes:
+        near = suggestion(after, passes)
         raise WrongUsage(
-            f"The passes of --after are those of programs for a CPU; {target.name} is a GPU, whose "
-            "code is CUDA C."
+            f"There is no pass {after!r}{near}; there are, for {target.name}, {', '.join(passes)}."
         )
     if floats is not FloatMode.STRICT and isinstance(target, GpuDevice):
         raise WrongUsage(
@@ -90,7 +89,7 @@ def compile_app(
     write_text(folder / f"{stem}.sched", format_schedule(legal.schedule, pipeline) + "\n")
     write_text(folder / f"{stem}.nest", format_nest(legal.nest) + "\n")
     if isinstance(target, GpuDevice):
-        report = _write_gpu(legal, folder, stem, target)
+        report = _write_gpu(legal, folder, stem, after, target)
     else:
         report = _write_cpu(legal, folder, stem, after, floats)
     files = [f"{stem}.sched", f"{stem}.nest", *report.files]
@@ -126,13 +125,17 @@ def _write_cpu(
     return _Report((*own, f"{RUNTIME}.h", f"{RUNTIME}.o"))
 
 
-def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevice) -> _Report:
+def _write_gpu(
+    legal: CheckedSchedule, folder: Path, stem: str, after: str, target: GpuDevice
+) -> _Report:
     compiled = compile_gpu(legal.pipeline, legal, target.name)
-    write_text(folder / f"{stem}.cu", compiled.source)
+    own = f"{stem}.program", f"{stem}.cu"
+    write_text(folder / own[0], compiled.program_text(after) + "\n")
+    write_text(folder / own[1], compiled.source)
     try:
         resources = compiled.resources()
     except CudaUnavailable as error:
-        return _Report((f"{stem}.cu",), missing=str(error))
+        return _Report(own, missing=str(error))
     report = {
         kernel.name: {
             "block": list(kernel.block),
@@ -145,4 +148,4 @@ def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, target: GpuDevic
         for kernel in compiled.kernels
     }
     write_text(folder / f"{stem}.resources.json", json.dumps(report, indent=2) + "\n")
-    return _Report((f"{stem}.cu", f"{stem}.resources.json"), report)
+    return _Report((*own, f"{stem}.resources.json"), report)

@@ -17,6 +17,7 @@ from backend.lowering.gpu_memory import place_gpu_memory
 from backend.lowering.hints import unhinted
 from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
+from backend.lowering.passes import START
 from backend.lowering.simplify import simplify
 from backend.lowering.start import over_arrays, start
 from backend.program import BufferParameter, LoopProgram
@@ -34,19 +35,30 @@ def dense(program: LoopProgram) -> LoopProgram:
     return evolve(program, buffers=tuple(buffers))
 
 
+GPU_PASSES = (
+    *("simplify", "gpu_loops", "gpu_memory", "simplify_again", "dense", "flatten", "barriers"),
+)
+"""The passes by name, in the order they run between :func:`~backend.lowering.start.start` and
+:func:`~backend.lowering.kernels.carve_kernels`.
+"""
+
+
 def gpu_passes(sizes: KernelSizes) -> dict[str, Pass]:
-    """Each pass by name, in the order they run between :func:`~backend.lowering.start.start` and
-    :func:`~backend.lowering.kernels.carve_kernels`.
-    """
-    return {
-        "simplify": simplify,
-        "gpu_loops": normalize_gpu_loops,
-        "gpu_memory": partial(place_gpu_memory, sizes=sizes),
-        "simplify_again": simplify,
-        "dense": dense,
-        "flatten": flatten,
-        "barriers": insert_barriers,
-    }
+    """Each of :data:`GPU_PASSES`."""
+    memory = partial(place_gpu_memory, sizes=sizes)
+    passes = (simplify, normalize_gpu_loops, memory, simplify, dense, flatten, insert_barriers)
+    return dict(zip(GPU_PASSES, passes, strict=True))
+
+
+def gpu_stages(
+    nest: LoopNest, passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes
+) -> dict[str, LoopProgram]:
+    """The program of a loop nest at the start, and after each pass."""
+    program = unhinted(start(nest))
+    stages = {START: program}
+    for name, lowering in passes(KernelSizes.of(nest)).items():
+        stages[name] = program = lowering(program)
+    return stages
 
 
 def lower_gpu(
@@ -60,11 +72,8 @@ def lower_gpu(
     Raises:
         GpuLoweringError: the schedule asks for what no kernel can do.
     """
-    sizes = KernelSizes.of(nest)
-    program = unhinted(start(nest))
-    for lowering in passes(sizes).values():
-        program = lowering(program)
-    return carve_kernels(program, sizes, others)
+    last = list(gpu_stages(nest, passes).values())[-1]
+    return carve_kernels(last, KernelSizes.of(nest), others)
 
 
 def lower_gpu_cases(pipeline: Pipeline, cases: tuple[Case, ...]) -> tuple[GpuProgram, ...]:

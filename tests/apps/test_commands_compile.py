@@ -27,10 +27,22 @@ def test_compile_writes_the_program_after_any_pass(tmp_path):
     _, err = spaces(
         "compile", "blur", "--schedule", "cpu", "--after", "x", "-o", tmp_path, status=2
     )
-    assert "There is no pass 'x'; there are start, simplify" in err
+    assert "There is no pass 'x'; there are, for cpu, start, simplify" in err
+
+
+def test_compile_writes_the_program_of_kernels_after_any_pass(tmp_path):
+    written = {}
     gpu = ("--schedule", "gpu", "--device", "sm_80")
-    _, err = spaces("compile", "blur", *gpu, "--after", "simplify", "-o", tmp_path, status=2)
-    assert "sm_80 is a GPU, whose code is CUDA C." in err
+    for name in ("start", "gpu_memory", "flatten", "barriers"):
+        spaces("compile", "blur", *gpu, "--after", name, "-o", tmp_path)
+        written[name] = (tmp_path / "blur.program").read_text()
+    assert "blur_x(" in written["start"]
+    assert "in gpu_shared" in written["gpu_memory"]
+    assert "blur_x[" in written["flatten"]
+    assert "barrier" not in written["flatten"]
+    assert "barrier" in written["barriers"]
+    _, err = spaces("compile", "blur", *gpu, "--after", "vectorize", "-o", tmp_path, status=2)
+    assert "there are, for sm_80, start, simplify, gpu_loops" in err
 
 
 def test_products_that_are_added_are_one_instruction_where_floats_need_not_be_strict(tmp_path):
