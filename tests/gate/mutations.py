@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derivations import Clone, Wrap
 from spaces.model.schedules.derive import derived
@@ -33,6 +33,7 @@ from spaces.model.schedules.schedule import (
     Memory,
     Pad,
     Schedule,
+    Specialization,
     StorageBound,
 )
 
@@ -326,6 +327,25 @@ def _split_more(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> S
     return _with_order(rng, schedule, change)
 
 
+def _in_one_case(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """The order of some stage changed where a condition on a size holds, and there only."""
+    output = rng.choice(pipeline.outputs)
+    if not pipeline.function(output).args:
+        return schedule
+    size = size_variable(output, rng.choice(("min", "extent", "extent")), 0)
+    limit = rng.choice((0, 4, 8, 9, 16))
+    condition = rng.choice((size >= limit, size == limit, size < limit))
+    edited = rng.choice((_factor, _tail, _swap, _kind, _gpu_kind))(rng, pipeline, schedule)
+    for before, after in zip(schedule.funcs, edited.funcs, strict=True):
+        for stage, order in enumerate(after.stages):
+            if order != before.stages[stage]:
+                special = Specialization(stage, condition, order)
+                return schedule.replace(
+                    evolve(before, specializations=(special, *before.specializations))
+                )
+    return schedule
+
+
 EDITS: tuple[Edit, ...] = (
     _factor,
     _tail,
@@ -348,4 +368,5 @@ EDITS: tuple[Edit, ...] = (
     _derivation,
     _atomic,
     _split_more,
+    _in_one_case,
 )
