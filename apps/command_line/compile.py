@@ -34,7 +34,7 @@ from backend.lowering.gpu_passes import GPU_PASSES
 from backend.lowering.passes import CPU_PASSES, START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.model.nest.nest_text import format_nest
+from spaces.model.nest.nest_text import format_nests
 from spaces.model.suggestions import suggestion
 from spaces.model.writing.text import format_schedule
 
@@ -87,7 +87,7 @@ def compile_app(
     make_folder(folder)
     stem = pipeline.name
     write_text(folder / f"{stem}.sched", format_schedule(legal.schedule, pipeline) + "\n")
-    write_text(folder / f"{stem}.nest", format_nest(legal.nest) + "\n")
+    write_text(folder / f"{stem}.nest", format_nests(pipeline, legal.schedule) + "\n")
     if isinstance(target, GpuDevice):
         report = _write_gpu(legal, folder, stem, after, target)
     else:

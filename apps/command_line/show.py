@@ -13,8 +13,7 @@ from apps.command_line.program import command
 from apps.errors import Stop
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.nest.nest_text import format_nest
+from spaces.model.nest.nest_text import format_nests
 from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
@@ -95,7 +94,7 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
 
 def _nest(pipeline: Pipeline, schedule: Schedule) -> str:
     try:
-        return format_nest(loop_nest(pipeline, schedule))
+        return format_nests(pipeline, schedule)
     except (LevelError, UnboundedError, KeyError) as error:
         raise Stop(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import Box
 from spaces.model.nest.loopnest import (
     Allocate,
@@ -13,8 +14,30 @@ from spaces.model.nest.loopnest import (
     LoopNest,
     Node,
     Produce,
+    loop_nest,
 )
+from spaces.model.schedules.cases import cases, is_specialized
+from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
+
+
+def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
+    """The loop nest of a schedule; of one with specializations that of each case, below its
+    conditions. Raises what :func:`~spaces.model.nest.loopnest.loop_nest` does.
+    """
+    if not is_specialized(schedule):
+        return format_nest(loop_nest(pipeline, schedule))
+    parts = []
+    for case in cases(schedule):
+        conditions = " and ".join(map(format_condition, case.assumptions))
+        if case.failure:
+            told = f"  stop: {case.failure}"
+        else:
+            nest = loop_nest(pipeline, case.schedule, case.assumptions)
+            told = "\n".join(_lines(nest.body, 1))
+        parts.append(f"where {conditions}:\n{told}")
+    return "\n".join(parts)
 
 
 def format_nest(nest: LoopNest) -> str:

@@ -30,6 +30,7 @@ from spaces import (
     verify,
 )
 from spaces.cost.batch import Batch
+from spaces.model.nest.nest_text import format_nests
 from spaces.model.schedules.cases import followed
 from tests.backend.cuda.gpu_runs import ORDERS
 from tests.backend.cuda.test_gpu_pipelines import needs_nvrtc
@@ -219,3 +220,17 @@ def test_nothing_is_accessed_outside_of_its_buffer() -> None:
     guarded = SanitizedEmulator("address,undefined", "shuffled", seed=3)
     found = compile_gpu(BLUR, checked(INSIDE)).run(**arguments, executor=guarded)["out"]
     np.testing.assert_array_equal(found, evaluate(BLUR, **arguments)["out"])
+
+
+def test_the_nest_of_each_case_is_written_below_its_conditions() -> None:
+    lines = format_nests(BLUR, checked(APART).schedule).splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert heads == [
+        "where (out.dim(0).extent() >= 64) && (gain == 3):",
+        "where !((out.dim(0).extent() >= 64) && (gain == 3)) and out.dim(0).extent() >= 16:",
+        "where !((out.dim(0).extent() >= 64) && (gain == 3)) and out.dim(0).extent() < 16"
+        " and out.dim(0).extent() < 3:",
+        "where !((out.dim(0).extent() >= 64) && (gain == 3)) and out.dim(0).extent() < 16"
+        " and out.dim(0).extent() >= 3:",
+    ]
+    assert lines[lines.index(heads[2]) + 1] == "  stop: at least 3 columns, please"
