@@ -5,8 +5,8 @@ a person can read: sums are ordered, minima and maxima taken apart, quotients cl
 follows from the rest is left out. The conjunction stays the same set of sizes, so that it is the
 weakest condition under which :func:`spaces.verify` finds the schedule legal. Sizes are taken to be
 int32, and extents at least 1: a call whose outputs are empty computes nothing. What is asked for
-only where a condition holds that calculates with floats or with numbers that wrap is left out: the
-compiled pipeline asks for it when it runs.
+only where a condition holds that calculates with floats or with numbers that wrap, or is one on
+strides, is left out: the compiled pipeline asks for it when it runs.
 """
 
 from __future__ import annotations
@@ -97,9 +97,12 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
 
 
 def _formulas(checked: CheckedSchedule) -> Iterator[Requirement]:
-    """What a schedule requires, but for what hangs on numbers that are no mathematical integers."""
+    """What a schedule requires, but for what hangs on strides, or on numbers that are no
+    mathematical integers.
+    """
     for requirement in checked.requirements:
-        if not any(map(_is_no_integer, walk(requirement.condition))):
+        of_strides = any(".stride." in name for name in variables(requirement.condition))
+        if not of_strides and not any(map(_is_no_integer, walk(requirement.condition))):
             yield requirement
 
 

@@ -234,3 +234,16 @@ def test_the_nest_of_each_case_is_written_below_its_conditions() -> None:
         " and out.dim(0).extent() >= 3:",
     ]
     assert lines[lines.index(heads[2]) + 1] == "  stop: at least 3 columns, please"
+
+
+def test_conditions_may_ask_for_strides() -> None:
+    text = "out.specialize(out.dim(1).stride() == 20).gpu_tile(x, y, xi, yi, 16, 8)\n"
+    text += "out.gpu_tile(x, y, xi, yi, 4, 4, TailStrategy::GuardWithIf)"
+    compiled = compile_gpu(BLUR, checked(text))
+    for width in (19, 20):
+        arguments = call(width, 8, 3)
+        wanted = evaluate(BLUR, **arguments)["out"]
+        np.testing.assert_array_equal(compiled.run(**arguments)["out"], wanted)
+    with pytest.raises(ArgumentError, match="dimension 1 of output out must have at least 8"):
+        compiled.run(**call(20, 4, 3))
+    compiled.run(**call(19, 4, 3))

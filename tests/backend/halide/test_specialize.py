@@ -255,3 +255,13 @@ def test_an_update_is_specialized_as_it_is() -> None:
     updated = schedule(pipeline(total)).update(0).parallel("y").specialize(GAIN > 3).unroll("x", 2)
     (one,) = updated.schedule.of("total").specializations
     assert (one.stage, one.order.kind("y"), one.order.kind("x_u")) == (1, "parallel", "unrolled")
+
+
+def test_conditions_may_ask_for_strides() -> None:
+    text = "out.specialize(image.dim(1).stride() == 21).vectorize(x, 32)\nout.vectorize(x, 4)"
+    compiled = compile_cpu(BLUR, checked(text))
+    arguments = call(19, 5, 3)
+    wanted = evaluate(BLUR, **arguments)["out"]
+    np.testing.assert_array_equal(compiled.run(**arguments)["out"], wanted)
+    with pytest.raises(ArgumentError, match="at least 32 elements"):
+        compiled.run(**call(20, 5, 3))
