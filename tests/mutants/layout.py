@@ -36,8 +36,8 @@ LAYOUT = (
     Mutant(
         "hoisted-for-one-iteration",
         "spaces/model/nest/placement.py",
-        "most = [whole.of(e).max for e in extents]",
-        "most = [whole.of(e).min for e in extents]",
+        "most = [whole.most(e) for e in extents]",
+        "most = [whole.least(e) for e in extents]",
         "Hoisted memory is as large as the smallest of all that it is for.",
         ("tests/model/test_hoisting.py",),
     ),

@@ -86,8 +86,8 @@ MUTANTS = (
     Mutant(
         "promises-not-asked",
         "backend/arguments.py",
-        "if not value_of(promise.condition, values):",
-        "if value_of(promise.condition, values) is None:",
+        "if not _holds(promise.condition, values):",
+        "if _holds(promise.condition, values) is None:",
         "A call that breaks a promise runs.",
         _PROMISES,
     ),

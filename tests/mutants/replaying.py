@@ -147,8 +147,8 @@ PRECONDITIONS = (
     Mutant(
         "limits-wrap",
         "spaces/constraints/size_forms.py",
-        "if all(abs(number) <= base for number in sum.terms.values()):",
-        "if sum.terms is not None:",
+        "if all(Int32.holds(number) for number in whole.terms.values()):",
+        "if whole.terms is not None:",
         "A limit that int32 does not hold is another one, below zero.",
         ("tests/constraints/test_size_forms.py",),
     ),

@@ -11,11 +11,10 @@ TUPLES = (
     Mutant(
         "stored-one-after-the-other",
         "backend/llvm/codegen.py",
-        "for store in ready:\n                    store()",
-        "for store in ready[:0]:\n                    store()\n"
-        "                for part in parts:\n"
+        "for ready in [self.values.ready(store) for store in stores]:\n                    ready()",
+        "for store in stores:\n"
         "                    self.values.forget_memory()\n"
-        "                    self.values.ready(part)()",
+        "                    self.values.ready(store)()",
         "A value of a Tuple is evaluated after the one before it was stored.",
         _TUPLES,
     ),
