@@ -208,8 +208,8 @@ FUSING = (
     Mutant(
         "nobody-proves-that-it-was-asked-for",
         "spaces/constraints/proofs/coverage.py",
-        "all_of((asks, *in_box(subject, read.args",
-        "all_of((*in_box(subject, read.args",
+        "all_of((asks, *in_box(subject, read.args, placement.required)))",
+        "all_of(in_box(subject, read.args, placement.required))",
         "A producer that is left out in an iteration counts as computed there.",
         ("tests/constraints/proofs/test_refuted.py",),
     ),
