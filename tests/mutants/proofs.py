@@ -449,8 +449,8 @@ BARRIERS = (
     Mutant(
         "promises-of-narrow-numbers-believed",
         "backend/proofs/launches.py",
-        "        if never_wraps(c) and not images",
-        "        if not images",
+        "if never_wraps(c) and not images",
+        "if not images",
         "What is promised of numbers that wrap is taken for a promise of integers.",
         _BARRIERS,
     ),

@@ -146,9 +146,9 @@ SEARCH = (
 PRECONDITIONS = (
     Mutant(
         "limits-wrap",
-        "spaces/constraints/size_forms.py",
-        "if all(Int32.holds(number) for number in whole.terms.values()):",
-        "if whole.terms is not None:",
+        "spaces/model/formulas/polynomial.py",
+        "if Int32.holds(number):",
+        "if number is not None:",
         "A limit that int32 does not hold is another one, below zero.",
         ("tests/constraints/test_size_forms.py",),
     ),
