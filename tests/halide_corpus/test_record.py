@@ -57,7 +57,7 @@ def test_all_directives_are_tried() -> None:
         for call in stage.calls
     }
     # `loops` is not Halide's; these are other words, which a record of a schedule does not keep.
-    words = {"serial", "partition", "never_partition_all", "always_partition_all"}
+    words = {"serial", "partition", "rename", "never_partition_all", "always_partition_all"}
     tried |= {w for w in words for case in cases().values() if f".{w}(" in case.text}
     known = {*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES} - {"loops"}
     assert known - tried == set()
