@@ -43,7 +43,7 @@ SPECIALIZING = (
     Mutant(
         "limits-rounded-the-other-way",
         "spaces/model/schedules/conditions.py",
-        "least = constant(-(rest // slope), Int32)",
+        "least = Polynomial.of(-(rest // slope)).expr()",
         "least = constant(-rest // slope + 1, Int32)",
         "A size is believed to be larger than a condition says.",
         _TESTS,

@@ -28,6 +28,7 @@ from spaces.model.expressions.expr import (
 )
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32
+from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
 
 _SIGNS = {
@@ -286,10 +287,10 @@ def _limit(simplify: Simplifier, difference: Expr) -> None:
     if slope and rest is not None:
         low, high = simplify.known(name)
         if slope > 0:
-            least = constant(-(rest // slope), Int32)
+            least = Polynomial.of(-(rest // slope)).expr()
             low = least if low is None else simplify(fn.max(low, least))
         else:
-            most = constant(rest // -slope, Int32)
+            most = Polynomial.of(rest // -slope).expr()
             high = most if high is None else simplify(fn.min(high, most))
         simplify.assume(name, low, high)
         if isinstance(low, Const) and low is high:
