@@ -46,7 +46,7 @@ def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
             directives = _grids(rng, directives.compute_root(), function, _TAILS, pipeline)
         else:
             directives = directives.compute_root()
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
         return with_companions(rng, pipeline, directives.schedule)
     return directives.schedule
 
