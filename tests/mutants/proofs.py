@@ -453,12 +453,12 @@ BARRIERS = (
         _BARRIERS,
     ),
     Mutant(
-        "promises-of-narrow-numbers-believed",
+        "conditions-on-floats-believed",
         "backend/proofs/launches.py",
         "if never_wraps(c) and not images",
         "if not images",
-        "What is promised of numbers that wrap is taken for a promise of integers.",
-        _BARRIERS,
+        "The case of a float is taken for a formula, which has none.",
+        ("tests/backend/cuda/test_gpu_specialize.py",),
     ),
     Mutant(
         "narrow-numbers-never-wrap",

@@ -12,6 +12,7 @@ from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
+from backend.proofs import barrier_obligations
 from backend.proofs.launches import launches
 from backend.reference import evaluate
 from spaces import (
@@ -29,12 +30,15 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.constraints.proofs.decide import decide
+from spaces.constraints.proofs.records import Proven, Refuted
 from spaces.cost.batch import Batch
 from spaces.model.nest.nest_text import format_nests
 from spaces.model.schedules.cases import followed
 from tests.backend.cuda.gpu_runs import ORDERS
 from tests.backend.cuda.test_gpu_pipelines import needs_nvrtc
 from tests.backend.halide.test_specialize import BLUR, call
+from tests.backend.proofs.programs import barrier_places, without
 
 GPU = device("sm_80")
 
@@ -173,6 +177,21 @@ def test_what_is_the_case_is_known_where_kernels_are_launched() -> None:
         assert width in map(str, program.assumptions)
         (launch,) = launches(program)
         assert width in map(str, launch.known)
+
+
+def test_conditions_on_floats_are_no_formulas_of_barriers() -> None:
+    image, scale = ImageParam(Int32, 1, "image"), Param(Float32, "scale", 1.0)
+    x, near, out = Var("x"), Func("near"), Func("out")
+    near[x] = image[x] * 2
+    out[x] = cast(Int32, cast(Float32, near[x] + near[x + 1]) * scale)
+    made = pipeline(out)
+    text = "near.compute_at(out, x).gpu_threads(x)\nout.specialize(scale > 0.5)"
+    text += ".gpu_tile(x, xi, 8)\nout.gpu_tile(x, xi, 4)"
+    for program in compile_gpu(made, parse_schedule(text, made)).programs:
+        (place,) = barrier_places(program)
+        assert all(isinstance(decide(o), Proven) for o in barrier_obligations(program))
+        bare = without(program, *place)
+        assert any(isinstance(decide(o), Refuted) for o in barrier_obligations(bare))
 
 
 RACING = """\
