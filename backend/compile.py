@@ -20,15 +20,16 @@ from backend.arguments import (
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.collector import collector_waits
 from backend.llvm.c_header import pipeline_header
-from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module, told_words
+from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
+from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
 from backend.lowering.passes import lower, lower_cases
 from backend.lowering.statements import messages
-from backend.preconditions import SizeError, check_sizes, preconditions_of
-from backend.program import LoopProgram, Requirement
+from backend.preconditions import check_sizes, preconditions_of, size_error
+from backend.program import LoopProgram
 from backend.program_text import program_text
 from backend.verified import plain_schedule
 from spaces.constraints.devices import CpuDevice
@@ -37,7 +38,6 @@ from spaces.constraints.preconditions import Precondition
 from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
-from spaces.model.expressions.rewrite import variables
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
@@ -241,11 +241,3 @@ def compile_cpu(
         module = compile_module(llvm_module(program, float_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
     return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
-
-
-def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
-    """What to raise where a requirement does not hold, with the sizes that it names."""
-    values = {**arguments.sizes(), **arguments.scalars}
-    names = variables(requirement.condition)
-    shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
-    return SizeError(f"{requirement.message} Needed is {requirement.condition}, but {shown}.")

@@ -9,7 +9,6 @@ from attrs import frozen
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.arithmetic import value_of
 from backend.buffers import Outputs, image_arrays, sizes_of
-from backend.compile import size_error
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
@@ -21,7 +20,7 @@ from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
 from backend.lowering.gpu_passes import GPU_PASSES, gpu_stages, lower_gpu, lower_gpu_cases
 from backend.lowering.passes import START
-from backend.preconditions import check_sizes, preconditions_of
+from backend.preconditions import check_sizes, preconditions_of, size_error
 from backend.program_text import program_text
 from backend.verified import plain_schedule
 from spaces.constraints.devices import GpuDevice, device

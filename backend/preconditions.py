@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.program import Requirement
 from spaces.constraints.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.verdict import CheckedSchedule
+from spaces.model.expressions.rewrite import variables
 
 
 class SizeError(ArgumentError):
@@ -47,3 +49,11 @@ def check_run(
     """
     arguments = bind(schedule.pipeline, inputs, params, sizes)
     check_sizes(preconditions_of(schedule), arguments)
+
+
+def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
+    """What to raise where a requirement does not hold, with the sizes that it names."""
+    values = {**arguments.sizes(), **arguments.scalars}
+    names = variables(requirement.condition)
+    shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
+    return SizeError(f"{requirement.message} Needed is {requirement.condition}, but {shown}.")

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from backend.buffers import scalar_word
 from backend.gpu_program import HostPart
-from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, llvm_module
+from backend.llvm.codegen import entry_name, llvm_module
 from backend.llvm.engine import CompiledModule, compile_module
+from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool
 from backend.lowering.interleave import interleave

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from backend.llvm.codegen import OUT_OF_MEMORY, entry_name, identifier, told_words
+from backend.llvm.codegen import entry_name, identifier, told_words
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
+from backend.llvm.module import OUT_OF_MEMORY
 from backend.lowering.statements import messages
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.expressions.types import Int32, Type

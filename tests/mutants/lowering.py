@@ -336,7 +336,7 @@ LIFETIMES = (
     ),
     Mutant(
         "memory-given-back-with-what-lies-in-it",
-        "backend/llvm/codegen.py",
+        "backend/llvm/statements.py",
         "if block in self._owned and not storage.within:",
         "if block in self._owned:",
         "Hoisted memory is given back where storage in it ends.",

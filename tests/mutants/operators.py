@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "signs-not-told",
-        "backend/llvm/codegen.py",
+        "backend/llvm/statements.py",
         "return build.sext(value, I64) if expr.type.is_int else build.zext(value, I64)",
         "return build.zext(value, I64)",
         "A message tells negative values of narrow types as large ones.",
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "stops-with-another-message",
-        "backend/llvm/codegen.py",
+        "backend/llvm/module.py",
         "first = len(self.program.requirements) + 1",
         "first = len(self.program.requirements)",
         "The status of a condition that does not hold is that of the requirement before it.",

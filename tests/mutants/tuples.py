@@ -10,7 +10,7 @@ _WHERE = ("tests/backend/test_where.py",)
 TUPLES = (
     Mutant(
         "stored-one-after-the-other",
-        "backend/llvm/codegen.py",
+        "backend/llvm/statements.py",
         "for ready in [self.values.ready(store) for store in stores]:\n                    ready()",
         "for store in stores:\n"
         "                    self.values.forget_memory()\n"

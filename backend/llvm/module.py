@@ -1,0 +1,107 @@
+"""A module, and one of its functions, while they are written.
+
+Every function returns a status: 0 if all went well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field, frozen
+from llvmlite import ir
+
+from backend.llvm.alias import AliasScopes
+from backend.llvm.blocks import I32, I64, NULL, POINTER, VOID, Value, i32
+from backend.llvm.expressions import Expressions, Place
+from backend.llvm.memory import Memory
+from backend.llvm.operators import FloatMode, Operators
+from backend.lowering.statements import messages, walk_statements
+from backend.program import Allocate, LoopProgram
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.types import Type
+
+OUT_OF_MEMORY = -1
+"""The status where there is no memory for what a function stores."""
+
+
+@define
+class Module:
+    """What the functions of one module share."""
+
+    program: LoopProgram
+    float_mode: FloatMode
+    module: Any = field(init=False)
+    scopes: AliasScopes = field(init=False)
+    types: dict[str, Type] = field(init=False)
+    runtime: dict[str, Value] = field(init=False)
+    statuses: dict[Message, int] = field(init=False)
+    """What is returned where the program stops, by message."""
+    _tasks: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.module = ir.Module(self.program.name)
+        parameters = {b.name: b.type for b in self.program.buffers}
+        scratch = {
+            s.buffer: s.type for s in walk_statements(self.program.body) if isinstance(s, Allocate)
+        }
+        self.types = {**parameters, **scratch}
+        first = len(self.program.requirements) + 1
+        self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
+        self.scopes = AliasScopes(self.module, tuple(self.types))
+        self.runtime = {
+            "par_for": self._declare("spaces_par_for", I32, POINTER, POINTER, I32, I32, POINTER),
+            "malloc": self._declare("spaces_malloc", POINTER, I64),
+            "free": self._declare("spaces_free", VOID, POINTER),
+        }
+        self.runtime["malloc"].return_value.add_attribute("noalias")
+
+    def _declare(self, name: str, result: Any, *arguments: Any) -> Value:
+        function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        function.attributes.add("nounwind")
+        return function
+
+    def define(self, name: str, *arguments: Any) -> Value:
+        """A new function that returns a status."""
+        return self._declare(name, I32, *arguments)
+
+    def task_name(self, variable: Variable) -> str:
+        """A fresh name for the body of a parallel loop."""
+        self._tasks += 1
+        return f"task{self._tasks}.{variable.name}"
+
+
+@frozen
+class Frame:
+    """One function under construction: entry block, body, and the way out."""
+
+    module: Module
+    function: Value
+    entry: Place
+    here: Place
+    pool: Value = NULL
+    """The threads that execute parallel loops."""
+    told: Value = NULL
+    """Where the values of messages are wanted, or null."""
+
+    @staticmethod
+    def begin(module: Module, function: Value) -> Frame:
+        """A function whose first block is for what never varies."""
+        first, body = (function.append_basic_block(n) for n in ("entry", "body"))
+        return Frame(module, function, Frame.place(module, first), Frame.place(module, body))
+
+    @staticmethod
+    def place(module: Module, block: Value) -> Place:
+        """The end of a block."""
+        builder = ir.IRBuilder(block)
+        operators = Operators(module.module, builder, module.float_mode)
+        return Place(builder, operators, Memory(builder, module.scopes, operators))
+
+    def values(self, variables: dict[str, Value], buffers: dict[str, Value]) -> Expressions:
+        """The values of expressions in the body, with these variables and buffers in scope."""
+        return Expressions(self.here, self.entry, variables, buffers, self.module.types)
+
+    def close(self) -> None:
+        """End the function with success."""
+        self.here.builder.ret(i32(0))
+        self.entry.builder.branch(self.function.blocks[1])

@@ -1,0 +1,336 @@
+"""Statements as LLVM IR: loops, branches, memory that is taken and given back, and the bodies of
+parallel loops, which are functions of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+from llvmlite import ir
+
+from backend.llvm.alias import LoopHint
+from backend.llvm.blocks import I32, I64, NULL, POINTER, Value, i32, i64
+from backend.llvm.expressions import Expressions
+from backend.llvm.lifetimes import parts_of
+from backend.llvm.module import OUT_OF_MEMORY, Frame, Module
+from backend.llvm.operators import llvm_type
+from backend.llvm.words import local_bytes
+from backend.lowering.sizes import SMALL_BYTES, factors
+from backend.program import (
+    Allocate,
+    Block,
+    For,
+    If,
+    LoopProgram,
+    ParallelFor,
+    Prefetch,
+    Statement,
+    Stop,
+    Store,
+    Together,
+)
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.types import Float64, Int32
+from spaces.model.schedules.schedule import Memory
+
+_SHORT = 16
+"""Iterations of a loop that is written out where its body is small, though no schedule says so."""
+
+_STACK_BYTES = 256 << 10
+"""A function's scratch on the stack stays below this; a thread may have 2 MiB of stack, and be
+inside several functions."""
+
+
+@define
+class Statements:
+    """Emits statements into one function."""
+
+    frame: Frame
+    values: Expressions
+    _owned: list[Value] = field(factory=list)
+    """The heap blocks that are in use."""
+    _exits: dict[tuple[Value, ...], Value] = field(factory=dict)
+    """Blocks to jump to in order to leave the function, by what they free."""
+    _status: Value = None
+    _stack_bytes: int = 0
+
+    @property
+    def _build(self) -> Any:
+        return self.frame.here.builder
+
+    def requirements(self, program: LoopProgram) -> None:
+        """Return the number of the first requirement that does not hold."""
+        for number, requirement in enumerate(program.requirements, start=1):
+            holds = self.values.condition(requirement.condition)
+            self._leave_if(self._build.not_(holds), i32(number))
+
+    def statement(self, statement: Statement) -> None:
+        """Emit one statement. What is read stays known while stores follow one another."""
+        match statement:
+            case Block(body=body):
+                for part in body:
+                    self.statement(part)
+            case Store():
+                self.values.ready(statement)()
+                self.values.forget(statement.buffer)
+            case Together(body=parts):
+                stores = [part for part in parts if isinstance(part, Store)]
+                for ready in [self.values.ready(store) for store in stores]:
+                    ready()
+                for store in stores:
+                    self.values.forget(store.buffer)
+            case _:
+                self.values.forget_memory()
+                self._other(statement)
+                self.values.forget_memory()
+
+    def _other(self, statement: Statement) -> None:
+        """Emit a statement that is no store."""
+        match statement:
+            case Stop(message=message):
+                status = self.frame.module.statuses[message]
+                if message.types:
+                    self._tell(status, statement.values)
+                self._leave_if(ir.Constant(ir.IntType(1), 1), i32(status))
+            case Prefetch():
+                self.values.prefetch(statement.buffer, statement.at[0])
+            case For():
+                self._loop(statement)
+            case If():
+                self._if(statement)
+            case Allocate():
+                self._allocate(statement)
+            case ParallelFor():
+                self._parallel(statement)
+            case _:
+                raise TypeError(f"a {type(statement).__name__} is no statement of CPU code")
+
+    def _tell(self, status: int, values: tuple[Expr, ...]) -> None:
+        """Leave the status and the values of a message where they are wanted, unless another thread
+        has left its own.
+        """
+        build, told, function = self._build, self.frame.told, self.frame.function
+        words = [self._word(value) for value in values]
+        ask, tell, after = (function.append_basic_block(n) for n in ("ask", "tell", "told"))
+        build.cbranch(build.icmp_unsigned("!=", told, NULL), ask, after)
+        build.position_at_end(ask)
+        pair = build.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
+        build.cbranch(build.extract_value(pair, 1), tell, after)
+        build.position_at_end(tell)
+        for number, word in enumerate(words, start=1):
+            build.store(word, build.gep(told, [i64(number)], source_etype=I64), align=8)
+        build.branch(after)
+        build.position_at_end(after)
+
+    def _word(self, expr: Expr) -> Value:
+        """A scalar value in 64 bits: a sign or zero in front, of floats the bits of a double."""
+        if expr.type == Int32:
+            return self.values.index(expr)
+        value, build = self.values.value(expr), self._build
+        if expr.type.is_float:
+            double = llvm_type(Float64)
+            wide = build.fpext(value, double) if expr.type.bits == 32 else value
+            return build.bitcast(wide, I64)
+        if expr.type.bits == 64:
+            return value
+        return build.sext(value, I64) if expr.type.is_int else build.zext(value, I64)
+
+    @contextmanager
+    def _block(self, name: str, after: Value) -> Iterator[None]:
+        """What is emitted now goes into a block of its own that ends by jumping to ``after``."""
+        self._build.position_at_end(self.frame.function.append_basic_block(name))
+        with self.values.scope():
+            yield
+        self._build.branch(after)
+
+    def _if(self, node: If) -> None:
+        condition = self.values.condition(node.condition)
+        start, function = self._build.block, self.frame.function
+        after = function.append_basic_block("endif")
+        targets = []
+        for body, name in ((node.body, "then"), (node.otherwise, "else")):
+            if body is None:
+                targets.append(after)
+                continue
+            targets.append(len(function.blocks))
+            with self._block(name, after):
+                self.statement(body)
+        chosen = [function.blocks[t] if isinstance(t, int) else t for t in targets]
+        self._build.position_at_end(start)
+        self._build.cbranch(condition, *chosen)
+        self._build.position_at_end(after)
+
+    def _loop(self, loop: For) -> None:
+        low, extent = self.values.index(loop.min), self.values.index(loop.extent)
+        function, build = self.frame.function, self._build
+        body = function.append_basic_block(loop.var.name)
+        after = function.append_basic_block("done")
+        if isinstance(loop.extent, Const) and loop.extent.value > 0:
+            build.branch(body)
+        else:
+            build.cbranch(build.icmp_signed(">", extent, i64(0)), body, after)
+        before = build.block
+        build.position_before(before.terminator)
+        last = build.add(low, extent, flags=["nsw"])
+        build.position_at_end(body)
+        index = build.phi(I64, loop.var.name)
+        index.add_incoming(low, before)
+        with self.values.scope(), self._bound(loop.var.name, index):
+            self.statement(loop.body)
+        following = build.add(index, i64(1), flags=["nsw"])
+        index.add_incoming(following, build.block)
+        jump = build.cbranch(build.icmp_signed("<", following, last), body, after)
+        if not _is_short(loop):
+            jump.set_metadata("llvm.loop", LoopHint())
+        build.position_at_end(after)
+
+    @contextmanager
+    def _bound(self, name: str, value: Value) -> Iterator[None]:
+        """A variable in scope."""
+        shadowed = self.values.variables.get(name)
+        self.values.variables[name] = value
+        yield
+        if shadowed is None:
+            del self.values.variables[name]
+        else:
+            self.values.variables[name] = shadowed
+
+    def _allocate(self, node: Allocate) -> None:
+        for part in parts_of(node):
+            for storage in part.begins:
+                self.values.buffers[storage.buffer] = self._storage(storage)
+            self.statement(part.statement)
+            for storage in part.ends:
+                block = self.values.buffers.pop(storage.buffer)
+                if block in self._owned and not storage.within:
+                    self._owned.remove(block)
+                    self._build.call(self.frame.module.runtime["free"], [block])
+
+    def _storage(self, node: Allocate) -> Value:
+        """Where the values of a Func lie from now on."""
+        if node.within:
+            return self.values.buffers[node.within]
+        elements = node.elements
+        size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
+        if size is not None and self._fits_stack(node, size):
+            self._stack_bytes += size
+            return local_bytes(self.frame.entry.builder, max(size, 1))
+        build = self._build
+        block = build.call(self.frame.module.runtime["malloc"], [self._bytes(node)])
+        null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
+        self._leave_if(null, i32(OUT_OF_MEMORY))
+        self._owned.append(block)
+        return block
+
+    def _fits_stack(self, node: Allocate, size: int) -> bool:
+        """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
+        most = {Memory.AUTO: SMALL_BYTES, Memory.HEAP: -1}.get(node.memory, _STACK_BYTES)
+        return size <= most and self._stack_bytes + size <= _STACK_BYTES
+
+    def _bytes(self, node: Allocate) -> Value:
+        """The size of an allocation, or more than there can be where it overflows."""
+        build = self._build
+        total, beyond = i64(node.type.bytes), ir.Constant(ir.IntType(1), 0)
+        for factor in factors(node.elements):
+            count = self.values.index(factor)
+            count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
+            pair = build.smul_with_overflow(total, count)
+            total = build.extract_value(pair, 0)
+            beyond = build.or_(beyond, build.extract_value(pair, 1))
+        return build.select(beyond, i64(2**63 - 1), total)
+
+    def _leave_if(self, condition: Value, status: Value) -> None:
+        """Free what is owned and return ``status`` where the condition holds."""
+        function, build = self.frame.function, self._build
+        if not self._exits:
+            self._status = local_bytes(self.frame.entry.builder, 4)
+        leave = function.append_basic_block("leave")
+        stay = function.append_basic_block("stay")
+        build.cbranch(condition, leave, stay)
+        build.position_at_end(leave)
+        build.store(status, self._status, align=4)
+        build.branch(self._exit(tuple(self._owned)))
+        build.position_at_end(stay)
+
+    def _exit(self, owned: tuple[Value, ...]) -> Value:
+        """A block that frees all that is ``owned`` and returns the status."""
+        if owned not in self._exits:
+            block = self._exits[owned] = self.frame.function.append_basic_block("exit")
+            build = ir.IRBuilder(block)
+            if owned:
+                build.call(self.frame.module.runtime["free"], [owned[-1]])
+                build.branch(self._exit(owned[:-1]))
+            else:
+                build.ret(build.load(self._status, typ=I32, align=4))
+        return self._exits[owned]
+
+    def _parallel(self, loop: ParallelFor) -> None:
+        closure = _Closure(loop)
+        module, build = self.frame.module, self._build
+        task = closure.function(module)
+        packed = closure.pack(self.frame, self.values)
+        low, extent = (build.trunc(self.values.index(e), I32) for e in (loop.min, loop.extent))
+        arguments = [self.frame.pool, task, low, extent, packed]
+        status = build.call(module.runtime["par_for"], arguments)
+        self._leave_if(build.icmp_signed("!=", status, i32(0)), status)
+
+
+def _is_short(loop: For) -> bool:
+    """Whether LLVM may write a loop out: what lies on the stack then moves to registers."""
+    return isinstance(loop.extent, Const) and loop.extent.value <= _SHORT
+
+
+@frozen
+class _Closure:
+    """What the body of a parallel loop is given: the pool, its buffers and its variables, a word
+    each.
+    """
+
+    loop: ParallelFor
+
+    @property
+    def _types(self) -> list[Any]:
+        wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
+        return [POINTER] * (2 + len(self.loop.buffers)) + wide
+
+    def pack(self, frame: Frame, values: Expressions) -> Value:
+        """Store it on the stack of the caller."""
+        closure = local_bytes(frame.entry.builder, 8 * len(self._types))
+        held = [
+            frame.pool,
+            frame.told,
+            *(values.buffers[b] for b in self.loop.buffers),
+            *(values.variables[v.name] for v in self.loop.variables),
+        ]
+        for number, value in enumerate(held):
+            frame.here.builder.store(
+                value, self._slot(frame.here.builder, closure, number), align=8
+            )
+        return closure
+
+    @staticmethod
+    def _slot(builder: Any, closure: Value, number: int) -> Value:
+        return builder.gep(closure, [i64(number)], source_etype=I64)
+
+    def function(self, module: Module) -> Value:
+        """The function ``i32 task(closure, index)``."""
+        task = module.define(module.task_name(self.loop.var), POINTER, I32)
+        task.linkage = "internal"
+        frame = Frame.begin(module, task)
+        entry = frame.entry.builder
+        pool, told, *given = (
+            entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)
+            for number, kind in enumerate(self._types)
+        )
+        count = len(self.loop.buffers)
+        buffers = dict(zip(self.loop.buffers, given, strict=False))
+        names = [v.name for v in self.loop.variables]
+        variables = dict(zip(names, given[count:], strict=True))
+        variables[self.loop.var.name] = entry.sext(task.args[1], I64)
+        frame = evolve(frame, pool=pool, told=told)
+        Statements(frame, frame.values(variables, buffers)).statement(self.loop.body)
+        frame.close()
+        return task
