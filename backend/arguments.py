@@ -68,6 +68,11 @@ class Arguments:
         return tuple(extent for _, extent in reversed(self.ranges[buffer]))
 
 
+def whole_numbers(values: Mapping[str, int | float | bool]) -> dict[str, int]:
+    """Those of the values that formulas over sizes calculate with: no fraction, infinity or NaN."""
+    return {name: int(value) for name, value in values.items() if value == value // 1}
+
+
 def bind(
     pipeline: Pipeline,
     inputs: Mapping[str, Array],
@@ -126,7 +131,7 @@ def _holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
     """Whether a promise holds: of integers as the formula that proofs read, in which sizes and
     parameters of type int32 do not overflow; what asks for floats by their own arithmetic.
     """
-    whole = {name: int(v) for name, v in values.items() if v == v and v == v // 1}
+    whole = whole_numbers(values)
 
     def decided(node: Expr) -> Expr:
         is_comparison = isinstance(node, Op) and node.name in COMPARISONS

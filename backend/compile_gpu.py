@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind, whole_numbers
 from backend.arithmetic import value_of
 from backend.buffers import Outputs, image_arrays, sizes_of
 from backend.cuda.emulator import Emulator
@@ -138,12 +138,12 @@ class GpuPipeline:
 
     def _check(self, program: GpuProgram, arguments: Arguments) -> None:
         """Refuse a call that does not meet what a program requires."""
-        whole = {n: int(v) for n, v in arguments.scalars.items() if v == v and v == int(v)}
+        values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
         asked = {expanded(p.condition) for p in self.pipeline.promises}  # of the arguments
         for requirement in program.requirements:
             if requirement.condition in asked:
                 continue
-            if not evaluate(requirement.condition, {**arguments.sizes(), **whole}):
+            if not evaluate(requirement.condition, values):
                 raise size_error(requirement, arguments)
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from backend.arguments import (
+    ArgumentError,
+    Arguments,
+    Array,
+    Scalars,
+    Sizes,
+    bind,
+    whole_numbers,
+)
 from backend.program import Requirement
 from spaces.constraints.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.verdict import CheckedSchedule
@@ -28,8 +36,7 @@ def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -
     Raises:
         SizeError: a precondition does not hold; the message tells of all that do not.
     """
-    whole = {n: int(v) for n, v in arguments.scalars.items() if v == v and v == v // 1}
-    values = {**arguments.sizes(), **whole}
+    values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
     if refusals:
         raise SizeError("\n".join(refusals))

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from backend.arguments import ArgumentError
+from backend.arguments import ArgumentError, whole_numbers
 from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
@@ -134,7 +134,7 @@ class _Host:
 
 def _number(formula: Expr, values: Mapping[str, int | float]) -> int:
     """The value of a formula, which is over sizes, loop variables and whole scalars."""
-    return evaluate(formula, {n: int(v) for n, v in values.items() if v == v and v == int(v)})
+    return evaluate(formula, whole_numbers(values))
 
 
 def _elements(node: GlobalArray, values: Mapping[str, int | float]) -> int:

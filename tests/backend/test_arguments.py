@@ -9,7 +9,8 @@ import pytest
 
 from apps import blur
 from backend.arguments import ArgumentError
-from backend.compile import CompiledPipeline, SizeError, compile_cpu
+from backend.compile import CompiledPipeline, compile_cpu
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

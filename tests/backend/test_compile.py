@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps import blur
-from backend.compile import SizeError, compile_cpu
+from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.llvm.operators import FloatMode
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove

@@ -9,8 +9,9 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.compile import SizeError, compile_cpu
+from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
+from backend.preconditions import SizeError
 from backend.reference import evaluate as reference
 from spaces import Schedule, device, size_preconditions, verify
 from spaces.constraints.verdict import CheckedSchedule

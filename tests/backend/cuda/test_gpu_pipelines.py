@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from backend.arguments import ArgumentError
-from backend.compile import SizeError
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.launch import PycudaExecutor, gpu_available
 from backend.cuda.nvrtc import available_archs
 from backend.lowering.gpu_errors import GpuLoweringError
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -184,6 +184,17 @@ def test_an_output_that_is_too_small_for_its_tiles() -> None:
         compiled.run(inputs, sizes={"blur_y": ((1, 7), (1, 12))})
     with pytest.raises(SizeError, match="reads elements of dimension 1 of image input beyond"):
         compiled.run(inputs, sizes={"blur_y": ((1, 8), (1, 19))})
+
+
+def test_parameters_may_be_infinite_or_nan() -> None:
+    source, offset, out = ImageParam(Float32, 1, "input"), Param(Float32, "offset"), Func("out")
+    out[X] = source[X] + offset
+    algorithm = pipeline(out)
+    d = schedule(algorithm).split("x", "x", "xi", 8).gpu_blocks("x").gpu_threads("xi")
+    compiled, zeros = compile_gpu(algorithm, d.schedule), np.zeros(16, np.float32)
+    for value in (float("inf"), float("-inf"), float("nan")):
+        found = compiled.run({"input": zeros}, {"offset": value}, {"out": (16,)})["out"]
+        np.testing.assert_array_equal(found, np.full(16, value, np.float32))
 
 
 def test_an_output_that_is_empty_runs_nothing() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from backend.compile import SizeError
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_passes import lower_gpu
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.kernels import kernels
