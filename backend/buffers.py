@@ -16,6 +16,7 @@ from attrs import frozen
 
 from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.undefined import may_keep
 from spaces.model.expressions.types import Type
 
 _LINE_BYTES = 64
@@ -75,25 +76,36 @@ class Outputs:
 
     @staticmethod
     def make(pipeline: Pipeline, arguments: Arguments, out: Mapping[str, Array]) -> Outputs:
-        """The given arrays where they can be written directly, and new ones.
+        """The given arrays where they can be written directly, and new ones. Of an output that does
+        not store a value everywhere the others hold what the given one does, and new ones zeros.
 
         Raises:
             ArgumentError: a given array has another type than its output, or cannot be written.
         """
         returned, written = {}, {}
+        kept = {
+            buffer
+            for function in map(pipeline.function, pipeline.outputs)
+            if may_keep(function)
+            for buffer in function.buffers
+        }
         for name, type in pipeline.output_arrays.items():
+            shape = arguments.shape(name)
+            steps = pipeline.steps(name, len(shape))
             if name in out:
                 returned[name] = _checked(name, out[name], type)
             else:
-                shape = arguments.shape(name)
-                returned[name] = empty_with_steps(shape, type, pipeline.steps(name, len(shape)))
+                returned[name] = empty_with_steps(shape, type, steps)
+                if name in kept:
+                    returned[name][...] = 0
             others = [w for n, w in returned.items() if n != name]
-            steps = pipeline.steps(name, returned[name].ndim)
             direct = _has_steps(returned[name], steps) and _is_injective(returned[name])
             if direct and not any(np.may_share_memory(returned[name], o) for o in others):
                 written[name] = returned[name]
             else:
-                written[name] = empty_with_steps(arguments.shape(name), type, steps)
+                written[name] = empty_with_steps(shape, type, steps)
+                if name in kept:
+                    written[name][...] = returned[name]
         return Outputs(returned, written)
 
     def are_empty(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -259,3 +260,21 @@ def test_inlined_values_are_not_read_elsewhere() -> None:
     found = compile_cpu(algorithm, verify(algorithm, schedule(algorithm).schedule, device("cpu")))
     for values in (found.run({}, sizes={"g": [6]}), evaluate(algorithm, {}, sizes={"g": [6]})):
         assert values["g"].tolist() == [1, 1, 1, 4, 5, 6]
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80"])
+def test_what_is_given_stays_in_arrays_of_any_strides_and_new_ones_begin_with_zeros(
+    target: str,
+) -> None:
+    image, out = ImageParam(Int32, 1, "in"), Func("out")
+    out[X] = fn.select(X % 2 == 0, image[X], undef(Int32))
+    algorithm = pipeline(out)
+    text = "out.vectorize(x, 4)" if target == "cpu" else "out.gpu_tile(x, xi, 4)"
+    checked = verify(algorithm, parse_schedule(text, algorithm), device(target))
+    made = compile_cpu(algorithm, checked) if target == "cpu" else compile_gpu(algorithm, checked)
+    values = np.arange(1, 25, dtype=np.int32)
+    found = made.run({"in": values}, sizes={"out": (24,)})["out"]
+    assert found.tolist() == [v if x % 2 == 0 else 0 for x, v in enumerate(values.tolist())]
+    for held in (np.full(24, 7, np.int32), np.full(48, 7, np.int32)[::-2]):
+        found = made.run({"in": values}, sizes={"out": (24,)}, out={"out": held})["out"]
+        assert found.tolist() == [v if x % 2 == 0 else 7 for x, v in enumerate(values.tolist())]

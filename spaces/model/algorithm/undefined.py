@@ -70,6 +70,12 @@ def _first_use(function: Function, component: int) -> int | None:
     return 0
 
 
+def may_keep(function: Function) -> bool:
+    """Whether the first definition of a Func leaves some of what is there as it is."""
+    first = function.stages[0]
+    return bool(first.predicates) or any(map(is_nothing, first.values))
+
+
 def is_nothing(value: Expr) -> bool:
     """Whether a pure definition gives no value at all."""
     return isinstance(value, Op) and value.name == UNDEFINED
