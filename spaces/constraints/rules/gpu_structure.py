@@ -100,41 +100,65 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "gpu.nested-blocks",
-    "No block loop lies inside a kernel that another stage began.",
+    "No block loop lies inside a kernel that another stage began, or inside a block loop that "
+    "another stage runs in without it.",
     f"A kernel is one grid of blocks ({_MODEL}); Halide refuses others.",
 )
 def nested_blocks(records: Records, func: str) -> Iterator[Check]:
-    """One check for each block loop of the Func inside another stage's block loop."""
+    """One check for each block loop of the Func inside another stage's block loop, and for each
+    that is inside one of those in which another stage runs.
+    """
     for index, path, kinds in _stages(records, func):
         own = _own(func, index, path)
         outer = next((p for p, k in zip(path, kinds, strict=True) if k is _BLOCK), None)
         for i in own:
             if kinds[i] is _BLOCK and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, func, index, path[i], outer, "block")
+                yield _inside(records, path[i], outer, "block", StageOf(func, index))
+        yield from _left_alone(records, path, kinds, own, _BLOCK)
 
 
 @call_rule(
     "gpu.nested-threads",
-    "No thread loop lies inside a thread loop of another stage.",
+    "No thread loop lies inside a thread loop of another stage, or inside one that another stage "
+    "runs in without it.",
     "Each thread of a block runs the inner loop by itself; it cannot begin further threads.",
 )
 def nested_threads(records: Records, func: str) -> Iterator[Check]:
-    """One check for each thread loop of the Func inside another stage's thread loop."""
+    """One check for each thread loop of the Func inside another stage's thread loop, and for each
+    that is inside one of those in which another stage runs.
+    """
     for index, path, kinds in _stages(records, func):
+        own = _own(func, index, path)
         outer = next((p for p, k in zip(path, kinds, strict=True) if k is _THREAD), None)
-        for i in _own(func, index, path):
+        for i in own:
             if kinds[i] is _THREAD and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, func, index, path[i], outer, "thread")
+                yield _inside(records, path[i], outer, "thread", StageOf(func, index))
+        yield from _left_alone(records, path, kinds, own, _THREAD)
 
 
 def _stage(place: Place) -> tuple[str, int]:
     return (place.func, place.stage)
 
 
-def _inside(
-    records: Records, func: str, index: int, place: Place, outer: Place, kind: str
-) -> Check:
-    is_fused = StageOf(func, index) in records.levels.fused
+def _left_alone(
+    records: Records, path: Path, kinds: tuple[LoopKind, ...], own: range, kind: LoopKind
+) -> Iterator[Check]:
+    """One check for each of a stage's ``own`` loops of a kind that lies inside such a one that is
+    fused with loops of a stage that has it not.
+    """
+    places = [path[i] for i in own if kinds[i] is kind]
+    for depth, place in enumerate(places[1:], start=1):
+        for stage, shared in records.levels.fused.items():
+            if places[depth - 1] in shared and place not in shared:
+                name = "block" if kind is _BLOCK else "thread"
+                yield _inside(records, place, places[depth - 1], name, stage)
+                break
+
+
+def _inside(records: Records, place: Place, outer: Place, kind: str, because: StageOf) -> Check:
+    """A loop that lies inside of ``outer`` for what is said of where a stage is computed."""
+    func, index = _stage(place)
+    is_fused = because in records.levels.fused
     return Check(
         func,
         VIOLATED,
@@ -149,8 +173,8 @@ def _inside(
             "stage_name": stage_name(func, index),
             "outer": str(outer.level),
             "directive": kind_directive(records, func, index, place.loop),
-            "func": func,
-            "compute": _why_there(records, StageOf(func, index)),
+            "func": because.func,
+            "compute": _why_there(records, because),
             "instead": " or map it to threads" if kind == "block" else "",
             "fused": f", or with all {kind} loops in common" if is_fused else "",
         },

@@ -119,6 +119,13 @@ def test_one_kernel_is_launched_for_both() -> None:
          "lies inside the block loop f.y, because of h.compute_with(f, y)"),
         (ROOT + "p.compute_root()\nh.compute_with(f, yi)",
          "lies inside the thread loop f.yi, because of h.compute_with(f, yi)"),
+        ("f.compute_root().gpu_blocks(y, x)\nh.compute_root().gpu_blocks(y)\nh.compute_with(f, y)"
+         "\ng.compute_root()\np.compute_root()",
+         "The block loop x of f (f.gpu_blocks(x, y)) lies inside the block loop f.y, because of h"),
+        ("f.compute_root().gpu_tile(x, y, xi, yi, 8, 4, GuardWithIf)\n"
+         "h.compute_root().tile(x, y, xi, yi, 8, 4, GuardWithIf).gpu_blocks(x, y).gpu_threads(yi)\n"
+         "h.compute_with(f, yi)\ng.compute_root()\np.compute_root()",
+         "lies inside the thread loop f.yi, because of h.compute_with(f, yi)"),
         (ROOT.replace("f.compute_root().gpu_tile(x, y, xi, yi, 8, 4", "f.compute_root()"
          ".tile(x, y, xi, yi, 8, 4") + "p.compute_root()\nh.compute_with(f, x)", "their kinds are"),
     ],
