@@ -53,6 +53,8 @@ class Arguments:
     scalars: Mapping[str, int | float | bool]
     ranges: Mapping[str, tuple[Range, ...]]
     """The (min, extent) of each dimension of each image, each output and each of its components."""
+    estimated: tuple[str, ...] = ()
+    """The outputs whose size is not given, so that it is the estimate."""
 
     def sizes(self) -> dict[str, int]:
         """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
@@ -62,6 +64,16 @@ class Arguments:
             for d, (low, extent) in enumerate(ranges)
             for part, value in (("min", low), ("extent", extent))
         }
+
+    def told(self, refusals: str) -> str:
+        """What is wrong with the sizes, and which of them are not given but estimates."""
+        taken = "; ".join(
+            f"{output} has " + " x ".join(str(extent) for _, extent in self.ranges[output])
+            for output in self.estimated
+        )
+        if not taken:
+            return refusals
+        return f"{refusals}\nSizes that are not given are those estimated: {taken}."
 
     def shape(self, buffer: str) -> tuple[int, ...]:
         """The NumPy shape of an image or output."""
@@ -92,8 +104,10 @@ def bind(
         ArgumentError: something is missing, unknown, or of the wrong type or size, or breaks a
             promise of the pipeline.
     """
-    _check_named(inputs, pipeline)
-    params, sizes = params or {}, sizes or {}
+    check_named("Images", inputs, [i.name for i in pipeline.images])
+    params, sizes = {} if params is None else params, {} if sizes is None else sizes
+    check_named("Parameters", params, [s.name for s in pipeline.scalars])
+    check_named("Sizes", sizes, pipeline.outputs)
     _reject_unknown("image", inputs, [i.name for i in pipeline.images], pipeline)
     _reject_unknown("parameter", params, [s.name for s in pipeline.scalars], pipeline)
     buffers = [*pipeline.outputs, *(i.name for i in pipeline.images)]
@@ -104,15 +118,22 @@ def bind(
         found = _output_ranges(output, pipeline, sizes)
         ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
     scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
-    arguments = Arguments(images, scalars, ranges)
+    estimated = tuple(output for output in pipeline.outputs if output not in sizes)
+    arguments = Arguments(images, scalars, ranges, estimated)
     _check_promises(pipeline, {**arguments.sizes(), **scalars})
     return arguments
 
 
-def _check_named(inputs: object, pipeline: Pipeline) -> None:
-    if not isinstance(inputs, Mapping):
-        named = ", ".join(f"{i.name!r}: ..." for i in pipeline.images)
-        raise ArgumentError(f"Images are given by name, as in run({{{named}}}).")
+def check_named(kind: str, given: object, names: Sequence[str]) -> None:
+    """See that arguments of a ``kind`` are given by name.
+
+    Raises:
+        ArgumentError: they are no mapping, or have keys that are no text.
+    """
+    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
+        named = ", ".join(f"{name!r}: ..." for name in names)
+        call = f"run({{{named}}})" if kind == "Images" else f"{{{named}}}"
+        raise ArgumentError(f"{kind} are given by name, as in {call}.")
 
 
 def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]) -> None:
@@ -159,7 +180,14 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
             f"Image {image.name} of pipeline {pipeline.name} is missing; pass an array of "
             f"{image.type} with {image.dimensions} dimensions."
         )
-    array = np.asarray(inputs[image.name])
+    given = inputs[image.name]
+    array = np.asarray(given)
+    if array.dtype != image.type.dtype and not hasattr(given, "astype"):
+        wanted = str(image.type.dtype)
+        raise ArgumentError(
+            f"Image {image.name} is given a {type(given).__name__}, which is no array of "
+            f"{image.type}; make one, for example with numpy.array(..., dtype={wanted!r})."
+        )
     if array.dtype != image.type.dtype:
         raise ArgumentError(
             f"Image {image.name} holds {image.type}, but the array given holds {array.dtype}; "
@@ -204,7 +232,9 @@ def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple
         )
     for d, (low, extent) in enumerate(ranges):
         if extent < 0:
-            raise ArgumentError(f"The extent of dimension {d} of {buffer} is {extent}.")
+            raise ArgumentError(
+                f"The extent of dimension {d} of {buffer} is {extent}; it must be at least 0."
+            )
         if not (Int32.holds(low) and Int32.holds(low + max(extent, 1) - 1)):
             raise ArgumentError(
                 f"Dimension {d} of {buffer} begins at {low} and has {extent} elements, but "

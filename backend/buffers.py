@@ -14,7 +14,15 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import ArgumentError, Arguments, Array, Range, Sizes, ranges_given
+from backend.arguments import (
+    ArgumentError,
+    Arguments,
+    Array,
+    Range,
+    Sizes,
+    check_named,
+    ranges_given,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import may_keep
 from spaces.model.expressions.types import Type
@@ -32,6 +40,8 @@ def sizes_of(
         ArgumentError: an output array is of no output, or contradicts the size given, or that is
             no size.
     """
+    for kind, one in ("Sizes", sizes), ("Output arrays", out):
+        check_named(kind, {} if one is None else one, pipeline.outputs)
     result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
     functions = map(pipeline.function, pipeline.outputs)
     outputs = {buffer: f.name for f in functions for buffer in f.buffers}
@@ -39,6 +49,11 @@ def sizes_of(
         if buffer not in outputs:
             raise ArgumentError(
                 f"Pipeline {pipeline.name} has no output {buffer!r}; it has {', '.join(outputs)}."
+            )
+        if not isinstance(array, np.ndarray):
+            raise ArgumentError(
+                f"Output {buffer} is to be written to a {type(array).__name__}, which is no array; "
+                "make one with numpy.empty."
             )
         name = outputs[buffer]
         extents = tuple(reversed(array.shape))
@@ -138,7 +153,14 @@ def _checked(name: str, array: Array, type: Type) -> Array:
             f"make one of dtype {str(type.dtype)!r}."
         )
     if not array.flags.writeable:
-        raise ArgumentError(f"The array to write output {name} to is read-only.")
+        raise ArgumentError(
+            f"The array to write output {name} to is read-only; give one that can be written."
+        )
+    if any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+        raise ArgumentError(
+            f"The array to write output {name} to holds several elements in one place (its "
+            f"strides are {array.strides} bytes); give one with a place for each."
+        )
     return array
 
 

@@ -226,10 +226,11 @@ def compile_cpu(
 
     Raises:
         TypeError: something else is given.
-        ValueError: ``verify`` has found the schedule illegal, or has judged it for a GPU.
+        ValueError: ``verify`` has found the schedule illegal, or has judged it for a GPU or for
+            another pipeline; or there are no such numbers of threads.
     """
     check_given("compile_cpu", pipeline=pipeline)
-    plain = plain_schedule("compile_cpu", schedule, CpuDevice)
+    plain = plain_schedule("compile_cpu", pipeline, schedule, CpuDevice)
     with collector_waits():
         if is_specialized(plain):
             stages = lower_cases(pipeline, tuple(cases(plain)))

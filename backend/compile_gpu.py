@@ -177,12 +177,12 @@ def compile_gpu(
 
     Raises:
         TypeError: something else is given.
-        ValueError: ``verify`` has found the schedule illegal, or has judged it for a CPU; or no
-            GPU is called ``arch``.
+        ValueError: ``verify`` has found the schedule illegal, or has judged it for a CPU or
+            for another pipeline; or no GPU is called ``arch``.
         GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
     """
     check_given("compile_gpu", pipeline=pipeline)
-    plain = plain_schedule("compile_gpu", schedule, GpuDevice)
+    plain = plain_schedule("compile_gpu", pipeline, schedule, GpuDevice)
     checked = schedule if isinstance(schedule, CheckedSchedule) else None
     target = device(arch or (checked.device.name if checked else "sm_80"))
     if not isinstance(target, GpuDevice):

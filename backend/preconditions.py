@@ -39,7 +39,7 @@ def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -
     values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
     if refusals:
-        raise SizeError("\n".join(refusals))
+        raise SizeError(arguments.told("\n".join(refusals)))
 
 
 def check_run(
@@ -63,4 +63,5 @@ def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
     values = {**arguments.sizes(), **arguments.scalars}
     names = variables(requirement.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
-    return SizeError(f"{requirement.message} Needed is {requirement.condition}, but {shown}.")
+    said = f"{requirement.message} Needed is {requirement.condition}, but {shown}."
+    return SizeError(arguments.told(said))

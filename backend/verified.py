@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from spaces.constraints.devices import CpuDevice, GpuDevice
 from spaces.constraints.given import check_given
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
 
 def plain_schedule(
-    function: str, schedule: Schedule | Verdict, kind: type[CpuDevice | GpuDevice]
+    function: str,
+    pipeline: Pipeline,
+    schedule: Schedule | Verdict,
+    kind: type[CpuDevice | GpuDevice],
 ) -> Schedule:
-    """The schedule itself, which ``function`` is to compile for devices of ``kind``.
+    """The schedule itself, which ``function`` is to compile with ``pipeline`` for devices of
+    ``kind``. What a pipeline estimates is no part of what is compiled.
 
     Raises:
         TypeError: it is no schedule.
-        ValueError: ``verify`` has found it illegal, or has judged it for a device of another kind.
+        ValueError: ``verify`` has found it illegal, or has judged it for a device of another kind
+            or for another pipeline.
     """
     if isinstance(schedule, Illegal):
         raise ValueError(f"The schedule is not legal, so that nothing is compiled.\n{schedule}")
@@ -26,5 +34,11 @@ def plain_schedule(
         raise ValueError(
             f"{function} is given a schedule that was verified for {schedule.device.name}; verify "
             f"it for {'a CPU' if kind is CpuDevice else 'a GPU'}."
+        )
+    verified = schedule.pipeline
+    if verified is not pipeline and evolve(verified, estimates=pipeline.estimates) != pipeline:
+        raise ValueError(
+            f"{function} is given pipeline {pipeline.name}, and a schedule that was verified for "
+            f"another one ({verified.name}); verify it for the pipeline that is compiled."
         )
     return schedule.schedule

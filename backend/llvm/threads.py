@@ -73,9 +73,9 @@ class ThreadPool:
         Raises:
             ValueError: `threads` is not between 1 and 1024.
         """
-        if not 1 <= threads <= _MAX_THREADS:
+        if type(threads) is not int or not 1 <= threads <= _MAX_THREADS:
             raise ValueError(
-                f"A thread pool has between 1 and {_MAX_THREADS} threads, not {threads}."
+                f"A thread pool has between 1 and {_MAX_THREADS} threads, not {threads!r}."
             )
         self.threads = threads
         self._memory = ctypes.create_string_buffer(POOL_BYTES + LINE_BYTES)

@@ -33,7 +33,7 @@ class Finding:
     stage: int
     loop: str
     message: str
-    values: Mapping[str, Quantity] = field(factory=dict)
+    values: Mapping[str, Quantity] = field(factory=dict, hash=False)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"

@@ -123,6 +123,11 @@ class Illegal:
         """False."""
         return False
 
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """None: advice is about schedules that are legal."""
+        return ()
+
     def __bool__(self) -> bool:
         return False
 

@@ -106,8 +106,8 @@ class Batch:
             BatchError: it is no numbers, or has a shape that does not broadcast to that.
         """
         try:
-            numbers = np.asarray(value, dtype=np.float64)
-            return np.array(np.broadcast_to(numbers, self.shape))
+            numbers = np.broadcast_to(np.asarray(value), self.shape)
+            return numbers.astype(np.float64, casting="same_kind")
         except (TypeError, ValueError):
             raise BatchError(
                 f"A batch of shape {self.shape} takes one number a choice, and what a cost model "

@@ -17,7 +17,9 @@ class CostModel(Protocol):
     """Anything that gives each choice of a batch a cost."""
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
-        """One number a choice, in the shape of the batch: lower is better, infinite is useless."""
+        """One number a choice, in the shape of the batch or one that broadcasts to it: lower is
+        better; what is infinite, or nan, is of no use.
+        """
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
@@ -27,11 +27,28 @@ class Limits:
         seconds: time after which it ends with the best so far; None for no limit. What is found
             within a time depends on the machine; without one, a seed gives the same stream.
         seed: where a strategy draws lots, the same seed draws the same.
+
+    Raises:
+        ValueError: ``top`` is no number of schedules, or ``seconds`` no time.
     """
 
-    top: int = 1
-    seconds: float | None = None
+    top: int = field(default=1)
+    seconds: float | None = field(default=None)
     seed: int = 0
+
+    @top.validator
+    def _is_count(self, _: Any, top: object) -> None:
+        if not isinstance(top, int) or top < 1:
+            raise ValueError(
+                f"Limits.top is {top!r}; it is how many schedules to find, at least 1."
+            )
+
+    @seconds.validator
+    def _is_time(self, _: Any, seconds: object) -> None:
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
+            raise ValueError(
+                f"Limits.seconds is {seconds!r}; it is a number of seconds, at least 0, or None."
+            )
 
 
 Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Event]]
@@ -45,6 +62,7 @@ class Board:
     limits: Limits
     structures: int = 0
     choices: int = 0
+    _is_priced: bool = field(init=False, default=False)
     _best: dict[Schedule, Found] = field(init=False, factory=dict)
     _began: float = field(init=False, factory=time.monotonic)
 
@@ -55,8 +73,14 @@ class Board:
         return seconds is not None and time.monotonic() - self._began >= seconds
 
     def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
-        """The costs of a batch, counted."""
-        costs = model.cost(batch)
+        """The costs of a batch, counted.
+
+        Raises:
+            BatchError: the model gives something else than a number for each choice.
+        """
+        costs = batch.full(model.cost(batch))
+        costs[np.isnan(costs)] = np.inf  # what has no cost is of no use
+        self._is_priced |= bool(np.isfinite(costs).any())
         self.structures += 1
         self.choices += costs.size
         return costs
@@ -83,8 +107,14 @@ class Board:
         """The last event.
 
         Raises:
-            EmptySpaceError: nothing legal was found.
+            EmptySpaceError: nothing legal was found, or the cost model has a price for nothing.
         """
+        if not self._best and self.choices and not self._is_priced:
+            raise EmptySpaceError(
+                f"The cost model gives none of {self.choices} choices of {self.structures} "
+                f"structures of {space.pipeline.name} a finite cost; give those that are of use "
+                "one."
+            )
         if not self._best:
             raise EmptySpaceError(
                 f"No legal schedule of {space.pipeline.name} for {space.device.name} was found "

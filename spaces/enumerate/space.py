@@ -193,8 +193,11 @@ class ScheduleSpace:
             attempts: candidates to draw for each before giving up.
 
         Raises:
+            ValueError: ``count`` is negative.
             EmptySpaceError: hardly any candidate is legal.
         """
+        if count < 0:
+            raise ValueError(f"sample draws a number of schedules, and {count} is none.")
         chosen = random.Random(seed)
         drawn: list[Schedule] = []
         for _ in range(count * attempts):

@@ -52,8 +52,19 @@ def search(
     Raises:
         UnknownStrategyError: no strategy has that name.
         ValueError: the cost model is unknown, or is not for the device of the space.
+        BatchError: it gives something else than a number for each choice.
+        TypeError: the space is no ScheduleSpace, or the limits are no Limits.
         EmptySpaceError: nothing legal was found.
     """
+    if not isinstance(space, ScheduleSpace):
+        raise TypeError(
+            f"search takes a ScheduleSpace, not a {type(space).__name__}; "
+            "ScheduleSpace(pipeline, device) makes one."
+        )
+    if not isinstance(limits, Limits | None):
+        raise TypeError(
+            f"search takes Limits, not a {type(limits).__name__}, as in Limits(top=3, seconds=10)."
+        )
     if isinstance(strategy, str):
         if strategy not in _strategies:
             raise UnknownStrategyError(

@@ -6,12 +6,15 @@ import threading
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from apps import blur
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, compile_cpu
 from backend.preconditions import SizeError
 from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -168,7 +171,20 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
             {"blur_y": np.broadcast_to(np.uint16(0), (8, 16))},
             "read-only",
         ),
+        (
+            {"input": picture(10, 18)},
+            SMALL,
+            {"blur_y": np.lib.stride_tricks.as_strided(np.zeros(16, np.uint16), (8, 16), (0, 2))},
+            "several elements in one place",
+        ),
         ({"input": picture(10, 18)}, SMALL, {"blr": picture(8, 16)}, "no output 'blr'"),
+        ({"input": picture(10, 18)}, SMALL, {"blur_y": [[0] * 16] * 8}, "to a list"),
+        ({"input": picture(10, 18)}, SMALL, picture(8, 16), "Output arrays are given by name"),
+        ({"input": picture(10, 18)}, [16, 8], None, "as in {'blur_y': ...}"),
+        ({"input": picture(10, 18)}, {X: [16, 8]}, None, "Sizes are given by name"),
+        ({X: picture(10, 18)}, SMALL, None, "as in run({'input': ...})"),
+        ({"input": None}, SMALL, None, "is given a NoneType, which is no array of uint16"),
+        ({"input": [[1, 2], [3, 4]]}, SMALL, None, "numpy.array(..., dtype='uint16')"),
     ],
 )
 def test_wrong_arguments_are_told(
@@ -225,3 +241,33 @@ def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
     found = compiled.run({"input": picture(9, 202)}, sizes={"blur_y": [(1, width), (1, 3)]})
     assert found["blur_y"].ctypes.data % 64 == 0
     assert found["blur_y"].flags.c_contiguous
+
+
+def test_sizes_that_were_estimated_are_told(tiled: CompiledPipeline) -> None:
+    """The image fits neither, and only one of the two was asked for."""
+    width, height = (extent for _, extent in BLUR.estimate("blur_y"))
+    with pytest.raises(SizeError) as caught:
+        tiled.run({"input": picture(10, 18)})
+    assert f"those estimated: blur_y has {width} x {height}." in str(caught.value)
+    with pytest.raises(SizeError) as caught:
+        tiled.run({"input": picture(10, 18)}, sizes={"blur_y": [(1, 160), (1, 80)]})
+    assert "estimated" not in str(caught.value)
+
+
+def test_what_was_verified_for_another_pipeline_is_not_compiled() -> None:
+    f = Func("blur_y")
+    f[X, Var("y")] = X
+    other = pipeline(f, name="blur", estimates={f: [64, 64]})
+    checked = verify(BLUR, schedule(BLUR).vectorize("x", 8).schedule, device("cpu"))
+    with pytest.raises(ValueError, match="verified for another one"):
+        compile_cpu(other, checked)
+    smaller = evolve(BLUR, estimates=())
+    image = picture(10, 18)
+    found = compile_cpu(smaller, checked).run({"input": image}, sizes=SMALL)["blur_y"]
+    np.testing.assert_array_equal(found, evaluate(BLUR, {"input": image}, sizes=SMALL)["blur_y"])
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 5000])
+def test_numbers_of_threads_that_are_none_are_told(threads: object) -> None:
+    with pytest.raises(ValueError, match="between 1 and 1024 threads"):
+        compile_cpu(BLUR, schedule(BLUR).schedule, threads=threads)

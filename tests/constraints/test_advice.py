@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces import device, format_nest, verify
+from spaces import device, format_nest, parse_schedule, verify
 from spaces.constraints.findings import Advice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.algorithm.pipeline import Pipeline
@@ -124,3 +124,16 @@ def test_loops_that_get_no_advice_have_iterations_to_run_at_once(written: Schedu
                 continue
             if loop.kind in at_once:
                 assert ((name, loop.loop) in told) == (extent == 1)
+
+
+def test_advice_about_cases_is_told_once():
+    """Neither case uses the GPU."""
+    gpu = device("sm_80")
+    cases = parse_schedule("by.specialize(by.width() >= 8).vectorize(x, 8);", BLUR)
+    (idle,) = verify(BLUR, schedule(BLUR).schedule, gpu).advice
+    assert verify(BLUR, cases, gpu).advice == (idle,)
+    assert len({idle, evolve(idle)}) == 1
+
+
+def test_what_is_illegal_has_no_advice():
+    assert verify(BLUR, schedule(BLUR).vectorize("nothing").schedule, CPU).advice == ()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 import pytest
 
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify
-from spaces.cost.batch import Batch
+from spaces.cost.batch import Batch, BatchError
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
 from spaces.enumerate.beam import Beam
@@ -294,3 +295,47 @@ def test_what_is_read_once_needs_no_storage() -> None:
     computed = schedule(two).func("point").compute_root().func("wide").compute_root().schedule
     assert is_read_once(two, computed, "point")
     assert not is_read_once(two, computed, "wide")
+
+
+class Operations:
+    """A cost model of a user's own: an object whose cost is a plain number."""
+
+    def cost(self, batch):
+        return sum(s.points * s.work.operations.arithmetic for s in batch.features.stages) + 0.0
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+def test_a_cost_model_may_give_one_number_for_all_choices(strategy):
+    """No tile size changes how much of a single stage is computed."""
+    space = ScheduleSpace(line(4096), FOUR_CORES, FEW)
+    done = best(search(space, Operations(), strategy))
+    assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
+    assert done.best[0].cost == best(search(space, lambda b: Operations().cost(b))).best[0].cost
+
+
+def test_what_has_no_number_is_never_found():
+    space = ScheduleSpace(blur(2048, 2048), FOUR_CORES, FEW)
+    with pytest.raises(BatchError, match="takes one number a choice"):
+        best(search(space, lambda batch: None))
+    with pytest.raises(EmptySpaceError, match=r"cost model gives none of .* a finite cost"):
+        best(search(space, lambda batch: float("nan")))
+
+    def tiles_alone(batch):
+        return 7.0 if batch.columns else np.nan
+
+    done = best(search(space, tiles_alone, "exhaustive", Limits(top=3)))
+    assert [f.cost for f in done.best] == [7.0] * 3
+
+
+def test_what_a_search_is_given_is_looked_at():
+    space = ScheduleSpace(line(4096), FOUR_CORES, FEW)
+    with pytest.raises(TypeError, match=r"as in Limits\(top=3"):
+        search(space, "reuse", limits={"top": 3})
+    with pytest.raises(TypeError, match="takes a ScheduleSpace, not a Pipeline"):
+        search(space.pipeline, "reuse")
+    with pytest.raises(ValueError, match=r"Limits\.top is 0"):
+        Limits(top=0)
+    with pytest.raises(ValueError, match=r"Limits\.seconds is '5'"):
+        Limits(seconds="5")
+    with pytest.raises(ValueError, match="-2 is none"):
+        space.sample(-2)
