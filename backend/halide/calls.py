@@ -17,7 +17,7 @@ from backend.halide.errors import DirectiveError
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.domain_order import SINGLE_THREAD, Tail
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls, directive_calls
@@ -100,6 +100,12 @@ def _loops_split(calls: Sequence[DirectiveCall]) -> set[str]:
 
 
 def _expanded(func: str, call: DirectiveCall, mentioned: set[str]) -> Iterator[DirectiveCall]:
+    once = [loop.name for loop in SINGLE_THREAD if loop.name in call.args]
+    if once:
+        raise DirectiveError(
+            f"{call.name} of Func {func} names {once[0]}, but in Halide the loops of "
+            "gpu_single_thread() have no names that one could mention."
+        )
     if call.name == "loops":
         raise DirectiveError(
             f"The loops of Func {func} follow from no directives of Halide: one is lost, doubled "

@@ -59,12 +59,13 @@ def trace(stage: Stage, order: DomainOrder, ordered: tuple[str, ...]) -> Trace:
         order: its domain order.
         ordered: dimensions whose iterations must run in this order, outermost first.
     """
-    return _Tracer(stage, ordered).run(order)
+    return _Tracer(stage, ordered, order.once).run(order)
 
 
 class _Tracer:
-    def __init__(self, stage: Stage, ordered: tuple[str, ...]) -> None:
-        self.origins = {name: frozenset({name}) for name in stage.dimensions}
+    def __init__(self, stage: Stage, ordered: tuple[str, ...], once: tuple[str, ...]) -> None:
+        self.origins = dict.fromkeys(once, frozenset[str]())
+        self.origins.update((name, frozenset({name})) for name in stage.dimensions)
         self.sequence = list(ordered)
         self.lost: dict[str, str] = {}
         self.faults: list[Fault] = []

@@ -102,6 +102,8 @@ def _grids(
         free = [v for v in stage.pure_vars if v not in racing_dimensions(function, index)]
         if index == 0:
             directives = _on_a_grid(rng, directives, free, tails)
+        elif not free and rng.random() < 0.5:
+            directives = directives.update(index - 1).gpu_single_thread()
         elif _in_one_step(rng, function, index):
             loops = [d for d in stage.dimensions if d in stage.pure_vars or rng.random() < 0.7][-3:]
             directives = _on_a_grid(rng, directives.update(index - 1).atomic(), loops, _GUARD)
@@ -125,7 +127,11 @@ def _in_one_step(rng: random.Random, function: Function, index: int) -> bool:
 def _on_a_grid(
     rng: random.Random, directives: Directives, args: Sequence[str], tails: Sequence[Tail]
 ) -> Directives:
-    """Each dimension split into blocks and threads; a third dimension may stay a loop."""
+    """Each dimension split into blocks and threads; a third dimension may stay a loop. Now and then
+    one thread does it all, as where there is no dimension.
+    """
+    if not args or rng.random() < 0.03:
+        return directives.gpu_single_thread()
     tiled = list(args[:2]) if len(args) == 3 and rng.random() < 0.5 else list(args)
     inner = [f"{arg.replace('.', '_')}i" for arg in tiled]
     for arg, name in zip(tiled, inner, strict=True):

@@ -71,6 +71,7 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 *((name, (two[0], factor, tail)) for name in _LOOP_ONLY[1:]),
                 ("gpu_blocks", many),
                 ("gpu_threads", many),
+                ("gpu_single_thread", ()),
                 ("loops", many),
                 ("atomic", ()),
                 ("compute_inline", ()),

@@ -31,7 +31,7 @@ def witness(
     """The value of each final loop in the iteration that visits ``point``, given the span of each
     Var and RVar of the stage.
     """
-    spans, values = dict(spans), dict(point)
+    spans, values = dict(spans), {**point, **dict.fromkeys(order.once, _ZERO)}
     tails = resolved_tails(stage, order, is_update)
     for record, tail in zip(order.splits, tails, strict=True):
         if isinstance(record, Fuse):

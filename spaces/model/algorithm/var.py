@@ -9,6 +9,9 @@ from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32
 
+OUTERMOST = ("__block", "__thread")
+"""Names that no Var has: those of the loops that ``gpu_single_thread()`` puts around all others."""
+
 
 def check_name(kind: str, name: object) -> str:
     """Names go into loop names, size variables (``out.extent.0``) and generated code."""
@@ -21,6 +24,8 @@ def check_name(kind: str, name: object) -> str:
 
 def Var(name: str) -> Variable:
     """A coordinate of a Func's domain."""
+    if name in OUTERMOST:
+        raise DefinitionError(f"{name} is a loop of gpu_single_thread(); choose another name.")
     return Variable(Int32, check_name("Var", name))
 
 

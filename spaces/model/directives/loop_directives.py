@@ -21,6 +21,7 @@ from spaces.model.directives.directive_arguments import (
 )
 from spaces.model.directives.selection import Selection
 from spaces.model.schedules.domain_order import (
+    SINGLE_THREAD,
     DomainOrder,
     Factor,
     Fuse,
@@ -231,6 +232,13 @@ class LoopDirectives(Selection):
         for loop in loops:
             result = result._kind(loop, LoopKind.GPU_THREAD)
         return result
+
+    def gpu_single_thread(self) -> Self:
+        """Let one thread of one block compute the whole stage: a block loop and a thread loop of
+        one iteration each, called ``__block`` and ``__thread``, go around all others.
+        """
+        block, thread = SINGLE_THREAD
+        return self._kind(thread.name, thread.kind)._kind(block.name, block.kind)
 
     def gpu_tile(self, *args: Name | Factor | Tail) -> Self:
         """``tile`` whose outer loops are GPU blocks and whose inner loops are threads; it has

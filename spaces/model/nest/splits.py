@@ -142,6 +142,7 @@ def divided(order: DomainOrder) -> set[str]:
 def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
     """The Vars and RVars that each final loop of ``order`` walks along."""
     walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
+    walks.update(dict.fromkeys(order.once, ()))
     for record in order.splits:
         if isinstance(record, Fuse):
             inner, outer = walks.pop(record.inner), walks.pop(record.outer)
@@ -166,6 +167,8 @@ def divide(
         if i.min is not None and i.max is not None
     }
     whole = set(ranges)
+    for name in order.once:
+        ranges[name] = (constant(0, Int32), constant(1, Int32))
     steps = []
     for record, tail in zip(order.splits, resolved_tails(stage, order, is_update), strict=True):
         if isinstance(record, Split):

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from spaces.model.algorithm.var import OUTERMOST
+
 Factor: TypeAlias = int | str
 """A split factor: a number, or the name of a parameter of a family of schedules."""
 
@@ -109,6 +111,12 @@ class Loop:
     kind: LoopKind = LoopKind.SERIAL
 
 
+SINGLE_THREAD = (Loop(OUTERMOST[0], LoopKind.GPU_BLOCK), Loop(OUTERMOST[1], LoopKind.GPU_THREAD))
+"""Loops of one iteration, along no dimension, that any stage may have: around all its others they
+make it a kernel of one thread. Halide makes such loops of its ``__outermost``.
+"""
+
+
 @frozen
 class Partitioned:
     """The policy by which loop ``loop`` is partitioned."""
@@ -168,6 +176,11 @@ class DomainOrder:
     def names(self) -> tuple[str, ...]:
         """Loop names, outermost first."""
         return tuple(loop.name for loop in self.loops)
+
+    @property
+    def once(self) -> tuple[str, ...]:
+        """Those of :data:`SINGLE_THREAD` among the loops, each once, outermost first."""
+        return tuple(dict.fromkeys(name for name in self.names if name in OUTERMOST))
 
     @property
     def all_names(self) -> frozenset[str]:

@@ -10,11 +10,13 @@ from spaces.model.schedules.domain_order import DomainOrder, Factor, Split, made
 def constant_extents(stage: Stage, order: DomainOrder) -> dict[str, Factor]:
     """Loops whose extent is a constant, or a parameter (by its name), whatever the sizes of images.
 
-    These are the inner loops of splits, RVars of constant extent, and what is made from them.
+    These are the inner loops of splits, RVars of constant extent, what is made from them, and loops
+    of one iteration.
     """
     extents: dict[str, Factor] = {
         r.name: int(r.extent.value) for r in stage.rvars if isinstance(r.extent, Const)
     }
+    extents.update(dict.fromkeys(order.once, 1))
     for record in order.splits:
         if isinstance(record, Split):
             old, factor = extents.pop(record.old, None), record.factor

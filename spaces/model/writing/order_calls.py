@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.domain_order import (
+    SINGLE_THREAD,
     DomainOrder,
     Fuse,
     Loop,
@@ -88,6 +89,8 @@ class _Chain:
 
     def arrange(self) -> None:
         """Add what gives the loops their order and kinds."""
+        if self.target.loops[:2] == SINGLE_THREAD and not self.order.once:
+            self.add(DirectiveCall("gpu_single_thread"))
         known = set(self.order.names)
         # Directives put a loop they do not know outermost.
         for name in reversed(self.target.names):

@@ -163,6 +163,7 @@ SIGNATURES: dict[str, Signature] = {
     ),
     "never_partition_all": _signature("never_partition_all()"),
     "always_partition_all": _signature("always_partition_all()"),
+    "gpu_single_thread": _signature("gpu_single_thread()"),
     "specialize": _signature("specialize(condition)", Kind.CONDITION),
     "specialize_fail": _signature('specialize_fail("message")', Kind.TEXT),
     "align_storage": _signature("align_storage(dimension, multiple)", Kind.LOOP, Kind.WHOLE),
@@ -213,7 +214,6 @@ UNSUPPORTED: dict[str, str] = {
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
     "gpu_lanes": "gpu_lanes is not supported; use gpu_threads(...).",
-    "gpu_single_thread": "gpu_single_thread is not supported; give a block of one thread.",
     "dim": "dim is part of the algorithm: say it of the image or output in the pipeline.",
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."

@@ -1,0 +1,34 @@
+"""Bugs in stages that one thread of a GPU computes."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = ("tests/backend/cuda/test_gpu_single_thread.py",)
+
+SINGLE_THREADS = (
+    Mutant(
+        "threads-around-the-block",
+        "spaces/model/directives/loop_directives.py",
+        "return self._kind(thread.name, thread.kind)._kind(block.name, block.kind)",
+        "return self._kind(block.name, block.kind)._kind(thread.name, thread.kind)",
+        "The loop over one block lies inside that over its thread.",
+        _TESTS,
+    ),
+    Mutant(
+        "two-single-threads",
+        "spaces/model/nest/splits.py",
+        "ranges[name] = (constant(0, Int32), constant(1, Int32))",
+        "ranges[name] = (constant(0, Int32), constant(2, Int32))",
+        "Two threads of two blocks each compute the whole stage.",
+        _TESTS,
+    ),
+    Mutant(
+        "no-iteration-visits-the-point",
+        "spaces/constraints/proofs/witness.py",
+        "{**point, **dict.fromkeys(order.once, _ZERO)}",
+        "dict(point)",
+        "It is not known which iteration of a loop over one thread visits a point.",
+        _TESTS,
+    ),
+)
