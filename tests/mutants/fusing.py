@@ -168,7 +168,7 @@ FUSING = (
     Mutant(
         "asked-for-by-all",
         "spaces/model/nest/placement.py",
-        "self._runs(*use, depth) if apart else ALWAYS",
+        "ALWAYS if store_depth < depth else self._runs(*use, depth)",
         "ALWAYS",
         "A producer in fused loops is computed for stages that do not run, too.",
         _RESTING,
@@ -184,8 +184,8 @@ FUSING = (
     Mutant(
         "windows-with-holes",
         "spaces/model/nest/placement.py",
-        "apart=store_depth == len(path)",
-        "apart=True",
+        "ALWAYS if store_depth < depth else self._runs(*use, depth)",
+        "self._runs(*use, depth)",
         "A window that is kept lacks what the stages that did not run would have asked for.",
         _RESTING,
     ),

@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         "common-bits-of-the-larger",
-        "spaces/model/formulas/regions.py",
+        "spaces/model/formulas/corners.py",
         "return (0, min(tops)) if tops else None",
         "return (0, min(tops) - 1) if tops else None",
         "A mask is thought to leave one value less.",

@@ -19,8 +19,8 @@ INTERVALS = (
     Mutant(
         "difference-of-least-ends",
         "spaces/model/formulas/regions.py",
-        "_both(a.min, b.max, _minus)",
-        "_both(a.min, b.min, _minus)",
+        "_both(a.min, b.max, sub)",
+        "_both(a.min, b.min, sub)",
         "The least difference is taken to be that of the least operands.",
         _INTERVALS,
     ),

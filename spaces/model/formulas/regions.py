@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
+from operator import add, mul, sub, truediv
 from typing import Literal, TypeAlias
 
 from attrs import define, field, frozen
@@ -26,6 +27,7 @@ from spaces.model.expressions.expr import (
 )
 from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
@@ -258,16 +260,16 @@ class Ranges:
         return _type_range(to)
 
     def _add(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_both(a.min, b.min, _plus), _both(a.max, b.max, _plus))
+        return Interval(_both(a.min, b.min, add), _both(a.max, b.max, add))
 
     def _sub(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_both(a.min, b.max, _minus), _both(a.max, b.min, _minus))
+        return Interval(_both(a.min, b.max, sub), _both(a.max, b.min, sub))
 
     def _mul(self, a: Interval, b: Interval) -> Interval:
         for fixed, other in ((a, b), (b, a)):
             if fixed.is_point and fixed.min is not None:
                 factor = fixed.min
-                ends = (_both(other.min, factor, _times), _both(other.max, factor, _times))
+                ends = (_both(other.min, factor, mul), _both(other.max, factor, mul))
                 if self._is_nonnegative(factor):
                     return Interval(*ends)
                 if self._is_nonnegative(constant(0, factor.type) - factor):
@@ -280,9 +282,7 @@ class Ranges:
     def _div(self, a: Interval, b: Interval) -> Interval:
         if b.is_point and b.min is not None and self._is_positive(b.min):
             divisor = b.min
-            return Interval(
-                _both(a.min, divisor, lambda x, y: x / y), _both(a.max, divisor, lambda x, y: x / y)
-            )
+            return Interval(_both(a.min, divisor, truediv), _both(a.max, divisor, truediv))
         return UNBOUNDED
 
     def _mod(self, a: Interval, b: Interval) -> Interval:
@@ -357,88 +357,23 @@ def _picked(end: Expr) -> Expr:
     return end
 
 
-def _of_numbers(node: Expr, operands: list[Interval]) -> Interval | None:
+def _of_numbers(node: Expr, limits: list[Interval]) -> Interval | None:
     """The limits of integer arithmetic whose operands have numbers for limits, where it cannot
     wrap; None where nothing follows.
     """
-    if not isinstance(node, Op) or node.name not in _CORNERS or node.type.is_float:
+    if not isinstance(node, Op) or node.name not in CORNERS or node.type.is_float:
         return None
-    ends = [(i.min, i.max) for i in operands]
-    numbers = [
-        tuple(int(e.value) for e in pair if isinstance(e, Const) and not e.type.is_float)
-        for pair in ends
-    ]
-    if any(len(pair) < 2 for pair in numbers):
-        return None
-    found = _CORNERS[node.name](node.type, *numbers)
+    numbers = []
+    for limit in limits:
+        match limit:
+            case Interval(min=Const() as low, max=Const() as high) if not low.type.is_float:
+                numbers.append((int(low.value), int(high.value)))
+            case _:
+                return None
+    found = CORNERS[node.name](node.type, *numbers)
     if found is None or not (node.type.holds(found[0]) and node.type.holds(found[1])):
         return None
     return Interval(constant(found[0], node.type), constant(found[1], node.type))
-
-
-_Ends: TypeAlias = tuple[int, int]
-
-
-def _at_corners(name: str) -> Callable[[Type, _Ends, _Ends], _Ends]:
-    """Of what only grows or only falls with each operand."""
-    apply = INTEGERS.operators[name]
-
-    def found(type: Type, a: _Ends, b: _Ends) -> _Ends:
-        values = [apply(x, y) for x in a for y in b]
-        return min(values), max(values)
-
-    return found
-
-
-def _quotient(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
-    return _at_corners("div")(type, a, b) if b[0] > 0 else None
-
-
-def _remainder(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
-    if b[0] <= 0:
-        return None
-    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
-
-
-def _shifted(name: str) -> Callable[[Type, _Ends, _Ends], _Ends | None]:
-    corners = _at_corners(name)
-    return lambda type, a, b: corners(type, a, b) if 0 <= b[0] and b[1] < type.bits else None
-
-
-def _common_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
-    """What two numbers have in common is no more than one that is not negative."""
-    tops = [high for low, high in (a, b) if low >= 0]
-    return (0, min(tops)) if tops else None
-
-
-def _joined_bits(type: Type, a: _Ends, b: _Ends) -> _Ends | None:
-    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
-
-
-def _magnitude(type: Type, a: _Ends) -> _Ends:
-    return max(a[0], -a[1], 0), max(a[1], -a[0])
-
-
-def _count(type: Type, a: _Ends) -> _Ends:
-    return 0, type.bits
-
-
-_CORNERS: dict[str, Callable[..., _Ends | None]] = {
-    "add": _at_corners("add"),
-    "sub": _at_corners("sub"),
-    "mul": _at_corners("mul"),
-    "div": _quotient,
-    "mod": _remainder,
-    "shift_left": _shifted("shift_left"),
-    "shift_right": _shifted("shift_right"),
-    "bit_and": _common_bits,
-    "bit_or": _joined_bits,
-    "bit_xor": _joined_bits,
-    "abs": _magnitude,
-    "popcount": _count,
-    "count_leading_zeros": _count,
-    "count_trailing_zeros": _count,
-}
 
 
 def _is_sum(node: Expr) -> bool:
@@ -465,18 +400,6 @@ def _within(interval: Interval, type: Type) -> Interval:
 def _as_number(end: Polynomial | None, unknown: int) -> int:
     """The numeric part of an end; coordinates and sizes do not bring about that a sum wraps."""
     return unknown if end is None else end.offset
-
-
-def _plus(a: Expr, b: Expr) -> Expr:
-    return a + b
-
-
-def _minus(a: Expr, b: Expr) -> Expr:
-    return a - b
-
-
-def _times(a: Expr, b: Expr) -> Expr:
-    return a * b
 
 
 def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:

@@ -172,8 +172,7 @@ class Bounds:
         name = function.name
         path = self._loops(self.levels.site(name))
         store_depth = len(self.levels.store(name))
-        # What a window keeps is computed in turn, whoever runs.
-        demand = self._demand(function, len(path), apart=store_depth == len(path))
+        demand = self._demand(function, len(path), store_depth)
         asked, required = self._required(function, demand.box)
         storage = slide(
             function,
@@ -240,9 +239,9 @@ class Bounds:
         required, _ = declared(function.args, schedule, demanded, self.simplify)
         return demanded, self._touched_by_updates(function, required)
 
-    def _demand(self, function: Function, depth: int, apart: bool) -> Demand:
-        """What consumers read, and what the output must hold; of stages in fused loops, if they
-        are to be looked at ``apart``, what those read that run.
+    def _demand(self, function: Function, depth: int, store_depth: int) -> Demand:
+        """What consumers read, and what the output must hold; of stages in fused loops what those
+        read that run. What is kept beyond one visit is computed in turn, whoever runs.
         """
         name, dimensions = function.name, len(function.args)
         demands: list[Demand] = []
@@ -259,7 +258,8 @@ class Bounds:
             demands.append(Demand(ALWAYS, box))
         readers: dict[Expr, list[tuple[str, int]]] = {}
         for use in self.levels.uses(name):
-            readers.setdefault(self._runs(*use, depth) if apart else ALWAYS, []).append(use)
+            condition = ALWAYS if store_depth < depth else self._runs(*use, depth)
+            readers.setdefault(condition, []).append(use)
         for condition, uses in readers.items():
             demands.append(Demand(condition, self._read_box(name, dimensions, uses, depth)))
         if not demands:

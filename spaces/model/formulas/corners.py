@@ -1,0 +1,76 @@
+"""The least and the largest number that integer operators give, of those of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.algebra import INTEGERS
+
+Ends: TypeAlias = tuple[int, int]
+"""The least and the largest of some numbers."""
+
+
+def _at_corners(name: str) -> Callable[[Type, Ends, Ends], Ends]:
+    """Of what only grows or only falls with each operand."""
+    apply = INTEGERS.operators[name]
+
+    def found(type: Type, a: Ends, b: Ends) -> Ends:
+        values = [apply(x, y) for x in a for y in b]
+        return min(values), max(values)
+
+    return found
+
+
+def _quotient(type: Type, a: Ends, b: Ends) -> Ends | None:
+    return _at_corners("div")(type, a, b) if b[0] > 0 else None
+
+
+def _remainder(type: Type, a: Ends, b: Ends) -> Ends | None:
+    if b[0] <= 0:
+        return None
+    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+
+
+def _shifted(name: str) -> Callable[[Type, Ends, Ends], Ends | None]:
+    corners = _at_corners(name)
+    return lambda type, a, b: corners(type, a, b) if 0 <= b[0] and b[1] < type.bits else None
+
+
+def _common_bits(type: Type, a: Ends, b: Ends) -> Ends | None:
+    """What two numbers have in common is no more than one that is not negative."""
+    tops = [high for low, high in (a, b) if low >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def _joined_bits(type: Type, a: Ends, b: Ends) -> Ends | None:
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
+
+
+def _magnitude(type: Type, a: Ends) -> Ends:
+    return max(a[0], -a[1], 0), max(a[1], -a[0])
+
+
+def _count(type: Type, a: Ends) -> Ends:
+    return 0, type.bits
+
+
+CORNERS: dict[str, Callable[..., Ends | None]] = {
+    "add": _at_corners("add"),
+    "sub": _at_corners("sub"),
+    "mul": _at_corners("mul"),
+    "div": _quotient,
+    "mod": _remainder,
+    "shift_left": _shifted("shift_left"),
+    "shift_right": _shifted("shift_right"),
+    "bit_and": _common_bits,
+    "bit_or": _joined_bits,
+    "bit_xor": _joined_bits,
+    "abs": _magnitude,
+    "popcount": _count,
+    "count_leading_zeros": _count,
+    "count_trailing_zeros": _count,
+}
+"""For each operator: of the type of the result, and of the ends of each operand, the ends of the
+result if it does not wrap; None where nothing follows."""
