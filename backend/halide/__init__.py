@@ -5,6 +5,8 @@
 `isolated`      the same in a process of its own, with a time limit, where Halide may crash
 `source`        `halide_source`: pipeline and schedule as a C++ function
 `calls`         a schedule as the directives that Halide knows
+`definition`    the algorithm in Halide's objects
+`directives`    the directives put on them
 `expressions`   expressions as Halide's
 `peer`          the only importer of Halide's package (the extra ``halide``)
 `errors`        what they raise, all under `HalideFailure`

@@ -56,7 +56,7 @@ READERS = readers()
 def counted(func: str, chosen: Schedule) -> int:
     """How many values of the definition of a Func Halide stores."""
     peer = bridge.build(READERS, chosen)
-    peer.funcs[func].trace_stores()
+    peer.algorithm.funcs[func].trace_stores()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         peer.realize({"image": IMAGE}, sizes=SIZES)

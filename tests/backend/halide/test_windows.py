@@ -73,7 +73,7 @@ def sums() -> Pipeline:
 def count_halides_stores(built: Pipeline, chosen: Schedule) -> int:
     """How many values of f Halide stores."""
     peer = bridge.build(built, chosen)
-    peer.funcs["f"].trace_stores()
+    peer.algorithm.funcs["f"].trace_stores()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         peer.realize({"im": np.zeros((160, 160), np.int32)}, sizes=PLACE)

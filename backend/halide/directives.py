@@ -1,0 +1,166 @@
+"""The directives of a schedule, put on Halide's objects one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from backend.halide.calls import loops_made
+from backend.halide.definition import PeerAlgorithm
+from backend.halide.errors import DirectiveError
+from backend.halide.names import identifier
+from backend.halide.peer import failing_as, hl
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.derivations import Derivation, RFactor, Wrap
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import Partition, PrefetchBound, Tail
+from spaces.model.schedules.schedule import LoopAlign, Memory, Schedule, StageOf
+from spaces.model.writing.calls import Argument, DirectiveCall
+from spaces.model.writing.chain import StageCalls
+from spaces.model.writing.vocabulary import (
+    ALIGNMENTS,
+    LEVEL_DIRECTIVES,
+    MEMORIES,
+    PARTITIONS,
+    PREFETCHES,
+    TAILS,
+)
+
+
+@define
+class PeerDirectives:
+    """Halide's objects for an algorithm, while directives are put on them: those that derive give
+    it Funcs of their own.
+    """
+
+    algorithm: PeerAlgorithm
+    _known: Pipeline = field(init=False)
+    """The pipeline with the Funcs that directives so far have added."""
+    _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
+    """The Vars of each Func that a directive has added."""
+    _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False)
+    """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
+
+    def __attrs_post_init__(self) -> None:
+        self._known = self.algorithm.pipeline
+        self._rvars = {stage: dict(rvars) for stage, rvars in self.algorithm.rvars.items()}
+
+    def apply(self, stage_calls: StageCalls) -> None:
+        """Put directives on one stage.
+
+        Raises:
+            DirectiveError: Halide refuses one.
+        """
+        name, index = stage_calls.func, stage_calls.stage
+        func = self._source(name)
+        stage = func.update(index - 1) if index else func
+        rvars = self._rvars.get((name, index), {})
+        for call in stage_calls.calls:
+            for new in loops_made(call, rvars):
+                rvars.setdefault(new, hl.RVar(identifier(new)))
+            args = self._arguments(call, self._vars.get(name, {}) | rvars)
+            shown = f"{call.name}({', '.join(map(str, call.args))})"
+            with failing_as(DirectiveError, f"Halide refuses {name}.{shown}"):
+                if stage_calls.adds is not None and call is stage_calls.calls[-1]:
+                    self._add(stage, stage_calls.adds, args)
+                else:
+                    made = getattr(stage, call.name)(*args)
+            if call.name == "specialize":
+                stage = made  # what follows is about the specialization
+
+    def _arguments(self, call: DirectiveCall, loops: Mapping[str, Any]) -> list[Any]:
+        """The arguments of a directive as Halide takes them."""
+        if call.name in LEVEL_DIRECTIVES:
+            return self._level(call.args)
+        if call.name == "specialize_fail":
+            return list(call.args)
+        args = [self._argument(a, loops) for a in call.args]
+        match call.name:
+            case "compute_with":
+                return [*self._beside(call.args), *args[2:]]
+            case "prefetch":
+                return [self._source(str(call.args[0])), *args[1:]]
+            case "never_partition" | "always_partition":
+                return [args]
+        return args
+
+    def _argument(self, value: Argument, rvars: Mapping[str, Any]) -> Any:
+        if isinstance(value, Expr):
+            return self.algorithm.expressions([value], {})[0]
+        if isinstance(value, tuple):
+            return [(_argument(loop, rvars), _argument(align, rvars)) for loop, align in value]
+        return _argument(value, rvars)
+
+    def _source(self, name: str) -> Any:
+        """The image or Func of that name."""
+        return self.algorithm.images.get(name) or self.algorithm.funcs[name]
+
+    def _beside(self, args: Sequence[Argument]) -> list[Any]:
+        """The stage that another one is computed with, and its loop."""
+        other, loop = args[:2]
+        assert isinstance(other, StageOf)
+        func, name = self._level((other.func, loop))
+        return [func.update(other.stage - 1) if other.stage else func, name]
+
+    def _add(self, owner: Any, step: Derivation, loops: Sequence[Any]) -> None:
+        """Let Halide add a Func, by a directive on ``owner``."""
+        given = Schedule((), (*self._known.derivations, step))
+        before, self._known = self._known, derived(self._known, given)
+        is_refused = self._known is before
+        funcs, name = self.algorithm.funcs, step.name
+        source = funcs.get(step.func)
+        if isinstance(step, RFactor):
+            added = owner.rfactor(list(zip(loops[::2], loops[1::2], strict=True)))
+        else:
+            unknown = [consumer for consumer in step.consumers if consumer not in funcs]
+            if unknown:
+                raise DirectiveError(f"There is no Func {unknown[0]!r} that could read {name}.")
+            consumers = [funcs[consumer] for consumer in step.consumers]
+            add = owner.in_ if isinstance(step, Wrap) else owner.clone_in
+            added = add(consumers) if consumers else add()
+        funcs[name] = added
+        if is_refused:
+            return
+        if isinstance(step, RFactor):
+            self._adopt_rvars(step.func, source, step.update)
+        function = self._known.function(name)
+        self._vars[name] = dict(zip(function.args, added.args(), strict=True))
+        self._rvars[name, 0] = {}
+        for update in range(len(function.stages) - 1):
+            self._adopt_rvars(name, added, update)
+
+    def _adopt_rvars(self, name: str, func: Any, update: int) -> None:
+        """Take the RVars of an update as Halide has made them."""
+        own = self._known.function(name).stages[update + 1].rvars
+        made = dict(zip((r.name for r in own), func.rvars(update), strict=True))
+        self._rvars[name, update + 1] = made
+
+    def _level(self, args: tuple[Argument, ...]) -> list[Any]:
+        func, loop = str(args[0]), str(args[1])
+        if not func and not loop:
+            return [hl.LoopLevel.inlined()]
+        if func not in self.algorithm.funcs:
+            raise DirectiveError(f"There is no Func {func!r} to compute or store anything at.")
+        stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
+        rvar = next((rvars[loop] for rvars in stages if loop in rvars), None)
+        var = self._vars.get(func, {}).get(loop)
+        return [self.algorithm.funcs[func], rvar or var or hl.Var(identifier(loop))]
+
+
+def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
+    if isinstance(value, Tail):
+        return getattr(hl.TailStrategy, TAILS[value])
+    if isinstance(value, LoopAlign):
+        return getattr(hl.LoopAlignStrategy, ALIGNMENTS[value])
+    if isinstance(value, PrefetchBound):
+        return getattr(hl.PrefetchBoundStrategy, PREFETCHES[value])
+    if isinstance(value, Partition):
+        return getattr(hl.Partition, PARTITIONS[value])
+    if isinstance(value, Memory):
+        return getattr(hl.MemoryType, MEMORIES[value])
+    if isinstance(value, int):
+        return value
+    return rvars.get(str(value)) or hl.Var(identifier(str(value)))
