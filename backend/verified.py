@@ -8,6 +8,7 @@ from spaces.constraints.devices import CpuDevice, GpuDevice
 from spaces.constraints.given import check_given
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -35,8 +36,8 @@ def plain_schedule(
             f"{function} is given a schedule that was verified for {schedule.device.name}; verify "
             f"it for {'a CPU' if kind is CpuDevice else 'a GPU'}."
         )
-    verified = schedule.pipeline
-    if verified is not pipeline and evolve(verified, estimates=pipeline.estimates) != pipeline:
+    verified, given = schedule.pipeline, derived(pipeline, schedule.schedule)
+    if verified is not given and evolve(verified, estimates=given.estimates) != given:
         raise ValueError(
             f"{function} is given pipeline {pipeline.name}, and a schedule that was verified for "
             f"another one ({verified.name}); verify it for the pipeline that is compiled."

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 from backend.compile import compile_cpu
-from backend.llvm import codegen
+from backend.llvm import statements
 from backend.llvm.engine import compile_module
 from backend.llvm.runtime import runtime_symbols
 
@@ -122,7 +122,7 @@ def poisoned(value):
 def compile_guarded(*args, **options):
     """:func:`compile_cpu`, with every buffer that it may put on the heap there and under guard."""
     with (
-        mock.patch.object(codegen, "SMALL_BYTES", -1),
+        mock.patch.object(statements, "SMALL_BYTES", -1),
         mock.patch("backend.compile.runtime_symbols", _symbols),
     ):
         return compile_cpu(*args, **options)

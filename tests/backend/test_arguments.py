@@ -267,6 +267,13 @@ def test_what_was_verified_for_another_pipeline_is_not_compiled() -> None:
     np.testing.assert_array_equal(found, evaluate(BLUR, {"input": image}, sizes=SMALL)["blur_y"])
 
 
+def test_a_verified_schedule_that_adds_funcs_is_compiled_for_its_pipeline() -> None:
+    checked = verify(BLUR, schedule(BLUR).func("blur_x").in_().schedule, device("cpu"))
+    image = picture(10, 18)
+    found = compile_cpu(BLUR, checked).run({"input": image}, sizes=SMALL)["blur_y"]
+    np.testing.assert_array_equal(found, evaluate(BLUR, {"input": image}, sizes=SMALL)["blur_y"])
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 5000])
 def test_numbers_of_threads_that_are_none_are_told(threads: object) -> None:
     with pytest.raises(ValueError, match="between 1 and 1024 threads"):
