@@ -48,7 +48,22 @@ def test_what_is_stored_is_read_again(unrolled: bool) -> None:
     exact = DATA.astype(np.int64)
     for value in DATA:
         exact[0] = exact[0] * 2 + value
-    np.testing.assert_array_equal(run(out, unrolled), exact)
+    np.testing.assert_array_equal(run(out, unrolled)["out"], exact)
+
+
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_values_that_are_stored_together_are_read_again(unrolled: bool) -> None:
+    """Each step makes both values of those that the one before has stored."""
+    out, r = Func("out"), RDom([(0, 8)], "r")
+    out[X] = (cast(Int32, IMAGE[X]), 1)
+    out[0] = (out[0][1] + r.x, out[0][0] * 2 - out[0][1])
+    exact, first, second = DATA.astype(np.int64), 4, 1
+    for step in range(8):
+        first, second = second + step, first * 2 - second
+    exact[0] = first
+    found = run(out, unrolled)
+    np.testing.assert_array_equal(found["out.0"], exact)
+    assert found["out.1"].tolist() == [second, *[1] * 7]
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
@@ -62,12 +77,12 @@ def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
     for step in range(8):
         exact[exact[0] % 4] += step + 1
     assert exact.tolist()[:2] == [5, 40]
-    np.testing.assert_array_equal(run(out, unrolled), exact)
+    np.testing.assert_array_equal(run(out, unrolled)["out"], exact)
 
 
-def run(out: Func, unrolled: bool) -> NDArray[np.int32]:
+def run(out: Func, unrolled: bool) -> dict[str, NDArray[np.int32]]:
     algorithm = pipeline(out)
     directives = schedule(algorithm)
     if unrolled:
         directives = directives.update(0).unroll("r.x")
-    return compile_cpu(algorithm, directives.schedule).run({"im": DATA}, sizes={"out": [8]})["out"]
+    return compile_cpu(algorithm, directives.schedule).run({"im": DATA}, sizes={"out": [8]})

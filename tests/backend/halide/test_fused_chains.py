@@ -21,6 +21,7 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import parse_schedule
@@ -99,6 +100,18 @@ def test_loops_of_a_chain_are_those_of_two_funcs() -> None:
     assert not {"f.s0.y", "f.s0.x", "h.s0.y", "h.s0.x"} & loops.keys()
 
 
+def test_a_loop_is_aligned_with_one_that_is_aligned_itself() -> None:
+    align = "LoopAlignStrategy::AlignStart"
+    text = f"p.compute_root()\nf.compute_with(h, y, {align})\ng.compute_with(f, y, {align})"
+    verdict = assert_computes(THREE, ROOT + text)
+    program = lower(loop_nest(THREE, verdict.schedule))["start"]
+    loops = {s.var.name: s for s in walk_statements(program.body) if isinstance(s, For)}
+    fused = loops["h.s0.y.fused"]
+    # Of 12 rows of out, which begin with 1, h has 13 from 0 on, f 13 and g 14 from 1 on.
+    sizes = {"out.min.0": 1, "out.extent.0": 19, "out.min.1": 1, "out.extent.1": 12}
+    assert (evaluate(fused.min, sizes), evaluate(fused.extent, sizes)) == (0, 14)
+
+
 def test_what_a_third_func_needs_is_not_computed_in_the_loop_of_two() -> None:
     text = ROOT + "h.compute_with(g, y)\nf.compute_with(g, y)\np.compute_at(f, y)"
     verdict = verify(THREE, parse_schedule(text, THREE), device("cpu"))
@@ -168,6 +181,10 @@ def test_a_stage_precedes_the_loop_that_a_later_one_shares() -> None:
          "f.update(0).split(x, t, ti, 2).reorder(ti, y, t)\n"
          "f.compute_with(h, t)\nf.update(0).compute_with(h, t)",
          "f and f.update(0) go along unlike dimensions in t"),
+        ("f.split(y, y, yi, 4, TailStrategy::GuardWithIf)"
+         ".split(yi, yi, yii, 3, TailStrategy::RoundUp)\nh.split(y, y, yi, 4)\n"
+         "f.update(0).split(y, y, yi, 4)\nf.compute_with(h, y)\nf.update(0).compute_with(h, y)",
+         "f rounds up inside of tiles, which computes values once more"),
     ],
 )  # fmt: skip
 def test_why_stages_of_one_func_are_not_in_step(text: str, reason: str) -> None:
