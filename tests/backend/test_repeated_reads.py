@@ -80,6 +80,18 @@ def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
     np.testing.assert_array_equal(run(out, unrolled)["out"], exact)
 
 
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_what_lies_at_a_place_that_is_stored_is_read_again(unrolled: bool) -> None:
+    """Each step looks up the pixel that the one before has named; the image stays as it is."""
+    out, r = Func("out"), RDom([(0, 8)], "r")
+    out[X] = cast(Int32, IMAGE[X])
+    out[0] = cast(Int32, IMAGE[fn.clamp(out[0] % 8, 0, 7)]) + r.x
+    exact = DATA.astype(np.int64)
+    for step in range(8):
+        exact[0] = int(DATA[exact[0] % 8]) + step
+    np.testing.assert_array_equal(run(out, unrolled)["out"], exact)
+
+
 def run(out: Func, unrolled: bool) -> dict[str, NDArray[np.int32]]:
     algorithm = pipeline(out)
     directives = schedule(algorithm)

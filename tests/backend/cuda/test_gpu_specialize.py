@@ -67,7 +67,13 @@ out.gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
 """
 """Small images are not worth a launch."""
 
-TEXTS = {"apart": APART, "inside": INSIDE, "on the CPU": ON_THE_CPU}
+PARTS = """\
+across.compute_root()
+out.specialize(out.width() >= 32).gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
+"""
+"""The CPU computes a part of what the wide case needs, and all in the other one."""
+
+TEXTS = {"apart": APART, "inside": INSIDE, "on the CPU": ON_THE_CPU, "in parts": PARTS}
 
 
 def checked(text: str) -> CheckedSchedule:
