@@ -186,6 +186,27 @@ def test_what_the_rule_forbids_is_refuted() -> None:
     assert any("what f.update(0) has done with" in p.obligation.statement for p in wrong)
 
 
+def test_tiles_of_two_updates_begin_at_the_same_place() -> None:
+    f, g, out = Func("f"), Func("g"), Func("out")
+    r, later = RDom([(0, 6)], name="r"), RDom([(1, 6)], name="r")
+    f[X, Y] = X + Y
+    f[X, r] = f[X, r] * 3
+    f[X, later] = f[X, later] * f[X, later] + 1
+    g[X, Y] = X - Y
+    g[X, r] = g[X, r] * 2
+    out[X, Y] = f[X, Y] * g[X, Y]
+    rows = pipeline(out)
+    stages = ("f.update(0)", "f.update(1)", "g.update(0)")
+    text = "f.compute_root()\ng.compute_root()\n"
+    text += "".join(f"{s}.split(r, t, ti, 2).reorder(ti, x, t)\n" for s in stages)
+    text += "".join(f"{s}.compute_with(g.update(0), t)\n" for s in stages[:2])
+    written = parse_schedule(text, rows)
+    (violation,) = verify(rows, written, device("cpu")).violations
+    assert violation.rule == "with.stages"
+    assert "f.update(0) and f.update(1) begin or end at other places" in str(violation)
+    assert any(isinstance(p.outcome, Refuted) for p in prove(loop_nest(rows, written)).proofs)
+
+
 def test_a_group_with_a_mistake_is_told_with_all_others() -> None:
     text = "f.compute_with(g, y).split(z, zo, zi, 4)\nh.compute_with(f, y)\nout.vectorize(q)"
     verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
