@@ -8,6 +8,7 @@ from tests.mutants import (
     derivations,
     fusing,
     layout,
+    limits,
     lowering,
     operators,
     prefetching,
@@ -22,11 +23,13 @@ from tests.mutants import (
     texts,
     tuples,
     windows,
+    wrapping,
 )
 from tests.mutants.mutant import Mutant
 
 AREAS: dict[str, tuple[Mutant, ...]] = {
     "regions": regions.MUTANTS,
+    "limits of values": limits.LIMITS,
     "sliding window": windows.SLIDING,
     "folding": windows.FOLDING,
     "blended tails": blending.MUTANTS,
@@ -36,6 +39,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "single threads": single_threads.SINGLE_THREADS,
     "prefetching": prefetching.PREFETCHING,
     "operators": operators.MUTANTS,
+    "what wraps": wrapping.WRAPPING,
     "fused loops": fusing.FUSING,
     "lowering": lowering.MUTANTS,
     "shuffles": shuffling.SHUFFLES,

@@ -213,4 +213,57 @@ FUSING = (
         "A producer that is left out in an iteration counts as computed there.",
         ("tests/constraints/proofs/test_refuted.py",),
     ),
+    Mutant(
+        "short-chains-of-alignments",
+        "spaces/model/nest/fused_loops.py",
+        "simplify(own[other].min + _shift(other, own, pairs, simplify) - loop.min)",
+        "simplify(own[other].min - loop.min)",
+        "A loop is aligned with where one began before that was aligned with a third.",
+        ("tests/backend/halide/test_fused_chains.py",),
+    ),
+    Mutant(
+        "rounded-up-inside-of-tiles",
+        "spaces/constraints/rules/own_stages.py",
+        "if inside and isinstance(record, Split)",
+        "if False and isinstance(record, Split)",
+        "Stages of a Func in the same loops compute values once more where inner tiles "
+        "are rounded up.",
+        ("tests/backend/halide/test_fused_chains.py",),
+    ),
+    Mutant(
+        "own-stages-of-other-ranges",
+        "spaces/constraints/rules/own_stages.py",
+        "if (self.making or aligned) and self._ranges(mine) != other._ranges(theirs):",
+        "if False:",
+        "Two stages of a Func in the same loops go over RVars that begin at other places.",
+        ("tests/backend/halide/test_updates_together.py",),
+    ),
+    Mutant(
+        "own-reads-anywhere",
+        "spaces/constraints/rules/own_stages.py",
+        "        if name in self.definition.pure_vars:\n            own = []",
+        "        own = []",
+        "A stage in fused loops reads its Func where other iterations write it.",
+        ("tests/backend/halide/test_updates_together.py",),
+    ),
+    Mutant(
+        "loops-shared-in-part",
+        "spaces/model/schedules/together.py",
+        "return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], owners))",
+        "return depth",
+        "Two stages have all loops in common that each of them has with another one.",
+        (
+            "tests/backend/halide/test_fused_chains.py",
+            "tests/backend/halide/test_updates_together.py",
+        ),
+    ),
+    Mutant(
+        "advice-on-own-loops",
+        "spaces/constraints/rules/advice.py",
+        "if place is None or (place.func, place.stage) == (func, index):",
+        "if place is None or place.func == func:",
+        "What is said of the partition of a loop that is another stage's of the Func "
+        "is passed over.",
+        ("tests/constraints/test_rules.py", "tests/constraints/test_advice.py"),
+    ),
 )

@@ -16,6 +16,7 @@ _KERNELS = (
     "tests/backend/cuda/test_gpu_random.py",
     "tests/backend/cuda/test_program.py",
 )
+_READS = ("tests/backend/test_repeated_reads.py",)
 
 STEADY = (
     Mutant(
@@ -344,4 +345,41 @@ LIFETIMES = (
     ),
 )
 
-MUTANTS = (*STEADY, *LOOPS, *VECTORS, *KERNELS, *LIFETIMES)
+READS = (
+    Mutant(
+        "reads-outlive-stores",
+        "backend/llvm/codegen.py",
+        "                self.values.ready(statement)()\n"
+        "                self.values.forget(statement.buffer)",
+        "                self.values.ready(statement)()",
+        "What a store changes is not read again by the next one.",
+        _READS,
+    ),
+    Mutant(
+        "reads-outlive-stores-together",
+        "backend/llvm/codegen.py",
+        "                for store in stores:\n"
+        "                    self.values.forget(store.buffer)\n",
+        "",
+        "What stores of a Tuple change is not read again by the next ones.",
+        _READS,
+    ),
+    Mutant(
+        "places-outlive-stores",
+        "backend/llvm/expressions.py",
+        "            self._read.pop(key, None)\n        self._read_addresses = {}",
+        "            self._read.pop(key, None)",
+        "A place that a store has changed is not calculated again.",
+        _READS,
+    ),
+    Mutant(
+        "inner-reads-forgotten",
+        "backend/llvm/expressions.py",
+        "            if node.loads:\n                found",
+        "            if node.loads and not found:\n                found",
+        "Of a value read at a place that is read only the outer buffer is watched.",
+        _READS,
+    ),
+)
+
+MUTANTS = (*STEADY, *LOOPS, *VECTORS, *KERNELS, *LIFETIMES, *READS)

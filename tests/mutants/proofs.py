@@ -11,12 +11,6 @@ _DECIDED = (
     "tests/constraints/proofs/test_certificates.py",
     "tests/constraints/proofs/test_proven.py",
 )
-_READ = ("tests/constraints/test_narrow_readings.py",)
-_DATA = (
-    "tests/constraints/proofs/test_data.py",
-    "tests/backend/test_data_indices.py",
-)
-_PROMISED = ("tests/constraints/proofs/test_promises.py",)
 _GENERAL = ("tests/constraints/proofs/test_generalize.py",)
 _REFUTED = (
     "tests/constraints/proofs/test_refuted.py",
@@ -459,62 +453,6 @@ BARRIERS = (
         "if not images",
         "The case of a float is taken for a formula, which has none.",
         ("tests/backend/cuda/test_gpu_specialize.py",),
-    ),
-    Mutant(
-        "narrow-numbers-never-wrap",
-        "spaces/model/formulas/algebra.py",
-        "    return not node.type.is_bool and node.name in _WRAPPING",
-        "    return False",
-        "A formula takes the numbers of all types for integers.",
-        _READ,
-    ),
-    Mutant(
-        "data-taken-for-coordinates",
-        "spaces/model/formulas/limits.py",
-        "        return not is_data or (Int32.holds(low) and Int32.holds(high))",
-        "        return True",
-        "Sums of what is read are simplified as if none wrapped.",
-        _DATA,
-    ),
-    Mutant(
-        "regions-of-wrapped-ends",
-        "spaces/model/formulas/regions.py",
-        "if node.loads and not (Int32.holds(least_number) and Int32.holds(most_number)):",
-        "if False:",
-        "A sum of what is read has limits although it may wrap.",
-        _DATA,
-    ),
-    Mutant(
-        "believed-limits-wrap",
-        "spaces/model/schedules/conditions.py",
-        "most = Polynomial.of(rest // -slope).expr()",
-        "most = constant(rest // -slope, Int32)",
-        "A limit beyond int32 that a condition gives a size is another one.",
-        _PROMISED,
-    ),
-    Mutant(
-        "indices-unwrapped",
-        "backend/lowering/data_indices.py",
-        "if not (is_sum and node.loads) or",
-        "if True or",
-        "Compiled coordinates have more bits than the numbers that they are calculated from.",
-        _DATA,
-    ),
-    Mutant(
-        "promises-overflow",
-        "backend/arguments.py",
-        "        if not is_comparison or any(",
-        "        if True or any(",
-        "A call is asked for what it promises in int32 arithmetic, which overflows.",
-        _PROMISED,
-    ),
-    Mutant(
-        "cases-overflow",
-        "backend/llvm/expressions.py",
-        "if expr.name in COMPARISONS and all(",
-        "if expr.name in () and all(",
-        "Compiled code chooses the case of a call in int32 arithmetic, which overflows.",
-        _PROMISED,
     ),
 )
 

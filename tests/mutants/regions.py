@@ -13,7 +13,6 @@ _NEST = (
 )
 _CPU = (*_NEST, "tests/backend/test_lowering_passes.py", "tests/backend/test_compile.py")
 _ARITHMETIC = ("tests/model/test_simplify.py", *_INTERVALS, *_NEST)
-_VALUES = ("tests/model/test_value_bounds.py",)
 
 INTERVALS = (
     Mutant(
@@ -364,30 +363,6 @@ ARITHMETIC = (
         "self._replaced(form, variable)",
         "The largest quotient is made of the least numerator.",
         _ARITHMETIC,
-    ),
-    Mutant(
-        "values-of-the-first-component",
-        "spaces/model/nest/values.py",
-        "call.target)[call.component or 0]",
-        "call.target)[0]",
-        "Every component of a Tuple has the limits of the first.",
-        _VALUES,
-    ),
-    Mutant(
-        "values-before-updates",
-        "spaces/model/nest/values.py",
-        "if not function.is_pure or conditions or is_undefined:",
-        "if is_undefined:",
-        "Updates are taken to leave values within their first limits.",
-        _VALUES,
-    ),
-    Mutant(
-        "values-where-none-are-given",
-        "spaces/model/nest/values.py",
-        "or conditions or is_undefined",
-        "or is_undefined",
-        "What lies in memory is taken to be within the limits of values given elsewhere.",
-        _VALUES,
     ),
     Mutant(
         "margin-of-a-strict-comparison",

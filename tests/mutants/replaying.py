@@ -184,6 +184,31 @@ PRECONDITIONS = (
         "A size that is one off a multiple is accepted.",
         _SIZES,
     ),
+    Mutant(
+        "many-parts-of-conditions",
+        "spaces/constraints/size_forms.py",
+        "if self._parts_of(sum) > _MOST_PARTS:",
+        "if False:",
+        "A condition is taken apart into more parts than anybody reads.",
+        (*_SIZES, "tests/constraints/test_size_forms.py"),
+    ),
+    Mutant(
+        "parts-of-other-extremes",
+        "spaces/constraints/size_forms.py",
+        'has_all = (atom.name == "min") == is_added and _is_extreme(atom)',
+        'has_all = (atom.name == "max") == is_added and _is_extreme(atom)',
+        "The cases are counted of maxima where those of minima become conditions.",
+        (*_SIZES, "tests/constraints/test_size_forms.py"),
+    ),
+    Mutant(
+        "strides-in-preconditions",
+        "spaces/constraints/preconditions.py",
+        "if not of_strides and not any(",
+        "if not any(",
+        "What hangs on strides, of which nobody knows before the call, is told as a "
+        "condition on sizes.",
+        (*_SIZES, "tests/backend/halide/test_specialize.py"),
+    ),
 )
 
 MUTANTS = (*REPLAY, *REPAIR, *SEARCH, *PRECONDITIONS)

@@ -104,4 +104,28 @@ SPECIALIZING = (
         "A specialized schedule costs what it does where no condition holds.",
         _GPU_TESTS,
     ),
+    Mutant(
+        "first-condition-overruled",
+        "spaces/model/schedules/cases.py",
+        "for one in reversed(func.specializations):",
+        "for one in func.specializations:",
+        "Of several conditions that hold the last one decides what a schedule costs.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "parts-of-cases-share-names",
+        "backend/lowering/kernels.py",
+        "parts = sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))",
+        "parts = 0",
+        "What the host computes in two cases has the same name, and is compiled once.",
+        _GPU_TESTS,
+    ),
+    Mutant(
+        "memory-of-other-cases",
+        "backend/cuda/host.py",
+        "(self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))",
+        "self.parts.values()",
+        "A buffer lies on the host where it does so in another case.",
+        _GPU_TESTS,
+    ),
 )

@@ -72,4 +72,20 @@ TEXTS = (
         "An interrupted command says that it is done.",
         ("tests/apps/test_interruptions.py",),
     ),
+    Mutant(
+        "renamed-loops-forget-their-policy",
+        "spaces/model/directives/loop_directives.py",
+        "tuple(Partitioned(named(one.loop), one.policy) for one in order.partitions)",
+        "order.partitions",
+        "The partition that is said of a loop is not said of it under its new name.",
+        ("tests/model/test_directives.py",),
+    ),
+    Mutant(
+        "renamed-loops-prefetch-nowhere",
+        "spaces/model/directives/loop_directives.py",
+        "attrs.evolve(one, at=named(one.at), origin=named(one.origin))",
+        "attrs.evolve(one, at=named(one.at))",
+        "A prefetch goes along a loop that has another name.",
+        ("tests/model/test_directives.py",),
+    ),
 )

@@ -5,12 +5,17 @@ Values are those of the reference, which knows no schedule.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
 from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.emulator import Emulator
+from backend.cuda.kernel import AllocStep, CudaModule, Step
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.proofs import barrier_obligations
 from backend.proofs.launches import launches
@@ -238,6 +243,39 @@ def test_costs_are_those_of_the_case_at_the_sizes() -> None:
         assert batch.schedule == followed(schedule, {**sizes, "gain": 3})
         (kernel,) = batch.features.kernels
         assert int(kernel.block[0]) == side
+
+
+def test_the_first_condition_that_holds_is_followed() -> None:
+    schedule = checked(APART).schedule
+    wide, other, failing = schedule.of("out").specializations
+    assert failing.failure
+    plain = schedule.of("out").stages[0]
+    for width, gain, order in (
+        (64, 3, wide.order), (64, 2, other.order), (16, 3, other.order), (2, 3, plain)
+    ):  # fmt: skip
+        found = followed(schedule, {"out.extent.0": width, "gain": gain}).of("out")
+        assert found.stages[0] == order
+        assert not found.specializations
+
+
+class Recording:
+    """Runs programs on the CPU and keeps the names of the arrays that a call obtains meanwhile."""
+
+    def __init__(self) -> None:
+        self.allocated: list[str] = []
+
+    def run(self, module: CudaModule, steps: Iterable[Step], *rest: Any) -> None:
+        """What an emulator does."""
+        kept = tuple(steps)
+        self.allocated = [step.buffer for step in kept if isinstance(step, AllocStep)]
+        Emulator().run(module, kept, *rest)
+
+
+def test_memory_lies_on_the_host_in_the_case_in_which_it_computes() -> None:
+    compiled, executor = compile_gpu(BLUR, checked(ON_THE_CPU)), Recording()
+    for width, allocated in ((33, ["across"]), (31, [])):
+        compiled.run(**call(width, 8, 3), executor=executor)
+        assert executor.allocated == allocated
 
 
 def test_nothing_is_accessed_outside_of_its_buffer() -> None:
