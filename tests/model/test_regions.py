@@ -121,6 +121,37 @@ def test_every_value_in_the_box_lies_inside_the_bounds(expr: Expr, box: tuple[in
             assert high is None or value <= high
 
 
+@settings(max_examples=300)
+@given(EXPRESSIONS, BOX, st.sampled_from(["neither", "below", "above"]))
+def test_one_end_alone_lies_beyond_every_value(expr: Expr, box: tuple[int, ...], side: str) -> None:
+    """Also where x has no limit on one side, of which some values are tried."""
+    x0, xn, y0, yn, w = box
+    first = x0 - 40 if side == "below" else x0
+    last = x0 + xn + 40 if side == "above" else x0 + xn
+    ranges = {
+        "x": Interval(
+            None if side == "below" else constant(x0, Int32),
+            None if side == "above" else constant(x0 + xn, Int32),
+        ),
+        "y": Interval(constant(y0, Int32), constant(y0 + yn, Int32)),
+    }
+    low, high = Ranges(Simplifier(), ranges).least(expr), Ranges(Simplifier(), ranges).most(expr)
+    for x in (first, x0, x0 + xn, last):
+        for y in range(y0, y0 + yn + 1):
+            value = evaluate(expr, {"x": x, "y": y, "w": w})
+            assert low is None or evaluate(low, {"w": w}) <= value
+            assert high is None or value <= evaluate(high, {"w": w})
+
+
+def test_both_ends_of_a_minimum_need_their_operands() -> None:
+    ranges = {"x": Interval(None, constant(9, Int32)), "y": Interval(constant(2, Int32), None)}
+    analysis = Ranges(Simplifier(), ranges)
+    assert analysis.least(fn.min(X, Y) + 1) is None
+    assert str(analysis.most(fn.min(X, Y) + 1)) == "10"
+    assert str(analysis.least(fn.max(X, Y) + 1)) == "3"
+    assert analysis.most(fn.max(X, Y) + 1) is None
+
+
 def test_clamps_limit_one_side_of_an_unlimited_value() -> None:
     anything = Call(Int32, "image", (X, Y))
     analysis = Ranges(Simplifier(), {})

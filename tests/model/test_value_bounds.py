@@ -24,11 +24,12 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.expr import Call, Expr, Variable, cast
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.placement import Bounds
+from spaces.model.nest.values import ValueBounds
 from spaces.model.writing.text import parse_schedule
 
 X = Var("x")
@@ -155,3 +156,16 @@ def test_values_of_a_parameter_without_a_range_are_not_limited() -> None:
 def infer(algorithm: Pipeline) -> None:
     names = "".join(f"{f.name}.compute_root()\n" for f in algorithm.functions[:-1])
     Bounds(algorithm, parse_schedule(names, algorithm))
+
+
+@pytest.mark.parametrize("is_promised", [True, False])
+def test_limits_know_what_is_promised_and_what_is_the_case(is_promised: bool) -> None:
+    count, share, out = Param(Int32, "n", 3), Func("share"), Func("out")
+    if is_promised:
+        count.set_range(2, 9)
+    share[X] = fn.clamp(IMAGE[X], 0, 1) * count
+    out[X] = share[X]
+    parameter = Variable(Int32, "n")
+    limits = ValueBounds(pipeline(out), () if is_promised else (parameter >= 2,))
+    found = limits(Call(Int32, "share", (Variable(Int32, "x"),)))
+    assert (str(found.min), found.max) == ("0", parameter)

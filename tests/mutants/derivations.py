@@ -237,9 +237,9 @@ MUTANTS = (
     ),
     Mutant(
         "words-begin-anywhere",
-        "backend/lowering/kernels.py",
-        "(-a.type.bytes, not a.in_words)",
-        "(-a.type.bytes, a.in_words)",
+        "backend/cuda/printer.py",
+        "if array.in_words else",
+        "if array.type.bytes > WORD_BYTES else",
         "Whole words of short elements begin where those before them happen to end.",
         _KERNELS,
     ),

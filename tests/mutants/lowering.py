@@ -348,7 +348,7 @@ LIFETIMES = (
 READS = (
     Mutant(
         "reads-outlive-stores",
-        "backend/llvm/codegen.py",
+        "backend/llvm/statements.py",
         "                self.values.ready(statement)()\n"
         "                self.values.forget(statement.buffer)",
         "                self.values.ready(statement)()",
@@ -357,7 +357,7 @@ READS = (
     ),
     Mutant(
         "reads-outlive-stores-together",
-        "backend/llvm/codegen.py",
+        "backend/llvm/statements.py",
         "                for store in stores:\n"
         "                    self.values.forget(store.buffer)\n",
         "",

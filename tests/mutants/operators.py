@@ -283,12 +283,4 @@ MUTANTS = (
         "A widening shift loses the bits that the narrow type does not hold.",
         _DEFINITIONS,
     ),
-    Mutant(
-        "either-of-two-definitions",
-        "spaces/model/algorithm/undefined.py",
-        'holds = reduce(lambda a, b: logical("and", a, b), stage.predicates)',
-        'holds = reduce(lambda a, b: logical("or", a, b), stage.predicates)',
-        "A value that is inlined is one where one of its conditions holds.",
-        ("tests/backend/test_undefined.py",),
-    ),
 )

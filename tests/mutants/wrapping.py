@@ -10,6 +10,7 @@ _DATA = (
     "tests/backend/test_data_indices.py",
 )
 _PROMISED = ("tests/constraints/proofs/test_promises.py",)
+_ARGUMENTS = ("tests/backend/test_arguments.py", "tests/backend/test_constraints.py")
 
 WRAPPING = (
     Mutant(
@@ -117,19 +118,11 @@ WRAPPING = (
         _READ,
     ),
     Mutant(
-        "arrays-shift-by-64",
-        "spaces/model/formulas/algebra.py",
-        "shifted = np.where(np.less(by, 64), np.left_shift(a, left), 0)",
-        "shifted = np.left_shift(a, left)",
-        "Arrays keep a bit of what is shifted out as a whole.",
-        _READ,
-    ),
-    Mutant(
-        "promises-of-what-is-whole",
+        "fractions-are-whole",
         "backend/arguments.py",
-        "if v == v and v == v // 1}",
-        "if v == v}",
-        "A promise of integers is asked of the whole part of a float.",
-        ("tests/backend/test_constraints.py", *_PROMISED),
+        "if value == value // 1}",
+        "if value == value}",
+        "Formulas calculate with the whole part of a fraction, and with infinity.",
+        _ARGUMENTS,
     ),
 )

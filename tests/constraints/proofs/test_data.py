@@ -96,6 +96,33 @@ def test_a_formula_has_the_value_that_is_calculated(case: tuple[Expr, dict[str, 
     assert all(evaluate(limit, meant) for limits in opaque.limits.values() for limit in limits)
 
 
+READ = READS[Int32]
+
+
+@pytest.mark.parametrize(
+    "index", [READ / -1, READ / cast(Int32, READS[Int8]), cast(Int32, fn.abs(READ)), READ * 3]
+)
+def test_the_smallest_number_overflows_in_formulas_too(index: Expr) -> None:
+    index, numbers = arithmetic(index), {"int32": Int32.min_value, "int8": -1}
+    opaque = Opaque()
+    formula = opaque.formula(index)
+    meant = {
+        name: int(value_of(given_as_numbers(meaning), numbers))
+        for name, meaning in opaque.meaning.items()
+    }
+    value = int(value_of(given_as_numbers(index), numbers))
+    assert Int32.holds(value)
+    assert evaluate(formula, meant) == value
+
+
+def test_conversions_that_change_numbers_leave_no_room() -> None:
+    """-1 is 65535 as a uint16; 40000 times that is no int32."""
+    simplify, read = Simplifier(), READS[Int8]
+    for type, is_small in ((UInt16, False), (Int16, True)):
+        product = simplify.polynomial(cast(Int32, cast(type, read)) * 40000)
+        assert simplify.never_wrap(product) is is_small
+
+
 @pytest.mark.parametrize("number", [2**31, -(2**31), 2**32 + 5, -(2**40), 3 * 2**70])
 def test_numbers_beyond_int32_are_written_out(number: int) -> None:
     form = Polynomial.of(X).scaled(number) + Polynomial.of(number - 1)
@@ -121,8 +148,10 @@ def test_a_product_that_wraps_has_no_region() -> None:
     number.
     """
     assert np.int32(np.uint32(65535 * 65535)) == -131071
-    refused = table_read_at(cast(Int32, A[AT]) * cast(Int32, B[AT]) / 65536)
-    assert [v.rule for v in refused.violations] == ["bounds.unbounded"]
+    product = cast(Int32, A[AT]) * cast(Int32, B[AT])
+    for index in (product, product + 131071, product / 65536):
+        refused = table_read_at(index)
+        assert [v.rule for v in refused.violations] == ["bounds.unbounded"]
 
 
 def test_a_product_that_cannot_wrap_has_one() -> None:
