@@ -252,14 +252,6 @@ MUTANTS = (
         _KERNELS,
     ),
     Mutant(
-        "sums-of-other-types-saturate",
-        "spaces/model/schedules/associative.py",
-        'return Op(value.type, "saturating_add", (a, b)) if a.type == value.type else value',
-        'return Op(value.type, "saturating_add", (a, b))',
-        "A sum limited to another type than its terms is taken for a saturating sum of them.",
-        ("tests/model/test_rfactor.py",),
-    ),
-    Mutant(
         "greatest-for-least-before-nan",
         "spaces/model/schedules/nan_first.py",
         '_KEPT = {"gt": "max", "ge": "max", "lt": "min", "le": "min"}',

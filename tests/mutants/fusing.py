@@ -257,13 +257,4 @@ FUSING = (
             "tests/backend/halide/test_updates_together.py",
         ),
     ),
-    Mutant(
-        "advice-on-own-loops",
-        "spaces/constraints/rules/advice.py",
-        "if place is None or (place.func, place.stage) == (func, index):",
-        "if place is None or place.func == func:",
-        "What is said of the partition of a loop that is another stage's of the Func "
-        "is passed over.",
-        ("tests/constraints/test_rules.py", "tests/constraints/test_advice.py"),
-    ),
 )

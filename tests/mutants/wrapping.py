@@ -10,7 +10,7 @@ _DATA = (
     "tests/backend/test_data_indices.py",
 )
 _PROMISED = ("tests/constraints/proofs/test_promises.py",)
-_ARGUMENTS = ("tests/backend/test_arguments.py", "tests/backend/test_constraints.py")
+_ARGUMENTS = ("tests/backend/cuda/test_gpu_pipelines.py",)
 
 WRAPPING = (
     Mutant(
