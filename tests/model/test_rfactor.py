@@ -14,6 +14,7 @@ from spaces import (
     Float32,
     Func,
     ImageParam,
+    Int8,
     Int16,
     Int32,
     Pipeline,
@@ -302,6 +303,22 @@ def test_sums_that_are_limited_after_they_were_widened(text: str) -> None:
     total = int(pixels.sum())
     assert found.tolist() == [min(60 * x + total, 255) for x in range(5)]
     assert {value < 255 for value in found.tolist()} == {True, False}
+
+
+@pytest.mark.parametrize("is_widened", [False, True])
+def test_signed_sums_that_are_limited_are_not_reduced_in_parts(is_widened: bool) -> None:
+    """100 + 100 - 100 is 27 of int8 from the left, and 100 from the right."""
+    image, f, r = ImageParam(Int8, 1, "input"), Func("f"), RDom([(0, 8)], "r")
+    f[X] = spaces.cast(Int8, X)
+    f[X] = (
+        spaces.saturating_cast(Int8, spaces.widening_add(f[X], image[r]))
+        if is_widened
+        else spaces.saturating_add(f[X], image[r])
+    )
+    text = "f.update(0).split(r, ro, ri, 4).rfactor(ro, u)"
+    algorithm = spaces.pipeline(f)
+    verdict = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
+    assert [v.rule for v in verdict.violations] == ["derive.operator"]
 
 
 NAN_FIRST: dict[str, tuple[Callable[[Expr, Expr], Expr], np.ufunc]] = {

@@ -31,4 +31,20 @@ SINGLE_THREADS = (
         "It is not known which iteration of a loop over one thread visits a point.",
         _TESTS,
     ),
+    Mutant(
+        "rules-know-no-single-thread",
+        "spaces/constraints/orders.py",
+        "return _Tracer(stage, ordered, order.once).run(order)",
+        "return _Tracer(stage, ordered, ()).run(order)",
+        "The rules take the loops around the one thread for loops that there are not.",
+        _TESTS,
+    ),
+    Mutant(
+        "single-threads-unwritten",
+        "spaces/model/writing/order_calls.py",
+        "if self.target.loops[:2] == SINGLE_THREAD and not self.order.once:",
+        "if False:",
+        "The text of a schedule does not say that one thread computes a stage.",
+        _TESTS,
+    ),
 )
