@@ -72,9 +72,11 @@ class CompiledCuda:
     kernels: Mapping[str, KernelResources]
 
 
-def compile_cuda(
-    source: str, arch: str = "sm_80", *, fmad: bool = False, name: str = "module.cu"
-) -> CompiledCuda:
+_FILE = b"module.cu"
+"""What messages call a text."""
+
+
+def compile_cuda(source: str, arch: str = "sm_80", *, fmad: bool = False) -> CompiledCuda:
     """Compiles a text for one architecture.
 
     Args:
@@ -82,7 +84,6 @@ def compile_cuda(
         arch: one of `available_archs`.
         fmad: let the compiler contract ``a * b + c`` into one rounding. False gives the bits of a
             CPU that does not.
-        name: what messages call the text.
 
     Raises:
         CudaCompileError: the text is refused; its log says why. Static shared memory above 48 KB is
@@ -105,9 +106,7 @@ def compile_cuda(
     program = ctypes.c_void_p()
     _check(
         "nvrtcCreateProgram",
-        library.nvrtcCreateProgram(
-            ctypes.byref(program), source.encode(), name.encode(), 0, None, None
-        ),
+        library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), _FILE, 0, None, None),
     )
     try:
         arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))

@@ -347,7 +347,7 @@ KERNELS = (
     ),
     Mutant(
         "grid-transposed",
-        f"{_FOLDER}/gpu_resources.py",
+        f"{_FOLDER}/gpu_blocks.py",
         "(gpu.max_grid_blocks_x, gpu.max_grid_blocks_y, gpu.max_grid_blocks_z)",
         "(gpu.max_grid_blocks_y, gpu.max_grid_blocks_x, gpu.max_grid_blocks_z)",
         "The limits of a grid along x and y are swapped.",
@@ -355,7 +355,7 @@ KERNELS = (
     ),
     Mutant(
         "shared-memory-without-units",
-        f"{_FOLDER}/gpu_resources.py",
+        f"{_FOLDER}/gpu_memory.py",
         "return (asked + (unit - 1)) / unit * unit",
         "return asked / unit * unit",
         "Shared memory is rounded down to whole units.",
@@ -363,7 +363,7 @@ KERNELS = (
     ),
     Mutant(
         "reserve-forgotten",
-        f"{_FOLDER}/gpu_resources.py",
+        f"{_FOLDER}/gpu_memory.py",
         "asked = kernel.shared_bytes + gpu.reserved_shared_bytes_per_block",
         "asked = kernel.shared_bytes",
         "The driver's part of shared memory is not counted.",
@@ -371,7 +371,7 @@ KERNELS = (
     ),
     Mutant(
         "registers-rounded-down",
-        f"{_FOLDER}/gpu_resources.py",
+        f"{_FOLDER}/gpu_memory.py",
         "(allocation_bytes(allocation) + 3) / 4",
         "allocation_bytes(allocation) / 4",
         "Values narrower than a register share one.",

@@ -12,7 +12,8 @@ from spaces.constraints.rules import (
     derivations,
     domain_order,
     explicit_bounds,
-    gpu_resources,
+    gpu_blocks,
+    gpu_memory,
     gpu_structure,
     inlining,
     layout,
@@ -52,7 +53,8 @@ RULES: tuple[Rule, ...] = (
     *bounds.RULES,
     *explicit_bounds.RULES,
     *gpu_structure.RULES,
-    *gpu_resources.RULES,
+    *gpu_blocks.RULES,
+    *gpu_memory.RULES,
 )
 
 ADVICE: tuple[AdviceRule, ...] = (*advice.RULES, unnamed_updates.unnamed_updates)

@@ -9,7 +9,8 @@ from tests.constraints.examples import (
     companions,
     derivations,
     domain_order,
-    gpu_resources,
+    gpu_blocks,
+    gpu_memory,
     gpu_structure,
     layout,
     loop_kinds,
@@ -34,7 +35,8 @@ EXAMPLES = (
     *layout.EXAMPLES,
     *bounds.EXAMPLES,
     *gpu_structure.EXAMPLES,
-    *gpu_resources.EXAMPLES,
+    *gpu_blocks.EXAMPLES,
+    *gpu_memory.EXAMPLES,
 )
 """For each rule a schedule that breaks it, and its neighbor that does not."""
 

@@ -1,4 +1,4 @@
-"""Rules about what a kernel takes: threads, blocks, shared memory, registers.
+"""Rules about the shared memory, registers and local memory that a kernel takes.
 
 The limits are those of the device, from NVIDIA's table of technical specifications per compute
 capability (CUDA C++ Programming Guide).
@@ -12,17 +12,11 @@ from functools import partial
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.kernels import Kernel, allocation_bytes
 from spaces.constraints.occupancy import INTS, Extremes, blocks_per_sm
-from spaces.constraints.rules.gpu_reasons import (
-    derivation,
-    in_bytes,
-    product,
-    smaller_tiles,
-    widening,
-)
+from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
+from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
-from spaces.constraints.rules.written import kind_directive, store_directive
+from spaces.constraints.rules.written import store_directive
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables
@@ -30,158 +24,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import INTEGERS, read_all
 from spaces.model.schedules.schedule import Memory
 
-_GUIDE = "CUDA C++ Programming Guide"
-_TABLE = f"{_GUIDE}, technical specifications per compute capability"
 _EXPRS = Extremes(fn.min, fn.max)
-_AXES = ("x", "y", "z")
-
-
-def _kernels(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
-    """The kernels that the Func begins."""
-    gpu = view.gpu
-    for kernel in view.kernels.get(func, ()):
-        if gpu is not None:
-            yield gpu, kernel
-
-
-def _launchable(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
-    """Those of them whose blocks have a constant size."""
-    for gpu, kernel in _kernels(view, func):
-        if all(view.is_constant(extent) for extent in kernel.block):
-            yield gpu, kernel
-
-
-@nest_rule(
-    "gpu.thread-extent",
-    "A thread loop has a number of iterations bounded by a constant.",
-    "The kernel is compiled for one block size; Halide launches what does not fit and fails.",
-)
-def thread_extent(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each thread loop in the Func's kernels that is not bounded."""
-    for _, kernel in _kernels(view, func):
-        for threads in kernel.threads:
-            for loop, extent in zip(threads.loops, threads.extents, strict=True):
-                if not view.is_constant(extent):
-                    yield Check(
-                        threads.func,
-                        VIOLATED,
-                        "{directive} makes threads of loop {loop} of {stage_name}, which has "
-                        "{extent} iterations: not bounded by a constant.",
-                        "Split {loop} by a constant and map the inner loop to threads.",
-                        stage=threads.stage,
-                        loop=loop.loop,
-                        values={
-                            "directive": partial(
-                                kind_directive,
-                                *(view.records, threads.func, threads.stage, loop.loop),
-                            ),
-                            "loop": loop.loop,
-                            "stage_name": stage_name(threads.func, threads.stage),
-                            "extent": str(extent),
-                        },
-                    )
-
-
-@nest_rule(
-    "gpu.threads-per-block",
-    "A block, as wide as the widest stage computed in it, has no more threads than the device "
-    "allows.",
-    f"{_TABLE}: maximum number of threads per block [S20 3.2].",
-    threads="threads",
-    limit="threads",
-)
-def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each kernel."""
-    for gpu, kernel in _launchable(view, func):
-        yield Check(
-            func,
-            kernel.threads_per_block <= gpu.max_threads_per_block,
-            "The kernel of {kernel} has {product} threads a block{reason}; {device} allows "
-            "{limit} (compute capability {capability}).",
-            "Choose a smaller tile{legal}, or let each thread compute several values in a serial "
-            "loop.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **_names(gpu, kernel),
-                "threads": kernel.threads_per_block,
-                "product": partial(product, kernel.block),
-                "reason": partial(widening, kernel, view.nest.simplify),
-                "limit": gpu.max_threads_per_block,
-                "legal": partial(
-                    smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify
-                ),
-            },
-        )
-
-
-@nest_rule(
-    "gpu.block-dimension",
-    "A block is no longer along any dimension than the device allows.",
-    f"{_TABLE}: maximum x-, y- and z-dimension of a block.",
-    threads="threads",
-    limit="threads",
-)
-def block_dimension(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each dimension of each kernel's blocks."""
-    for gpu, kernel in _launchable(view, func):
-        limits = (gpu.max_block_threads_x, gpu.max_block_threads_y, gpu.max_block_threads_z)
-        used = max((len(t.loops) for t in kernel.threads), default=0)
-        for axis, extent, limit in list(zip(_AXES, kernel.block, limits, strict=True))[:used]:
-            yield Check(
-                func,
-                extent <= limit,
-                "The blocks of the kernel of {kernel} are {threads} threads long along "
-                "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
-                "Choose a smaller tile there, or reorder the thread loops: the innermost is x, "
-                "and blocks may be {limits} threads long along x, y and z.",
-                stage=kernel.stage,
-                loop=kernel.blocks[0].loop,
-                values={
-                    **_names(gpu, kernel),
-                    "axis": axis,
-                    "threads": extent,
-                    "reason": partial(widening, kernel, view.nest.simplify),
-                    "limit": limit,
-                    "limits": ", ".join(map(str, limits)),
-                },
-            )
-
-
-@nest_rule(
-    "gpu.grid-dimension",
-    "A grid has no more blocks along any dimension than the device allows.",
-    f"{_TABLE}: maximum x-, y- and z-dimension of a grid of thread blocks.",
-    blocks="blocks",
-    limit="blocks",
-    times="values a block, for one there are now",
-)
-def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each block loop."""
-    for gpu, kernel in _kernels(view, func):
-        limits = (gpu.max_grid_blocks_x, gpu.max_grid_blocks_y, gpu.max_grid_blocks_z)
-        for axis, loop, limit in zip(_AXES, kernel.blocks, limits, strict=False):
-            blocks = view.largest(loop.extent, view.outside(kernel.func, kernel.stage, loop))
-            yield Check(
-                func,
-                blocks <= limit,
-                "The block loop {loop} of the kernel of {kernel} makes {reason}{blocks} blocks "
-                "along {axis} of the grid; {device} allows {limit} (compute capability "
-                "{capability}).",
-                "Choose a tile at least {times} times as large along {loop}, or reorder the block "
-                "loops: the innermost is x, along which a grid may be longest.",
-                stage=kernel.stage,
-                loop=loop.loop,
-                values={
-                    **_names(gpu, kernel),
-                    "loop": loop.loop,
-                    "axis": axis,
-                    "reason": partial(derivation, blocks),
-                    "blocks": blocks,
-                    "limit": limit,
-                    "times": (blocks + (limit - 1)) / limit,
-                },
-            )
 
 
 @nest_rule(
@@ -191,7 +34,7 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
 )
 def allocation_size(view: NestView, func: str) -> Iterator[Check]:
     """One check for each allocation in the Func's kernels whose size varies."""
-    for _, kernel in _kernels(view, func):
+    for _, kernel in kernels_of(view, func):
         for allocation in (*kernel.shared, *kernel.private):
             if not view.is_constant(allocation.elements):
                 yield Check(
@@ -204,7 +47,7 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                     values={
                         "directive": store_directive(view.records.entry(allocation.func)),
                         "func": allocation.func,
-                        "kernel": _title(kernel),
+                        "kernel": title(kernel),
                         "size": " x ".join(f"({e})" for e in allocation.extents),
                     },
                 )
@@ -213,7 +56,7 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
 @nest_rule(
     "gpu.shared-bytes",
     "The shared memory of a block, with the driver's reserve and in whole units, fits the device.",
-    f"{_TABLE}: maximum amount of shared memory per thread block.",
+    f"{TABLE}: maximum amount of shared memory per thread block.",
     bytes="bytes",
     allocated="bytes",
     reserve="bytes",
@@ -222,7 +65,7 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
 )
 def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel that uses shared memory."""
-    for gpu, kernel in _kernels(view, func):
+    for gpu, kernel in kernels_of(view, func):
         if not kernel.shared or not all(view.is_constant(a.elements) for a in kernel.shared):
             continue
         reserve = gpu.reserved_shared_bytes_per_block
@@ -237,7 +80,7 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
-                **_names(gpu, kernel),
+                **names(gpu, kernel),
                 "bytes": kernel.shared_bytes,
                 "arrays": partial(in_bytes, kernel.shared),
                 "allocated": _allocated(gpu, kernel),
@@ -276,13 +119,13 @@ def _are_constant(view: NestView, kernel: Kernel) -> bool:
 @nest_rule(
     "gpu.registers",
     "What a thread keeps in registers fits the registers of a thread.",
-    f"{_TABLE}: maximum number of 32-bit registers per thread.",
+    f"{TABLE}: maximum number of 32-bit registers per thread.",
     registers="registers of 4 bytes",
     limit="registers of 4 bytes",
 )
 def registers(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel with values kept in registers."""
-    for gpu, kernel in _launchable(view, func):
+    for gpu, kernel in launchable(view, func):
         kept = [a for a in kernel.private if a.memory is Memory.REGISTER]
         if not kept or not _are_constant(view, kernel):
             continue
@@ -295,7 +138,7 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
-                **_names(gpu, kernel),
+                **names(gpu, kernel),
                 "arrays": partial(in_bytes, kept),
                 "registers": _registers(kernel),
                 "limit": gpu.max_registers_per_thread,
@@ -316,7 +159,7 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
 )
 def occupancy(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel of constant size; it fails only where no other limit does."""
-    for gpu, kernel in _launchable(view, func):
+    for gpu, kernel in launchable(view, func):
         if not _are_constant(view, kernel):
             continue
         resident = _resident_blocks(gpu, kernel)
@@ -334,7 +177,7 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
-                **_names(gpu, kernel),
+                **names(gpu, kernel),
                 "blocks": resident,
                 "threads": kernel.threads_per_block,
                 "product": partial(product, kernel.block),
@@ -360,13 +203,13 @@ def _resident_blocks(gpu: GpuDevice, kernel: Kernel) -> Expr:
 @nest_rule(
     "gpu.local-bytes",
     "What a thread keeps for itself fits its local memory.",
-    f"{_TABLE}: amount of local memory per thread.",
+    f"{TABLE}: amount of local memory per thread.",
     bytes="bytes",
     limit="bytes",
 )
 def local_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel whose threads keep values."""
-    for gpu, kernel in _kernels(view, func):
+    for gpu, kernel in kernels_of(view, func):
         if not kernel.private or not all(view.is_constant(a.elements) for a in kernel.private):
             continue
         taken = kernel.private_bytes(*Memory)
@@ -379,7 +222,7 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
-                **_names(gpu, kernel),
+                **names(gpu, kernel),
                 "bytes": taken,
                 "arrays": partial(in_bytes, kernel.private),
                 "limit": gpu.max_local_bytes_per_thread,
@@ -387,29 +230,4 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
         )
 
 
-def _title(kernel: Kernel) -> str:
-    """``blur_y (block loops x, y)``."""
-    loops = ", ".join(loop.loop for loop in kernel.blocks)
-    return f"{stage_name(kernel.func, kernel.stage)} (block loops {loops})"
-
-
-def _names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
-    major, minor = gpu.compute_capability
-    return {
-        "kernel": _title(kernel),
-        "device": gpu.name,
-        "capability": f"{major}.{minor}, {_GUIDE}",
-    }
-
-
-RULES = (
-    thread_extent,
-    threads_per_block,
-    block_dimension,
-    grid_dimension,
-    allocation_size,
-    shared_bytes,
-    registers,
-    occupancy,
-    local_bytes,
-)
+RULES = (allocation_size, shared_bytes, registers, occupancy, local_bytes)

@@ -1,0 +1,45 @@
+"""The kernels that rules about a device's limits are asked of, and what such rules call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.devices import GpuDevice
+from spaces.constraints.kernels import Kernel
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import stage_name
+
+GUIDE = "CUDA C++ Programming Guide"
+TABLE = f"{GUIDE}, technical specifications per compute capability"
+"""Where the limits of devices stand."""
+
+
+def kernels_of(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
+    """The kernels that the Func begins, and the device."""
+    gpu = view.gpu
+    for kernel in view.kernels.get(func, ()):
+        if gpu is not None:
+            yield gpu, kernel
+
+
+def launchable(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
+    """Those of them whose blocks have a constant size."""
+    for gpu, kernel in kernels_of(view, func):
+        if all(view.is_constant(extent) for extent in kernel.block):
+            yield gpu, kernel
+
+
+def title(kernel: Kernel) -> str:
+    """``blur_y (block loops x, y)``."""
+    loops = ", ".join(loop.loop for loop in kernel.blocks)
+    return f"{stage_name(kernel.func, kernel.stage)} (block loops {loops})"
+
+
+def names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
+    """What messages call a kernel, the device and its compute capability."""
+    major, minor = gpu.compute_capability
+    return {
+        "kernel": title(kernel),
+        "device": gpu.name,
+        "capability": f"{major}.{minor}, {GUIDE}",
+    }
