@@ -135,6 +135,8 @@ def _operator(node: Op, name: str, parts: list[str]) -> str:
         return f"(not {parts[0]})"
     if name == "abs":
         return f"abs({parts[0]})"
+    if name == "reinterpret" and not (node.type.is_float or node.args[0].type.is_float):
+        return wrapped(node.type, parts[0])
     if name == "popcount":
         return f"({parts[0]} & {(1 << node.type.bits) - 1}).bit_count()"
     raise TypeError(f"{name} has no meaning in the programs of the gate")

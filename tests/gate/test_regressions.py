@@ -222,3 +222,18 @@ def test_an_update_whose_predicate_never_holds_leaves_nothing_of_its_tail() -> N
     values |= {"out.stride.0": 1, "out.stride.1": 7}
     found = GpuMachine(program).run(values, {}, {"out": 21}, Memory(negative=False))
     assert found["out"] == [2 * (x - y) for y in range(-1, 2) for x in range(3, 10)]
+
+
+def test_kernels_read_where_a_sum_of_pixels_says() -> None:
+    """What may wrap stands behind a conversion that the gate once had no word for."""
+    image, table, out = ImageParam(Int32, 1, "input"), Func("table"), Func("out")
+    table[X] = X * 10
+    out[X] = table[fn.clamp(image[X] + image[X + 1], 0, 5)]
+    made = pipeline(out)
+    text = "table.compute_root(); out.gpu_tile(x, xi, 2);"
+    (program,) = compile_gpu(made, parse_schedule(text, made), "sm_80").programs
+    values = {"out.min.0": 0, "out.extent.0": 4, "out.stride.0": 1}
+    values |= {"input.min.0": 0, "input.extent.0": 5, "input.stride.0": 1}
+    images = {"input": [3, -4, 6, -1, 20]}
+    found = GpuMachine(program).run(values, images, {"out": 4}, Memory(negative=False))
+    assert found["out"] == [0, 20, 50, 50]

@@ -168,14 +168,23 @@ class Ranges:
         fixed, moving = self._taken_apart(node)
         low: Polynomial | None = fixed
         high: Polynomial | None = fixed
-        least_number = most_number = self.simplify.polynomial(node).offset
+        form = self.simplify.polynomial(node)
+        least_number = most_number = form.offset
+        may_wrap = False
         for monomial, coefficient in moving.items():
             least, most = self._term(monomial, coefficient)
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
-            least_number += _as_number(least, Int32.min_value)
-            most_number += _as_number(most, Int32.max_value)
-        if node.loads and not (Int32.holds(least_number) and Int32.holds(most_number)):
+            is_data = any(atom.loads for atom in monomial)
+            factor = abs(coefficient) if is_data else 1
+            least_number += _as_number(least, factor * Int32.min_value)
+            most_number += _as_number(most, factor * Int32.max_value)
+            # Unknown numbers with others; or what is read times coordinates, or sizes.
+            is_open = len(moving) > 1 and (least is None or most is None)
+            is_scaled = len(monomial) > 1 and not (_is_number(least) and _is_number(most))
+            may_wrap = may_wrap or (is_data and (is_open or is_scaled))
+        may_wrap = may_wrap or not (Int32.holds(least_number) and Int32.holds(most_number))
+        if node.loads and may_wrap and not self.simplify.never_wrap(form):
             return UNBOUNDED  # it may have wrapped: what is read is no coordinate
         ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
         return Interval(ends[0], ends[1])
@@ -395,6 +404,10 @@ def _within(interval: Interval, type: Type) -> Interval:
         limits.min if interval.min is None else interval.min,
         limits.max if interval.max is None else interval.max,
     )
+
+
+def _is_number(end: Polynomial | None) -> bool:
+    return end is not None and end.constant is not None
 
 
 def _as_number(end: Polynomial | None, unknown: int) -> int:

@@ -162,6 +162,35 @@ def test_a_product_that_cannot_wrap_has_one() -> None:
     assert len(prove(checked).proven) == len(prove(checked).proofs)
 
 
+C = ImageParam(Int32, 1, "c")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        # At 60000 a pixel of 65535 gives a number that wraps to -362907296.
+        fn.min(cast(Int32, A[AT]) * AT, 100),
+        fn.min(fn.clamp(C[AT], 0, 1 << 30) * AT, 100),
+        # The smallest int32 gives 0.
+        fn.max(fn.min(C[AT], 5) * 20, 3) + 0,
+    ],
+)
+def test_what_is_read_times_a_coordinate_or_with_one_limit_has_none(index: Expr) -> None:
+    """Of each the limit that can be told was once told, though the number may wrap beyond it."""
+    refused = table_read_at(index)
+    assert [v.rule for v in refused.violations] == ["bounds.unbounded"]
+
+
+def test_narrow_numbers_and_clamped_ones_keep_their_limits() -> None:
+    for index in (
+        cast(Int32, A[AT]) + AT,
+        fn.clamp(cast(Int32, A[AT]) * AT, 0, 9),
+        fn.clamp(C[AT] * AT + C[AT], 0, 9),
+        fn.clamp(C[AT], 0, 9) * 3 - AT,
+    ):
+        assert isinstance(table_read_at(index), CheckedSchedule), index
+
+
 def test_conditions_on_what_wraps_are_no_arithmetic_of_coordinates() -> None:
     """``a + 1 > a`` is false of the largest int32."""
     opaque = Opaque()
