@@ -34,7 +34,7 @@ def pipeline_header(program: LoopProgram) -> str:
     body = "\n".join(f"    {line}" for line in members) or "    int64_t none;"
     return f"""\
 /* Pipeline {_comment(program.name)}. Link with {RUNTIME}.o, the threads library and the mathematics
- * library: cc main.c {program.name}.o {RUNTIME}.o -lpthread -lm */
+ * library: cc main.c {program.name}.o {RUNTIME}.o -lpthread -lm; C11 or C++11. */
 #ifndef {guard}
 #define {guard}
 

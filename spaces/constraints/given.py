@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices import CpuDevice, GpuDevice
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.schedule import Schedule
+from collections.abc import Callable
 
-_KINDS = {
-    "pipeline": ("Pipeline", Pipeline, "spaces.pipeline(f) makes one"),
-    "schedule": (
-        "Schedule",
-        Schedule,
-        "spaces.parse_schedule(text, pipeline) reads one, and .schedule is that of directives",
-    ),
-    "device": ("Device", GpuDevice | CpuDevice, "spaces.device(name) gives one"),
+from spaces.constraints.devices import CpuDevice, GpuDevice
+from spaces.model.schedules.given import check_pipeline, check_schedule
+
+
+def check_device(function: str, value: object) -> None:
+    """See that a function is given a Device.
+
+    Raises:
+        TypeError: it is given something else.
+    """
+    if not isinstance(value, GpuDevice | CpuDevice):
+        given = type(value).__name__
+        raise TypeError(f"{function} takes a Device, not a {given}; spaces.device(name) gives one.")
+
+
+_CHECKS: dict[str, Callable[[str, object], None]] = {
+    "pipeline": check_pipeline,
+    "schedule": check_schedule,
+    "device": check_device,
 }
-"""By parameter: its type's name, its type, and where one comes from."""
 
 
 def check_given(function: str, **given: object) -> None:
@@ -25,6 +33,4 @@ def check_given(function: str, **given: object) -> None:
         TypeError: one is something else.
     """
     for parameter, value in given.items():
-        kind, classes, how = _KINDS[parameter]
-        if not isinstance(value, classes):
-            raise TypeError(f"{function} takes a {kind}, not a {type(value).__name__}; {how}.")
+        _CHECKS[parameter](function, value)

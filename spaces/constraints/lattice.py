@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked
+from spaces.constraints.given import check_given
 from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
@@ -40,7 +41,9 @@ def legal_mask(
 
     Raises:
         ValueError: a name has no array.
+        TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
+    check_given("legal_mask", pipeline=pipeline, schedule=structure, device=device)
     missing = [name for name in parameters(structure) if name not in values]
     if missing:
         raise ValueError(f"No values are given for the parameters {', '.join(missing)}.")

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from spaces.constraints.devices import Device
+from spaces.constraints.given import check_given
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
@@ -79,7 +80,9 @@ def complete(
 
     Raises:
         ValueError: an entry of ``partial`` does not fit a Func of the pipeline.
+        TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
+    check_given("complete", pipeline=pipeline, schedule=partial, device=device)
     chosen = default_options(device) if options is None else options
     space = ScheduleSpace(derived(pipeline, partial), device, chosen, partial)
     return Completions(space, limit, seconds)

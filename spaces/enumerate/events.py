@@ -11,7 +11,12 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen
 class Found:
-    """A legal schedule and its cost."""
+    """A legal schedule and its cost.
+
+    Attributes:
+        cost: what the cost model gives for it, in the model's own unit; lower is better.
+        schedule: with numbers for all of its factors, to verify, print and compile.
+    """
 
     cost: float
     schedule: Schedule
@@ -34,7 +39,12 @@ class Expanded:
 
 @frozen
 class Scored:
-    """So many structures, with so many choices of tile sizes, have a cost by now."""
+    """So many structures, with so many choices of tile sizes, have a cost by now.
+
+    Attributes:
+        structures: how many loop structures.
+        choices: how many choices of tile sizes, of all of these together.
+    """
 
     structures: int
     choices: int
@@ -42,7 +52,11 @@ class Scored:
 
 @frozen
 class Improved:
-    """A schedule is better than all before it."""
+    """A schedule is better than all before it.
+
+    Attributes:
+        best: that schedule and its cost.
+    """
 
     best: Found
 

@@ -14,6 +14,7 @@ from tests.constraints import algorithms
 BLUR = algorithms.blur()
 PLAIN = spaces.Schedule.default(BLUR)
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_90")
+F = spaces.Func("f")
 TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
 
 
@@ -40,6 +41,18 @@ TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
         (lambda: spaces.ScheduleSpace(CPU, BLUR), TypeError, "a Pipeline, not a CpuDevice"),
         (lambda: spaces.prove(PLAIN), TypeError, "what verify returns, or a loop nest"),
         (lambda: spaces.parse_schedule(BLUR, "by.parallel(y)"), TypeError, "text .* comes first"),
+        (lambda: spaces.parse_schedule("", F), TypeError, "a Pipeline, not a Func"),
+        (lambda: spaces.parse_partial("", None), TypeError, "a Pipeline, not a NoneType"),
+        (lambda: spaces.schedule(F), TypeError, "a Pipeline, not a Func"),
+        (lambda: spaces.schedule(BLUR, "by.parallel(y)"), TypeError, "a Schedule, not a str"),
+        (lambda: spaces.loop_nest(F, PLAIN), TypeError, "a Pipeline, not a Func"),
+        (lambda: spaces.schedule_tree(BLUR, ""), TypeError, "a Schedule, not a str"),
+        (lambda: spaces.format_schedule(BLUR, PLAIN), TypeError, "a Schedule, not a Pipeline"),
+        (lambda: spaces.complete(BLUR, "", CPU), TypeError, "complete takes a Schedule, not a str"),
+        (lambda: spaces.repair(BLUR, "", CPU), TypeError, "repair takes a Schedule, not a str"),
+        (lambda: spaces.legal_mask(BLUR, TILED, "cpu", {}), TypeError, "a Device, not a str"),
+        (lambda: spaces.pipeline(F, estimates=[8]), spaces.DefinitionError, "and not as a list"),
+        (lambda: spaces.RDom([(0, 3)], "r").y, AttributeError, r"r has no 'y'; it has r\.x"),
     ],
 )
 def test_other_things_are_refused(
@@ -52,3 +65,18 @@ def test_other_things_are_refused(
 def test_kernels_are_for_the_device_that_was_verified() -> None:
     assert compile_gpu(BLUR, spaces.verify(BLUR, TILED, GPU)).arch == "sm_90"
     assert compile_gpu(BLUR, TILED).arch == "sm_80"
+
+
+def test_what_is_printed_fits_a_line() -> None:
+    """With names and sizes, and no address."""
+    image, gain = spaces.ImageParam(spaces.UInt8, 2, "input"), spaces.Param(spaces.Float32, "gain")
+    x, y, f, r = spaces.Var("x"), spaces.Var("y"), spaces.Func("f"), spaces.RDom([(0, 3)], "r")
+    f[x, y] = image[x, y] * gain
+    assert repr(spaces.pipeline(f)) == "<Pipeline f: 1 Func, from input to f>"
+    assert repr(BLUR) == "<Pipeline by: 2 Funcs, from input to by>"
+    assert [repr(thing) for thing in (image, gain, f, r)] == [
+        "<ImageParam input: uint8, 2 dimensions>",
+        "<Param gain: float32>",
+        "<Func f>",
+        "<RDom r>",
+    ]

@@ -255,8 +255,10 @@ def test_directives_tell_what_they_are_not() -> None:
     with pytest.raises(AttributeError, match=r"no directive 'comput_root' \(is compute_root meant"):
         directives.comput_root()
     with pytest.raises(AttributeError, match=r"write \.schedule after the last"):
+        directives.funcs  # noqa: B018
+    with pytest.raises(TypeError, match=r"a Schedule, not a Directives; .* \.schedule is that of"):
         format_schedule(directives, blur())
-    with pytest.raises(AttributeError, match=r"write \.schedule after the last"):
+    with pytest.raises(TypeError, match=r"a Schedule, not a Directives; .* \.schedule is that of"):
         loop_nest(blur(), directives)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from spaces.constraints.devices import Device
+from spaces.constraints.given import check_given
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import Found
 from spaces.constraints.repairs.greedy import descend
@@ -103,7 +104,11 @@ def repair(
 
     At most ``most`` edits are tried. Where they do not suffice, or the time is up, the answer is
     ``near``: where edits led that each left less wrong, or Funcs in their default schedules.
+
+    Raises:
+        TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
+    check_given("repair", pipeline=pipeline, schedule=schedule, device=device)
     deadline = time.monotonic() + seconds
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):

@@ -54,11 +54,16 @@ def pipeline(
     Raises:
         DefinitionError: a Func is undefined, two different Funcs, images or parameters share
             a name, or an estimate is for nothing the pipeline has, or contradicts what is known;
-            or something else than text is given as the name.
+            or something else than text is given as the name, or than a mapping as estimates.
     """
     if not isinstance(name, str | None):
         raise DefinitionError(
             "The second argument of pipeline is its name, a text; give several outputs as a list."
+        )
+    if not isinstance(estimates, Mapping | None):
+        raise DefinitionError(
+            "Estimates are given by output and image, as in estimates={f: [640, 480]}, and not as "
+            f"a {type(estimates).__name__}."
         )
     wanted = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     _check_outputs(wanted)

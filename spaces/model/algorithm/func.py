@@ -60,6 +60,13 @@ class Func:
     ``f[x, y] = e`` defines it; a further assignment, or ``+=`` and its kin, adds an update stage.
     ``f[x, y] = (a, b)`` gives it two values at each coordinate, and ``f[x, y][1]`` reads one. An
     update of a Tuple evaluates all of its values before it stores any.
+
+    Args:
+        name: what messages and schedules know it by; ``f`` with a number, if none is given.
+        anonymous: whether a number is added to the name where another Func has it.
+
+    Raises:
+        DefinitionError: the name is none; and by assignments, what does not define a Func.
     """
 
     def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
@@ -68,6 +75,9 @@ class Func:
         self.name = f"{unique}#{next(_anonymous)}" if name is None or anonymous else unique
         self.definitions: list[Definition] = []
         self.buffer = BufferDimensions(self.name, lambda: len(self.args), self._size)
+
+    def __repr__(self) -> str:
+        return f"<Func {self.shown}>"
 
     def output_buffer(self) -> BufferDimensions:
         """The buffer that the Func is written to where it is an output; ``dim(d)`` is a dimension,

@@ -21,9 +21,22 @@ class SizeVariable(Variable):
     source: ImageParam = field()
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class ImageParam:
-    """An input image of a given element type and number of dimensions."""
+    """An input image of a given element type and number of dimensions.
+
+    ``image[x, y]`` or ``image(x, y)`` is a pixel, the innermost coordinate first: of a NumPy array
+    ``a[y, x]``. ``dim(0)`` gives bounds and strides that every call must have; ``width()``,
+    ``height()``, ``channels()``, ``min(d)`` and ``extent(d)`` are sizes, for expressions.
+
+    Args:
+        type: the element type, ``UInt8`` for instance or a dtype of NumPy's.
+        dimensions: how many there are.
+        name: what messages, schedules and calls know it by.
+
+    Raises:
+        DefinitionError: one of these is something else.
+    """
 
     type: Type = field(converter=type_of)
     dimensions: int = field()
@@ -51,6 +64,9 @@ class ImageParam:
                 f"with {len(args)} coordinates."
             )
         return Reference(self.type, self.name, indices_of(self.name, args), None, self)
+
+    def __repr__(self) -> str:
+        return f"<ImageParam {self.name}: {self.type}, {self.dimensions} dimensions>"
 
     def __call__(self, *coordinates: Any) -> Expr:
         return self[coordinates]

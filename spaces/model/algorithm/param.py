@@ -20,9 +20,19 @@ class ScalarVariable(Variable):
     source: Param = field()
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Param(Arithmetic):
-    """A scalar chosen at each run."""
+    """A scalar chosen at each run.
+
+    Args:
+        type: the element type, ``Int32`` for instance.
+        name: what messages, schedules and calls know it by.
+        default: its value in calls that give none; None if every call has to.
+        lowest, highest: limits, as of :meth:`set_range`.
+
+    Raises:
+        DefinitionError: the name is none, or the default no value of the type.
+    """
 
     type: Type = field(converter=type_of)
     name: str = field()
@@ -43,6 +53,9 @@ class Param(Arithmetic):
             raise DefinitionError(
                 f"The default of Param {self.name} is {default!r}, which is no {self.type}."
             )
+
+    def __repr__(self) -> str:
+        return f"<Param {self.name}: {self.type}>"
 
     def as_expr(self) -> Expr:
         return ScalarVariable(self.type, self.name, self)

@@ -188,6 +188,11 @@ class Pipeline:
     promises: tuple[Promise, ...] = field(default=())
     strides: tuple[Strides, ...] = field(default=())
 
+    def __repr__(self) -> str:
+        images = ", ".join(image.name for image in self.images) or "no image"
+        funcs = f"{len(self.functions)} Func{'s' * (len(self.functions) != 1)}"
+        return f"<Pipeline {self.name}: {funcs}, from {images} to {', '.join(self.outputs)}>"
+
     def function(self, name: str) -> Function:
         """The Func of that name.
 

@@ -48,6 +48,9 @@ class RDom(Arithmetic):
         self.predicates: tuple[Expr, ...] = ()
         self._user = ""
 
+    def __repr__(self) -> str:
+        return f"<RDom {self.name}>"
+
     def where(self, predicate: ExprLike) -> None:
         """Leave out the points at which ``predicate`` does not hold, and those that earlier ones
         leave out: updates over the domain do nothing there. A predicate may mention the RVars of
@@ -96,7 +99,9 @@ class RDom(Arithmetic):
     def __getattr__(self, axis: str) -> RVar:
         if axis in "xyzw" and len(axis) == 1 and "xyzw".index(axis) < len(self.vars):
             return self["xyzw".index(axis)]
-        raise AttributeError(f"an RDom of {len(self.vars)} dimensions has no {axis!r}")
+        raise AttributeError(
+            f"RDom {self.name} has no {axis!r}; it has {', '.join(v.name for v in self.vars)}."
+        )
 
     def __hash__(self) -> int:
         return id(self)

@@ -29,13 +29,21 @@ from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.derived_schedule import with_derivation
 from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.rfactor import parted_splits
 from spaces.model.schedules.schedule import Schedule, Specialization
 from spaces.model.suggestions import suggestion
 
 
 def schedule(pipeline: Pipeline, base: Schedule | None = None) -> Directives:
-    """Directives on ``base``, or on the default schedule; the last output is selected first."""
+    """Directives on ``base``, or on the default schedule; the last output is selected first.
+
+    Raises:
+        TypeError: something else is given than a Pipeline and a Schedule.
+    """
+    check_pipeline("schedule", pipeline)
+    if base is not None:
+        check_schedule("schedule", base)
     return Directives(pipeline, base or Schedule.default(pipeline), pipeline.outputs[-1])
 
 

@@ -128,9 +128,9 @@ class LoopDirectives(Selection):
         offset: int = 1,
         bound: PrefetchBound | str = PrefetchBound.GUARD_WITH_IF,
     ) -> Self:
-        """At the beginning of each iteration of loop ``at``, bring near what its body reads of an
-        image or a Func ``offset`` iterations of loop ``origin`` later; ``bound`` says of what at
-        the end of that loop.
+        """At the beginning of each iteration of the first loop, bring near what its body reads of
+        an image or a Func ``offset`` iterations of the second loop later; the strategy says what
+        of it where that loop ends before.
         """
         names = name_of(target), name_of(at), name_of(origin)
         record = Prefetch(*names, whole_of(offset), member_of(PrefetchBound, bound))

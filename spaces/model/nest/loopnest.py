@@ -22,6 +22,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import Guard, LoopVar
+from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import Memory, Schedule, StageOf
 from spaces.model.schedules.together import Fused
@@ -136,9 +137,15 @@ class LoopNest:
 def loop_nest(
     pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
 ) -> LoopNest:
-    """The loop nest of a well-formed schedule where ``assumptions`` hold of the sizes of a call;
-    raises what :class:`Bounds` does.
+    """The loop nest of a well-formed schedule where ``assumptions`` hold of the sizes of a call.
+
+    Raises:
+        LevelError: a Func is computed or stored where there is no such loop.
+        UnboundedError: how much of a Func is needed has no limit.
+        TypeError: something else is given than a Pipeline and a Schedule.
     """
+    check_pipeline("loop_nest", pipeline)
+    check_schedule("loop_nest", schedule)
     return assemble(Bounds(pipeline, schedule, assumptions))
 
 

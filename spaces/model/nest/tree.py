@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
 from spaces.model.schedules.together import Fused, in_turn, turns
@@ -64,7 +65,12 @@ def schedule_tree(pipeline: Pipeline, schedule: Schedule) -> RootNode:
 
     Storage encloses what follows its level's start, the computations of consumers included. A
     compute level that names a loop of several stages means the one that encloses the uses.
+
+    Raises:
+        TypeError: something else is given than a Pipeline and a Schedule.
     """
+    check_pipeline("schedule_tree", pipeline)
+    check_schedule("schedule_tree", schedule)
     return RootNode(_Builder(pipeline, schedule).body(_ROOT, ()))
 
 

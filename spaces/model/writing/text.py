@@ -14,6 +14,7 @@ from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import Loop
+from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument, DirectiveCall
 from spaces.model.writing.chain import directive_calls
@@ -33,7 +34,10 @@ def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
 
     Raises:
         ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
+        TypeError: something else is given than a Schedule and a Pipeline.
     """
+    check_schedule("format_schedule", schedule)
+    check_pipeline("format_schedule", pipeline)
     speller = _Speller(frozenset(_single_rvars(pipeline)))
     return "\n".join(
         speller.name(entry.func)
@@ -58,6 +62,7 @@ def parse_schedule(text: str, pipeline: Pipeline, vector_bits: int | None = None
 
     Raises:
         ScheduleSyntaxError: the text has mistakes; it lists all of them with their places.
+        TypeError: something else is given than a text and a Pipeline.
     """
     return read_schedule(text, pipeline, vector_bits).faultless().schedule
 
@@ -77,6 +82,7 @@ def read_schedule(text: str, pipeline: Pipeline, vector_bits: int | None = None)
     """What a text says of a schedule, mistakes and all; arguments as of :func:`parse_schedule`."""
     if not isinstance(text, str):
         raise TypeError(f"The text of a schedule comes first, and it is no {type(text).__name__}.")
+    check_pipeline("parse_schedule", pipeline)
     reader = Reader(pipeline, directives_on(pipeline))
     schedule = reader.read_all(parse_statements(text, vector_bits))
     return WrittenSchedule(

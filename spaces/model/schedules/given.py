@@ -1,0 +1,36 @@
+"""Seeing that what is given as a pipeline or a schedule is one."""
+
+from __future__ import annotations
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+
+
+def check_pipeline(function: str, value: object) -> None:
+    """See that a function is given a Pipeline.
+
+    Raises:
+        TypeError: it is given something else.
+    """
+    check_kind(function, value, Pipeline, "spaces.pipeline(f) makes one")
+
+
+def check_schedule(function: str, value: object) -> None:
+    """See that a function is given a Schedule.
+
+    Raises:
+        TypeError: it is given something else.
+    """
+    how = "spaces.parse_schedule(text, pipeline) reads one, and .schedule is that of directives"
+    check_kind(function, value, Schedule, how)
+
+
+def check_kind(function: str, value: object, kind: type, how: str) -> None:
+    """See that a function is given a value of a class; ``how`` says where one comes from.
+
+    Raises:
+        TypeError: it is given something else.
+    """
+    if not isinstance(value, kind):
+        given = type(value).__name__
+        raise TypeError(f"{function} takes a {kind.__name__}, not a {given}; {how}.")
