@@ -257,4 +257,12 @@ FUSING = (
             "tests/backend/halide/test_updates_together.py",
         ),
     ),
+    Mutant(
+        "threads-left-alone",
+        "spaces/constraints/rules/gpu_structure.py",
+        "yield from _left_alone(records, path, kinds, own, _THREAD)",
+        "yield from _left_alone(records, path, kinds, own, _BLOCK)",
+        "A thread loop may lie inside one that another stage runs in without it.",
+        ("tests/backend/cuda/test_gpu_fused.py", "tests/constraints/test_rules.py"),
+    ),
 )

@@ -283,4 +283,28 @@ MUTANTS = (
         "A widening shift loses the bits that the narrow type does not hold.",
         _DEFINITIONS,
     ),
+    Mutant(
+        "kept-values-lost-in-copies",
+        "backend/buffers.py",
+        "written[name][...] = returned[name]",
+        "written[name][...] = 0",
+        "What an output keeps is gone where its array has other strides than are compiled for.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "new-outputs-keep-anything",
+        "backend/buffers.py",
+        "if name in kept:\n                    returned[name][...] = 0",
+        "if name in kept:\n                    returned[name][...] = 1",
+        "A new output begins with something else than zeros where no value is stored.",
+        ("tests/backend/test_undefined.py",),
+    ),
+    Mutant(
+        "nothing-is-kept",
+        "spaces/model/algorithm/undefined.py",
+        "return bool(first.predicates) or any(map(is_nothing, first.values))",
+        "return any(map(is_nothing, first.values))",
+        "Outputs that have values in some places only are taken to be written as a whole.",
+        ("tests/backend/test_undefined.py",),
+    ),
 )
