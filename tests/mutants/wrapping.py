@@ -32,9 +32,25 @@ WRAPPING = (
     Mutant(
         "regions-of-wrapped-ends",
         "spaces/model/formulas/regions.py",
-        "if node.loads and not (Int32.holds(least_number) and Int32.holds(most_number)):",
+        "if node.loads and may_wrap and not self.simplify.never_wrap(form):",
         "if False:",
         "A sum of what is read has limits although it may wrap.",
+        _DATA,
+    ),
+    Mutant(
+        "scaled-by-coordinates",
+        "spaces/model/formulas/regions.py",
+        "(is_data and (is_open or is_scaled))",
+        "(is_data and is_open)",
+        "What is read times a coordinate has limits although it may wrap.",
+        _DATA,
+    ),
+    Mutant(
+        "known-from-one-side",
+        "spaces/model/formulas/regions.py",
+        "(is_data and (is_open or is_scaled))",
+        "(is_data and is_scaled)",
+        "A sum of which one end is not known has limits although it may wrap.",
         _DATA,
     ),
     Mutant(
