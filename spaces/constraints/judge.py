@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked, Violation, fails, violation
@@ -16,8 +16,10 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import Requirement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.cases import Case
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -55,6 +57,14 @@ def ask_calls(records: Records, func: str) -> Iterator[Asked]:
     for rule in CALL_RULES:
         for check in rule.check(records, func):
             yield Asked(rule, check)
+
+
+def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
+    """The pipeline, with its estimates only if they belong to the case."""
+    sizes = pipeline.sizes()
+    told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
+    elsewhere = not all(evaluate(condition, sizes) for condition in told)
+    return evolve(pipeline, estimates=()) if elsewhere else pipeline
 
 
 def bounds_of(

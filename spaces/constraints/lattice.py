@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked
 from spaces.constraints.given import check_given
-from spaces.constraints.judge import ask_matching, ask_nest, ask_records, bounds_of
+from spaces.constraints.judge import (
+    ask_matching,
+    ask_nest,
+    ask_records,
+    ask_specializations,
+    bounds_of,
+    judged_in,
+)
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.expr import Const
 from spaces.model.formulas.algebra import ARRAYS, read_all
+from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 
@@ -50,27 +58,40 @@ def legal_mask(
     arrays = {name: np.asarray(array, dtype=np.int64) for name, array in values.items()}
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     mask = np.ones(shape, dtype=np.bool_)
-    for holds in family_conditions(pipeline, structure, device):
-        known = {**pipeline.sizes(), **arrays}
-        if all(name in known for name in holds.names):
-            mask &= np.asarray(read_all((holds,), known, ARRAYS)[0], dtype=np.bool_)
+    if is_specialized(structure) and _are_cases_wrong(pipeline, structure, device):
+        return np.zeros(shape, dtype=np.bool_)
+    for case in cases(structure):
+        if case.failure:
+            continue
+        judged = judged_in(pipeline, case)
+        known = {**judged.sizes(), **arrays}
+        for holds in dict.fromkeys(
+            item.check.holds for item in family_checks(judged, case, device)
+        ):
+            if all(name in known for name in holds.names):
+                mask &= np.asarray(read_all((holds,), known, ARRAYS)[0], dtype=np.bool_)
     return mask
 
 
-def family_conditions(pipeline: Pipeline, structure: Schedule, device: Device) -> Iterable[Expr]:
-    """The conditions, over its parameters and sizes, for a member of a family to be legal."""
-    return dict.fromkeys(item.check.holds for item in family_checks(pipeline, structure, device))
+def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) -> bool:
+    """Whether rules about its specializations make every member of a family illegal."""
+    if any(a.rule is not open_parameter for a in ask_matching(pipeline, structure)):
+        return True
+    return any(map(is_violated, ask_specializations(Records(pipeline, structure, device))))
 
 
-def family_checks(pipeline: Pipeline, structure: Schedule, device: Device) -> tuple[Asked, ...]:
-    """The checks of a family; those of the loop nest only where the ones about records can hold."""
+def family_checks(pipeline: Pipeline, case: Case, device: Device) -> tuple[Asked, ...]:
+    """The checks of a family in one case, which is all there is without specializations; those of
+    the loop nest only where the ones about records can hold.
+    """
+    structure = case.schedule
     matching = [a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter]
     if matching:
         return tuple(matching)
     records = tuple(ask_records(Records(pipeline, structure, device)))
     if any(is_violated(item) for item in records):
         return records
-    return (*records, *ask_nest(bounds_of(pipeline, structure), device))
+    return (*records, *ask_nest(bounds_of(pipeline, structure, case.assumptions), device))
 
 
 def is_violated(item: Asked) -> bool:

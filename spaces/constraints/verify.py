@@ -16,6 +16,7 @@ from spaces.constraints.judge import (
     ask_specializations,
     bounds_of,
     judge,
+    judged_in,
 )
 from spaces.constraints.partial import ask_other_nest, ask_other_records
 from spaces.constraints.rules.inlining import inline_size
@@ -23,7 +24,6 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
-from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.cases import Case, cases, is_specialized
@@ -78,25 +78,17 @@ def verify_rest(
     found: list[Violation] = []
     for case in cases(schedule):
         if not case.failure:
-            judged = _judged(pipeline, case)
+            judged = judged_in(pipeline, case)
             found += _where(case, _violations(judged, case.schedule, device, broken))
     return _told_once(found)
 
 
 def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
     """One case of a specialized schedule."""
-    verdict = _verify(_judged(pipeline, case), case.schedule, device, case.assumptions)
+    verdict = _verify(judged_in(pipeline, case), case.schedule, device, case.assumptions)
     if isinstance(verdict, CheckedSchedule):
         return attrs.evolve(verdict, pipeline=pipeline)
     return Illegal(_where(case, verdict.violations))
-
-
-def _judged(pipeline: Pipeline, case: Case) -> Pipeline:
-    """The pipeline, with its estimates only if they belong to the case."""
-    sizes = pipeline.sizes()
-    told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
-    elsewhere = not all(evaluate(condition, sizes) for condition in told)
-    return attrs.evolve(pipeline, estimates=()) if elsewhere else pipeline
 
 
 def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:

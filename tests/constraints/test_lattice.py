@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from spaces import device, legal_mask, verify
+from spaces import device, legal_mask, parse_schedule, verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import Tail
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur(96, 64)
@@ -131,3 +131,19 @@ def test_a_million_tiles_are_judged_without_a_loop_over_them():
     assert mask.shape == (1000, 1000)
     # A block of tx x (ty + 2) threads: counted by hand over tiles that the 96 x 64 output holds.
     assert mask.sum() == sum(min(64, 1024 // tx - 2) for tx in range(1, 97) if 1024 // tx > 2)
+
+
+def test_factors_of_specializations_are_numbers_of_the_family_too():
+    """64 x 16 threads are a block of a GPU; 64 x 17 are none, wherever they are launched."""
+    text = "by.specialize(by.width() >= 512).gpu_tile(x, y, xi, yi, 64, n); by.parallel(y);"
+    family, gpu = parse_schedule(text, BLUR), device("sm_80")
+    assert parameters(family) == ("n",)
+    assert legal_mask(BLUR, family, gpu, {"n": [1, 16, 17]}).tolist() == [True, True, False]
+    assert bind(family, {"n": 16}) == parse_schedule(text.replace("n)", "16)"), BLUR)
+    assert not legal_mask(BLUR, family, device("cpu"), {"n": [1]}).any()
+
+
+def test_numbers_change_nothing_but_factors():
+    text = "by.tile(x, y, xi, yi, {0}, 8).never_partition(x).prefetch(input, y, y, 2);"
+    family = parse_schedule(text.format("n"), BLUR)
+    assert bind(family, {"n": 32}) == parse_schedule(text.format(32), BLUR)

@@ -93,6 +93,15 @@ def test_the_nearest_factors_are_those_of_brute_force():
         assert found.distance == pytest.approx(least)
 
 
+def test_a_factor_of_a_specialization_is_changed_before_it_is_left_out():
+    text = "by.specialize(by.width() >= 512).gpu_tile(x, y, xi, yi, 64, {}); by.never_partition(y);"
+    found = repair(BLUR, parse_schedule(text.format(32), BLUR), GPU)
+    assert found.schedule == parse_schedule(text.format(16), BLUR)  # 64 x 16 = 1024 threads
+    assert [e.text for e in found.edits] == [
+        "by.specialize(by.dim(0).extent() >= 512): split y by 16 instead of 32"
+    ]
+
+
 WRITTEN = {
     "a loop and a level misspelt": (
         "by.split(y, yo, yi, 8).parallel(yoo); bx.compute_at(by, yii)",

@@ -15,7 +15,8 @@ from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split
+from spaces.model.schedules.conditions import format_condition
+from spaces.model.schedules.domain_order import Factor, Fuse, Split
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Fold, Schedule
 
@@ -36,20 +37,24 @@ _UNCERTAIN = 8
 
 @frozen
 class Slot:
-    """A factor of a schedule: of a split of a stage, or (``stage`` is None) of a fold."""
+    """A factor of a schedule: of a split of a stage, in a specialization of it by number or not in
+    one; or (``stage`` is None) of a fold.
+    """
 
     func: str
     stage: int | None
     index: int
     name: str
     factor: Factor
+    special: int | None = None
+    case: str = ""
 
     def edit(self, number: int) -> str:
         """The change in words."""
         if self.stage is None:
             return f"{self.func}.fold_storage({self.name}, {number}) instead of {self.factor}"
         where = stage_name(self.func, self.stage)
-        return f"{where}: split {self.name} by {number} instead of {self.factor}"
+        return f"{where}{self.case}: split {self.name} by {number} instead of {self.factor}"
 
     @property
     def base(self) -> int:
@@ -78,6 +83,13 @@ def slots(schedule: Schedule) -> tuple[Slot, ...]:
             for i, record in enumerate(order.splits):
                 if isinstance(record, Split):
                     found.append(Slot(func.name, stage, i, record.old, record.factor))
+        for n, special in enumerate(func.specializations):
+            case = f".specialize({format_condition(special.condition)})"
+            for i, record in enumerate(special.order.splits):
+                if isinstance(record, Split):
+                    found.append(
+                        Slot(func.name, special.stage, i, record.old, record.factor, n, case)
+                    )
         for i, fold in enumerate(func.folds):
             found.append(Slot(func.name, None, i, fold.dimension, fold.factor))
     return tuple(found)
@@ -168,9 +180,15 @@ def opened(schedule: Schedule, slot: Slot, factor: Factor) -> Schedule:
             for i, fold in enumerate(func.folds)
         )
         return schedule.replace(evolve(func, folds=folds))
-    order = func.stages[slot.stage]
+    if slot.special is None:
+        order = func.stages[slot.stage]
+        splits = tuple(replaced(i, record) for i, record in enumerate(order.splits))
+        return schedule.with_stage(slot.func, slot.stage, evolve(order, splits=splits))
+    specials = list(func.specializations)
+    order = specials[slot.special].order
     splits = tuple(replaced(i, record) for i, record in enumerate(order.splits))
-    return schedule.with_stage(slot.func, slot.stage, DomainOrder(splits, order.loops))
+    specials[slot.special] = evolve(specials[slot.special], order=evolve(order, splits=splits))
+    return schedule.replace(evolve(func, specializations=tuple(specials)))
 
 
 def _menu(slot: Slot, count: int) -> NDArray[np.int64]:

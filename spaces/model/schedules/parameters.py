@@ -22,7 +22,8 @@ def bind(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
 
 
 def _factors(func: FuncSchedule) -> list[Factor]:
-    splits = [r.factor for order in func.stages for r in order.splits if isinstance(r, Split)]
+    orders = (*func.stages, *(special.order for special in func.specializations))
+    splits = [r.factor for order in orders for r in order.splits if isinstance(r, Split)]
     return [*splits, *(fold.factor for fold in func.folds)]
 
 
@@ -33,15 +34,17 @@ def _bound(func: FuncSchedule, values: Mapping[str, int]) -> FuncSchedule:
     def number(factor: Factor) -> Factor:
         return values.get(factor, factor) if isinstance(factor, str) else factor
 
-    stages = tuple(
-        DomainOrder(
-            tuple(
-                evolve(r, factor=number(r.factor)) if isinstance(r, Split) else r
-                for r in order.splits
-            ),
-            order.loops,
+    def numbered(order: DomainOrder) -> DomainOrder:
+        splits = (
+            evolve(r, factor=number(r.factor)) if isinstance(r, Split) else r for r in order.splits
         )
-        for order in func.stages
+        return evolve(order, splits=tuple(splits))
+
+    return evolve(
+        func,
+        stages=tuple(map(numbered, func.stages)),
+        folds=tuple(evolve(fold, factor=number(fold.factor)) for fold in func.folds),
+        specializations=tuple(
+            evolve(special, order=numbered(special.order)) for special in func.specializations
+        ),
     )
-    folds = tuple(evolve(fold, factor=number(fold.factor)) for fold in func.folds)
-    return evolve(func, stages=stages, folds=folds)
