@@ -36,7 +36,13 @@ def dense(program: LoopProgram) -> LoopProgram:
 
 
 GPU_PASSES = (
-    *("simplify", "gpu_loops", "gpu_memory", "simplify_again", "dense", "flatten", "barriers"),
+    "simplify",
+    "gpu_loops",
+    "gpu_memory",
+    "simplify_again",
+    "dense",
+    "flatten",
+    "barriers",
 )
 """The passes by name, in the order they run between :func:`~backend.lowering.start.start` and
 :func:`~backend.lowering.kernels.carve_kernels`.
