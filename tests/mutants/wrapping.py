@@ -32,7 +32,7 @@ WRAPPING = (
     Mutant(
         "regions-of-wrapped-ends",
         "spaces/model/formulas/regions.py",
-        "if node.loads and may_wrap and not self.simplify.never_wrap(form):",
+        "if node.loads and self._may_wrap(self.simplify.polynomial(node), terms):",
         "if False:",
         "A sum of what is read has limits although it may wrap.",
         _DATA,

@@ -70,6 +70,8 @@ Box: TypeAlias = tuple[Interval, ...]
 
 End: TypeAlias = Literal["min", "max"]
 
+_PolynomialEnds: TypeAlias = tuple[Polynomial | None, Polynomial | None]
+
 _OTHER: dict[End, End] = {"min": "max", "max": "min"}
 
 _MOST_DEPTH = 40
@@ -166,28 +168,34 @@ class Ranges:
     def _sum(self, node: Expr) -> Interval:
         """Integer arithmetic, term by term of its normal form."""
         fixed, moving = self._taken_apart(node)
+        terms = {m: self._term(m, coefficient) for m, coefficient in moving.items()}
+        if node.loads and self._may_wrap(self.simplify.polynomial(node), terms):
+            return UNBOUNDED  # what is read is no coordinate
         low: Polynomial | None = fixed
         high: Polynomial | None = fixed
-        form = self.simplify.polynomial(node)
-        least_number = most_number = form.offset
-        may_wrap = False
-        for monomial, coefficient in moving.items():
-            least, most = self._term(monomial, coefficient)
+        for least, most in terms.values():
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
+        ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
+        return Interval(ends[0], ends[1])
+
+    def _may_wrap(self, form: Polynomial, terms: Mapping[Monomial, _PolynomialEnds]) -> bool:
+        """Whether a sum of what is read may exceed int32, by the ends of those of its terms that
+        have several values.
+        """
+        least_number = most_number = form.offset
+        may_wrap = False
+        for monomial, (least, most) in terms.items():
             is_data = any(atom.loads for atom in monomial)
-            factor = abs(coefficient) if is_data else 1
+            factor = abs(form.terms[monomial]) if is_data else 1
             least_number += _as_number(least, factor * Int32.min_value)
             most_number += _as_number(most, factor * Int32.max_value)
             # Unknown numbers with others; or what is read times coordinates, or sizes.
-            is_open = len(moving) > 1 and (least is None or most is None)
+            is_open = len(terms) > 1 and (least is None or most is None)
             is_scaled = len(monomial) > 1 and not (_is_number(least) and _is_number(most))
             may_wrap = may_wrap or (is_data and (is_open or is_scaled))
         may_wrap = may_wrap or not (Int32.holds(least_number) and Int32.holds(most_number))
-        if node.loads and may_wrap and not self.simplify.never_wrap(form):
-            return UNBOUNDED  # it may have wrapped: what is read is no coordinate
-        ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
-        return Interval(ends[0], ends[1])
+        return may_wrap and not self.simplify.never_wrap(form)
 
     def _taken_apart(self, node: Expr) -> tuple[Polynomial, dict[Monomial, int]]:
         """Those terms of a sum that have one value, and the others."""
@@ -200,9 +208,7 @@ class Ranges:
         """Whether it has one value whatever the ranged variables are."""
         return not expr.loads and expr.names.isdisjoint(self.ranges)
 
-    def _term(
-        self, monomial: Monomial, coefficient: int
-    ) -> tuple[Polynomial | None, Polynomial | None]:
+    def _term(self, monomial: Monomial, coefficient: int) -> _PolynomialEnds:
         """The ends of one term of a sum."""
         factors = [self.of(atom) for atom in monomial]
         moving = [i for i in factors if not i.is_point]
