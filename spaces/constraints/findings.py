@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.constraints.rules.rule import AdviceRule, Check, Rule, Value
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import INTEGERS, read_all
+from spaces.model.schedules.conditions import format_condition
 
 Quantity: TypeAlias = int | str
 
@@ -58,6 +59,17 @@ class Violation(Finding):
 @frozen
 class Advice(Finding):
     """Something that a schedule says without effect."""
+
+
+AnyFinding = TypeVar("AnyFinding", bound=Finding)
+
+
+def told_where(finding: AnyFinding, assumptions: Sequence[Expr]) -> AnyFinding:
+    """A finding that says under which conditions of specializations it is one."""
+    if not assumptions:
+        return finding
+    where = " and ".join(map(format_condition, assumptions))
+    return evolve(finding, message=f"{finding.message} (Where {where}.)")
 
 
 @frozen

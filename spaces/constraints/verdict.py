@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from spaces.constraints.advise import advise
 from spaces.constraints.devices import Device
-from spaces.constraints.findings import Advice, Violation, told_at
+from spaces.constraints.findings import Advice, Violation, told_at, told_where
 from spaces.constraints.kernels import Kernel, kernels
 from spaces.constraints.rules.rule import Check
 from spaces.model.algorithm.pipeline import Pipeline
@@ -89,10 +89,20 @@ class CheckedSchedule:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What the schedule says without effect, at the sizes estimated; of several cases each."""
+        """What the schedule says without effect, at the sizes estimated; of several cases what is
+        said about some of them only tells where.
+        """
         if self.cases:
-            return tuple(dict.fromkeys(one for case in self.cases for one in case.advice))
+            every = dict.fromkeys(one for case in self.cases for one in case.advice)
+            return tuple(advice for one in every for advice in self._told(one))
         return advise(self.bounds, self.device)
+
+    def _told(self, advice: Advice) -> tuple[Advice, ...]:
+        """Advice as it is where it is about every case, else about each that it is about."""
+        about = [case for case in self.cases if advice in case.advice]
+        if len(about) == len(self.cases):
+            return (advice,)
+        return tuple(told_where(advice, case.bounds.assumptions) for case in about)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

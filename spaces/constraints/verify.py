@@ -7,7 +7,7 @@ from collections.abc import Collection
 import attrs
 
 from spaces.constraints.devices import Device
-from spaces.constraints.findings import Violation
+from spaces.constraints.findings import Violation, told_where
 from spaces.constraints.given import check_given
 from spaces.constraints.judge import (
     ask_matching,
@@ -27,7 +27,7 @@ from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.cases import Case, cases, is_specialized
-from spaces.model.schedules.conditions import believe, format_condition, implied
+from spaces.model.schedules.conditions import believe, implied
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -93,10 +93,7 @@ def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
 
 def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
     """The violations of a case, which say where it is the case."""
-    if not case.assumptions:
-        return violations
-    where = " and ".join(map(format_condition, case.assumptions))
-    return tuple(attrs.evolve(v, message=f"{v.message} (Where {where}.)") for v in violations)
+    return tuple(told_where(v, case.assumptions) for v in violations)
 
 
 def _together(

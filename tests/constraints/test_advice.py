@@ -133,6 +133,9 @@ def test_advice_about_cases_is_told_once():
     (idle,) = verify(BLUR, schedule(BLUR).schedule, gpu).advice
     assert verify(BLUR, cases, gpu).advice == (idle,)
     assert len({idle, evolve(idle)}) == 1
+    one = parse_schedule("by.specialize(by.width() >= 8).gpu_tile(x, y, xi, yi, 8, 8);", BLUR)
+    (elsewhere,) = verify(BLUR, one, gpu).advice
+    assert elsewhere.message == f"{idle.message} (Where by.dim(0).extent() < 8.)"
 
 
 def test_what_is_illegal_has_no_advice():

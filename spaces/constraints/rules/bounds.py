@@ -225,8 +225,8 @@ def image_overrun(view: NestView, func: str) -> Iterator[Check]:
                 over.excess <= _ZERO,
                 "Image {image} is read {side} coordinate {reached} in dimension {dimension}, which "
                 "is {excess} {beyond}, {end} (by {readers}).",
-                "Give a larger image, read it through a boundary condition, or choose split "
-                "factors that divide their loops.",
+                "Give a larger image, ask for less, read it through a boundary condition, or "
+                "choose split factors that divide their loops.",
                 loop=image,
                 values={
                     "image": image,
