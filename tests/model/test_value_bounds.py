@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,15 +20,16 @@ from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Call, Expr, Variable, cast
+from spaces.model.expressions.expr import Call, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.regions import Interval, Ranges, UnboundedError
+from spaces.model.nest import values as nest_values
 from spaces.model.nest.placement import Bounds
 from spaces.model.nest.values import ValueBounds
 from spaces.model.writing.text import parse_schedule
@@ -169,3 +171,26 @@ def test_limits_know_what_is_promised_and_what_is_the_case(is_promised: bool) ->
     limits = ValueBounds(pipeline(out), () if is_promised else (parameter >= 2,))
     found = limits(Call(Int32, "share", (Variable(Int32, "x"),)))
     assert (str(found.min), found.max) == ("0", parameter)
+
+
+def test_each_func_of_many_that_read_one_another_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    looked_at = nest_values._values
+
+    def noted(function: Function, ranges: Ranges) -> tuple[Interval, ...]:
+        seen.append(function.name)
+        return looked_at(function, ranges)
+
+    monkeypatch.setattr(nest_values, "_values", noted)
+    image, funcs = ImageParam(Int32, 1, "image"), [Func(f"f{i}") for i in range(30)]
+    funcs[0][X] = fn.clamp(image[X], 0, 9)
+    for before, func in pairwise(funcs):
+        func[X] = fn.clamp(before[before[X]], 0, 9)
+    algorithm = pipeline(funcs[-1])
+    bounds = ValueBounds(algorithm)
+    for func in funcs:
+        limits = bounds(Call(Int32, func.name, (Variable(Int32, "x"),)))
+        assert (limits.min, limits.max) == (constant(0, Int32), constant(9, Int32))
+    assert seen == [f"f{i}" for i in range(30)]

@@ -6,6 +6,7 @@ depends on the algorithm and on what is known of the sizes of a call, and is kep
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from attrs import define
 
@@ -52,33 +53,47 @@ class ValueBounds:
         }
 
 
-@lru_cache(maxsize=1024)
+_Found: TypeAlias = dict[str, tuple[Interval, ...]]
+
+
+@lru_cache(maxsize=64)
+def _kept(pipeline: Pipeline, assumptions: tuple[Expr, ...]) -> _Found:
+    """What has been found of a pipeline's Funcs, of which each is defined by those found before."""
+    return {}
+
+
 def _limits(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str) -> tuple[Interval, ...]:
     """The interval of each component of a Func; of an image, that of anything."""
+    found = _kept(pipeline, assumptions)
+    if target not in found:
+        _find(pipeline, assumptions, target, found)
+    return found.setdefault(target, (UNBOUNDED,))
+
+
+def _find(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str, found: _Found) -> None:
     simplify = Simplifier()
     for condition in (*(p.condition for p in pipeline.promises), *assumptions):
         believe(simplify, condition)
     parameters = ValueBounds(pipeline).parameters
-    found: dict[str, tuple[Interval, ...]] = {}
 
     def value(call: Call) -> Interval:
         return found.get(call.target, (UNBOUNDED,))[call.component or 0]
 
-    for function in _needed(pipeline, target):
+    for function in _needed(pipeline, target, found):
         ranges = {**parameters, **dict.fromkeys(function.args, UNBOUNDED)}
         found[function.name] = _values(function, Ranges(simplify, ranges, value))
-    return found.get(target, (UNBOUNDED,))
 
 
-def _needed(pipeline: Pipeline, target: str) -> list[Function]:
-    """A Func, if it is one, after all that it is defined by: so many may stand in a row that none
-    asks for those before it.
+def _needed(pipeline: Pipeline, target: str, found: _Found) -> list[Function]:
+    """A Func, if it is one, after all that it is defined by and that have not been found: so many
+    may stand in a row that none asks for those before it.
     """
     functions = {f.name: f for f in pipeline.functions}
     needed, waiting = {target}, [target]
     while waiting:
         function = functions.get(waiting.pop())
         new = set(function.callees if function and function.is_pure else ()) - needed
+        new -= found.keys()
         needed |= new
         waiting += new
     return [function for name, function in functions.items() if name in needed]
