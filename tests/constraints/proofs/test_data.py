@@ -173,6 +173,8 @@ C = ImageParam(Int32, 1, "c")
         fn.min(fn.clamp(C[AT], 0, 1 << 30) * AT, 100),
         # The smallest int32 gives 0.
         fn.max(fn.min(C[AT], 5) * 20, 3) + 0,
+        # The largest int32 and one more give the smallest.
+        fn.min(fn.clamp(C[AT], 0, C.extent(0)) + fn.max(C[AT + 1], 0), 100),
     ],
 )
 def test_what_is_read_times_a_coordinate_or_with_one_limit_has_none(index: Expr) -> None:
