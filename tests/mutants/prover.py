@@ -162,7 +162,7 @@ READINGS = (
     Mutant(
         "open-conditions-only",
         "spaces/constraints/lattice.py",
-        "known = {**pipeline.sizes(), **arrays}",
+        "known = {**judged.sizes(), **arrays}",
         "known = {**arrays}",
         "Conditions that mention an estimated size are left out of the mask.",
         _READINGS,
