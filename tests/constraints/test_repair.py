@@ -102,6 +102,12 @@ def test_a_factor_of_a_specialization_is_changed_before_it_is_left_out():
     ]
 
 
+def test_a_loop_that_is_split_keeps_its_partition():
+    wrong = parse_schedule("by.gpu_blocks(y).gpu_threads(x).never_partition(y);", BLUR)
+    (order,) = repair(BLUR, wrong, GPU).schedule.of("by").stages
+    assert order.partitions == wrong.of("by").stages[0].partitions != ()
+
+
 WRITTEN = {
     "a loop and a level misspelt": (
         "by.split(y, yo, yi, 8).parallel(yoo); bx.compute_at(by, yii)",

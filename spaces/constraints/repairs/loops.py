@@ -140,7 +140,7 @@ class StageEdits:
                     if kind is not LoopKind.SERIAL:
                         new += f".{kind_call(loop.name, kind)}"
                     text = instead(self._name, new, kind_call(loop.name, loop.kind))
-                    changed = DomainOrder((*order.splits, record), loops)
+                    changed = evolve(order, splits=(*order.splits, record), loops=loops)
                     unlike = 0.2 if kind is outer else 0.4
                     yield self._edit(text, Rank.SPLIT, unlike, changed, loop.name, inner)
 
