@@ -336,7 +336,7 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
         owners = {place.loop: place for place in levels.fused.get(stage, ())}
         for one in order.partitions:
             place = owners.get(one.loop)
-            if place is None or (place.func, place.stage) == (func, index):
+            if place is None:
                 continue
             owner = stage_name(place.func, place.stage)
             yield Check(
