@@ -2,11 +2,14 @@
 
 import pytest
 
+from apps import blur
 from spaces import device
 from spaces.cost.registry import cost_model
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model.suggestions import suggestion
 
+SPACE = ScheduleSpace(blur.pipeline(), device("cpu"))
 FRUIT = ("apple", "apricot", "grape", "banana")
 
 
@@ -23,7 +26,7 @@ def test_the_nearest_names_come_first_and_none_where_none_is_near():
     [
         (lambda: device("sm80"), r"'sm80' \(is sm_80, "),
         (lambda: cost_model("reus", device("cpu")), r"'reus' \(is reuse meant\?\)"),
-        (lambda: search(None, "reuse", "stagwise"), r"'stagwise' \(is stagewise meant\?\)"),
+        (lambda: search(SPACE, "reuse", "stagwise"), r"'stagwise' \(is stagewise meant\?\)"),
     ],
 )
 def test_what_a_name_is_looked_up_in_suggests_one(asked, said):

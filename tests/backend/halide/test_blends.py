@@ -8,7 +8,7 @@ import pytest
 import spaces
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
-from backend.halide.errors import RealizationError
+from backend.halide.errors import DirectiveError, RealizationError
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
@@ -94,7 +94,7 @@ def test_threads_are_refused_as_by_halide(tail: str) -> None:
     chosen = parse_schedule(text, TWICE)
     verdict = verify(TWICE, chosen, device("cpu"))
     assert [v.rule for v in verdict.violations] == ["order.blend"]
-    with pytest.raises(bridge.DirectiveError, match="race condition"):
+    with pytest.raises(DirectiveError, match="race condition"):
         bridge.build(TWICE, chosen)
 
 
