@@ -204,14 +204,12 @@ class _Kernel:
         """That different threads access different places between two barriers, or with
         ``leaves``, that these are the same for both.
         """
-        formula = self._opaque.formula
+        place = self._opaque.place
         one, two = self._running(first), self._running(second)
         other = Second(self._varying)
         ways = [_relation(meeting, other) for meeting in meetings(first, second)]
         same = FALSE if leaves is None else all_of(equal(leaf, other(leaf)) for leaf in leaves)
-        goal = all_of(
-            self.places.apart(buffer, formula(a), other(formula(b)), same) for a, b in pairs
-        )
+        goal = all_of(self.places.apart(buffer, place(a), other(place(b)), same) for a, b in pairs)
         apart = any_of(
             different(v, other(v))
             for v, threads in zip(THREAD, self.launch.kernel.block, strict=True)
@@ -222,7 +220,7 @@ class _Kernel:
             statement,
             (*one, *map(other, two), apart, any_of(ways)) if ways else (),
             goal if ways else TRUE,
-            self.places.of(buffer, formula(pairs[0][0])),
+            self.places.of(buffer, place(pairs[0][0])),
             exact=leaves is None
             and is_exact(self.launch.kernel.body)
             and not self.places.is_symbolic(buffer),
@@ -258,7 +256,7 @@ class _Kernel:
             if isinstance(node, Load):
                 if node.buffer in self._private:
                     return None
-                leaves[self._opaque.formula(node.index)] = None
+                leaves[self._opaque.place(node.index)] = None
             elif isinstance(node, Variable):
                 if node.name in self._varying:
                     leaves[node] = None

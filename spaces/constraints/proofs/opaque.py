@@ -50,6 +50,14 @@ class Opaque:
             self._done[expr] = self._formula(expr)
         return self._done[expr]
 
+    def place(self, index: Expr) -> Expr:
+        """A place in memory as a formula. Lowered programs calculate it in more bits than an int32
+        has, so its sums are integers; coordinates in it that wrap stand behind conversions.
+        """
+        if isinstance(index, Op) and index.name in _SUMS:
+            return self._integers(self._simplify.polynomial(index))
+        return self.formula(index)
+
     def _formula(self, node: Expr) -> Expr:
         if isinstance(node, Const) and node.type in (Int32, Bool):
             return node
@@ -86,6 +94,10 @@ class Opaque:
         form = self._simplify.polynomial(node)
         if not self._simplify.never_wrap(form) and self._ranges.of(node) == UNBOUNDED:
             return self._variable(form.expr())
+        return self._integers(form)
+
+    def _integers(self, form: Polynomial) -> Expr:
+        """A sum of products that does not wrap."""
         total = Polynomial({})
         for monomial, coefficient in form.terms.items():
             factors = (Polynomial.of(self.formula(atom)) for atom in monomial)
