@@ -1,5 +1,7 @@
 """CPUs that are the same on every machine."""
 
+from attrs import evolve
+
 from spaces.constraints.devices import CpuDevice
 
 FOUR_CORES = CpuDevice(
@@ -12,13 +14,4 @@ FOUR_CORES = CpuDevice(
     cache_line_bytes=64,
     vector_bits=256,
 )
-ONE_CORE = CpuDevice(
-    name="cpu",
-    model="generic",
-    cores=1,
-    l1_bytes=32 << 10,
-    l2_bytes=512 << 10,
-    l3_bytes=4 << 20,
-    cache_line_bytes=64,
-    vector_bits=256,
-)
+ONE_CORE = evolve(FOUR_CORES, cores=1, l3_bytes=4 << 20)
