@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from typing import TypeVar
 
 from attrs import evolve
 
+from backend.lowering.start import over_arrays
 from backend.lowering.statements import EMPTY
 from backend.program import If, LoopProgram, Requirement
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Bool
+from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.schedules.cases import Case
 from spaces.model.schedules.conditions import implied
+from spaces.model.schedules.schedule import Schedule
+
+_P = TypeVar("_P")
 
 
 def together(programs: Sequence[LoopProgram]) -> LoopProgram:
@@ -29,6 +37,30 @@ def together(programs: Sequence[LoopProgram]) -> LoopProgram:
         for one in program.requirements
     )
     return evolve(last, requirements=tuple(requirements), body=body, assumptions=())
+
+
+def each(
+    pipeline: Pipeline,
+    cases: Iterable[Case],
+    lower: Callable[[LoopNest, tuple[_P, ...]], _P],
+    refuse: Callable[[_P, tuple[Expr, ...], str], _P],
+) -> tuple[_P, ...]:
+    """What is made of each case: ``lower`` is given its nest and what it made before; ``refuse``
+    changes any of these into one that refuses all calls in which a case is that fails.
+    """
+    cases, lowered = tuple(cases), tuple[_P, ...]()
+    for case in cases:
+        if not case.failure:
+            nest = loop_nest(pipeline, case.schedule, case.assumptions)
+            lowered += (lower(nest, lowered),)
+    some = lowered[0] if lowered else lower(loop_nest(pipeline, Schedule.default(pipeline)), ())
+    chosen = iter(lowered)
+    return tuple(
+        refuse(some, over_arrays(pipeline, case.assumptions), case.failure)
+        if case.failure
+        else next(chosen)
+        for case in cases
+    )
 
 
 def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -> LoopProgram:

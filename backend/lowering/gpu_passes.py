@@ -10,7 +10,7 @@ from attrs import evolve
 
 from backend.gpu_program import GpuProgram, Sequence
 from backend.lowering.barriers import insert_barriers
-from backend.lowering.cases import refusal
+from backend.lowering.cases import each, refusal
 from backend.lowering.flatten import flatten
 from backend.lowering.gpu_loops import normalize_gpu_loops
 from backend.lowering.gpu_memory import place_gpu_memory
@@ -19,12 +19,12 @@ from backend.lowering.kernel_sizes import KernelSizes
 from backend.lowering.kernels import carve_kernels
 from backend.lowering.passes import START
 from backend.lowering.simplify import simplify
-from backend.lowering.start import over_arrays, start
+from backend.lowering.start import start
 from backend.program import BufferParameter, LoopProgram
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
-from spaces.model.schedules.schedule import Schedule
 
 Pass: TypeAlias = Callable[[LoopProgram], LoopProgram]
 
@@ -89,22 +89,14 @@ def lower_gpu_cases(pipeline: Pipeline, cases: tuple[Case, ...]) -> tuple[GpuPro
     Raises:
         GpuLoweringError: the schedule asks for what no kernel can do.
     """
-    lowered: list[GpuProgram] = []
-    for case in cases:
-        if not case.failure:
-            nest = loop_nest(pipeline, case.schedule, case.assumptions)
-            lowered.append(lower_gpu(nest, others=tuple(lowered)))
-    none = lowered[0] if lowered else lower_gpu(loop_nest(pipeline, Schedule.default(pipeline)))
-    chosen = iter(lowered)
-    return tuple(
-        evolve(
-            none,
-            requirements=(refusal(case.failure),),
-            kernels=(),
-            body=Sequence(()),
-            assumptions=over_arrays(pipeline, case.assumptions),
-        )
-        if case.failure
-        else next(chosen)
-        for case in cases
+    return each(pipeline, cases, lambda nest, others: lower_gpu(nest, others=others), _refused)
+
+
+def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -> GpuProgram:
+    return evolve(
+        program,
+        requirements=(refusal(message),),
+        kernels=(),
+        body=Sequence(()),
+        assumptions=assumptions,
     )

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from backend.lowering.cases import refused, together
+from backend.lowering.cases import each, refused, together
 from backend.lowering.flatten import flatten
 from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
 from backend.lowering.partition import partition
 from backend.lowering.simplify import simplify
-from backend.lowering.start import over_arrays, start
+from backend.lowering.start import start
 from backend.lowering.unroll import unroll
 from backend.lowering.vectorize import vectorize
 from backend.program import LoopProgram
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.nest.loopnest import LoopNest, loop_nest
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
-from spaces.model.schedules.schedule import Schedule
 
 START = "start"
 """The name of the first step, which makes a program of a loop nest."""
@@ -53,20 +53,11 @@ def lower(nest: LoopNest) -> dict[str, LoopProgram]:
 
 def lower_cases(pipeline: Pipeline, cases: Sequence[Case]) -> dict[str, LoopProgram]:
     """The program after each pass of a pipeline that has a schedule for each of several cases."""
-    lowered = [
-        lower(loop_nest(pipeline, case.schedule, case.assumptions))
-        for case in cases
-        if not case.failure
-    ]
-    none = lowered[0] if lowered else lower(loop_nest(pipeline, Schedule.default(pipeline)))
-    chosen = iter(lowered)
-    programs = [
-        {
-            n: refused(p, over_arrays(pipeline, case.assumptions), case.failure)
-            for n, p in none.items()
-        }
-        if case.failure
-        else next(chosen)
-        for case in cases
-    ]
-    return {name: together([p[name] for p in programs]) for name in none}
+    programs = each(pipeline, cases, lambda nest, _: lower(nest), _refused)
+    return {name: together([p[name] for p in programs]) for name in programs[0]}
+
+
+def _refused(
+    programs: Mapping[str, LoopProgram], assumptions: tuple[Expr, ...], message: str
+) -> dict[str, LoopProgram]:
+    return {name: refused(p, assumptions, message) for name, p in programs.items()}
