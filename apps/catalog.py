@@ -91,7 +91,7 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
             made = function()
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise WrongUsage(f"{name} failed: {told(error)}") from error
         if not isinstance(made, Pipeline):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")

@@ -92,14 +92,28 @@ def _put(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def read_text(path: Path, what: str) -> str:
+def is_there(path: Path, kind: Callable[[Path], bool] = Path.exists) -> bool:
+    """Whether there is such a file; there is none of a name that the system refuses."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
+def read_text(path: Path, what: str, most: int) -> str:
     """The text of a file.
+
+    Args:
+        path: of the file.
+        what: it is of, for messages.
+        most: characters that are read; of a longer text there is one more.
 
     Raises:
         WrongUsage: there is no such file, or it holds no text.
     """
     try:
-        return path.read_text("utf-8").removeprefix(BYTE_ORDER_MARK)
+        with path.open(encoding="utf-8") as file:
+            return file.read(most + 1).removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise WrongUsage(f"Cannot read the {what} {path}: {error.strerror}.") from None
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.errors import WrongUsage
+from apps.files import is_there
 
 
 def is_function_name(name: str) -> bool:
@@ -24,7 +25,7 @@ def load_function(name: str) -> Callable[..., Any]:
     """
     file, _, function = name.rpartition(":")
     path = Path(file)
-    if not path.is_file():
+    if not is_there(path, Path.is_file):
         raise WrongUsage(f"There is no file {path}.")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -33,7 +34,7 @@ def load_function(name: str) -> Callable[..., Any]:
     sys.modules.setdefault(path.stem, module)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise WrongUsage(f"{path} could not be executed: {told(error)}") from error
     found = getattr(module, function, None)
     if not callable(found):
@@ -42,6 +43,6 @@ def load_function(name: str) -> Callable[..., Any]:
     return checked
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """An error of somebody else's code in a few words."""
     return f"{type(error).__name__}: {error}"

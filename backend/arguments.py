@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from backend.arithmetic import value_of
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
 from spaces.model.expressions.expr import Expr, Op, constant, walk
+from spaces.model.expressions.numbers import NumberError, number_in, shown_number
 from spaces.model.expressions.operators import COMPARISONS
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
@@ -233,11 +234,13 @@ def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple
     for d, (low, extent) in enumerate(ranges):
         if extent < 0:
             raise ArgumentError(
-                f"The extent of dimension {d} of {buffer} is {extent}; it must be at least 0."
+                f"The extent of dimension {d} of {buffer} is {shown_number(extent)}; it must be at "
+                "least 0."
             )
         if not (Int32.holds(low) and Int32.holds(low + max(extent, 1) - 1)):
             raise ArgumentError(
-                f"Dimension {d} of {buffer} begins at {low} and has {extent} elements, but "
+                f"Dimension {d} of {buffer} begins at {shown_number(low)} and has "
+                f"{shown_number(extent)} elements, but "
                 f"coordinates are {Int32}: they end at {Int32.max_value}."
             )
     if math.prod(extent for _, extent in ranges) > MOST_ELEMENTS:
@@ -257,8 +260,8 @@ def ranges_given(buffer: str, given: Sequence[int | Range]) -> tuple[Range, ...]
         return tuple(_range(g) for g in given)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"The size of {buffer} is {given!r}; give a list of its extents, innermost first: "
-            "whole numbers, or pairs (min, extent)."
+            f"The size of {buffer} is {shown_number(given)}; give a list of its extents, innermost "
+            "first: whole numbers, or pairs (min, extent)."
         ) from None
 
 
@@ -276,16 +279,7 @@ def _scalar(scalar: Scalar, params: Scalars) -> int | float | bool:
         raise ArgumentError(
             f"Parameter {scalar.name} ({scalar.type}) has no default and is not given."
         )
-    if not isinstance(value, int | float | np.number | np.bool_):
-        raise ArgumentError(
-            f"Parameter {scalar.name} is {scalar.type}, and {value!r} is no number."
-        )
-    if scalar.type.is_float:
-        return float(scalar.type.dtype.type(value))
-    whole = not isinstance(value, float | np.floating) or value.is_integer()
-    if not whole or not scalar.type.holds(int(value)):
-        raise ArgumentError(
-            f"Parameter {scalar.name} is {scalar.type}, which cannot hold {value}: "
-            f"it holds whole numbers from {scalar.type.min_value} to {scalar.type.max_value}."
-        )
-    return int(value)
+    try:
+        return number_in(scalar.type, value)
+    except NumberError as error:
+        raise ArgumentError(f"Parameter {scalar.name} {error}.") from None

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 
+from backend.access import POISON, AccessMode
 from backend.arguments import (
     ArgumentError,
     Arguments,
@@ -90,9 +91,15 @@ class Outputs:
     written: Mapping[str, Array]
 
     @staticmethod
-    def make(pipeline: Pipeline, arguments: Arguments, out: Mapping[str, Array]) -> Outputs:
+    def make(
+        pipeline: Pipeline,
+        arguments: Arguments,
+        out: Mapping[str, Array],
+        access_mode: AccessMode = AccessMode.PLAIN,
+    ) -> Outputs:
         """The given arrays where they can be written directly, and new ones. Of an output that does
-        not store a value everywhere the others hold what the given one does, and new ones zeros.
+        not store a value everywhere the others hold what the given one does, and new ones zeros;
+        for hardened code new ones of all others hold poison.
 
         Raises:
             ArgumentError: a given array has another type than its output, or cannot be written.
@@ -113,6 +120,8 @@ class Outputs:
                 returned[name] = empty_with_steps(shape, type, steps)
                 if name in kept:
                     returned[name][...] = 0
+                elif access_mode is AccessMode.HARDENED:
+                    poison(returned[name])
             others = [w for n, w in returned.items() if n != name]
             direct = _has_steps(returned[name], steps) and _is_injective(returned[name])
             if direct and not any(np.may_share_memory(returned[name], o) for o in others):
@@ -121,6 +130,8 @@ class Outputs:
                 written[name] = empty_with_steps(shape, type, steps)
                 if name in kept:
                     written[name][...] = returned[name]
+                elif access_mode is AccessMode.HARDENED:
+                    poison(written[name])
         return Outputs(returned, written)
 
     def are_empty(self) -> bool:
@@ -156,7 +167,8 @@ def _checked(name: str, array: Array, type: Type) -> Array:
         raise ArgumentError(
             f"The array to write output {name} to is read-only; give one that can be written."
         )
-    if any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+    steps = zip(array.strides, array.shape, strict=True)
+    if array.size and any(stride == 0 and n > 1 for stride, n in steps):
         raise ArgumentError(
             f"The array to write output {name} to holds several elements in one place (its "
             f"strides are {array.strides} bytes); give one with a place for each."
@@ -188,6 +200,11 @@ def empty_with_steps(shape: tuple[int, ...], type: Type, steps: Steps) -> Array:
     return np.lib.stride_tricks.as_strided(data, shape, places)
 
 
+def poison(array: Array) -> None:
+    """Fill an array with what memory holds that has not been written."""
+    array[...] = np.frombuffer(bytes([POISON]) * array.itemsize, array.dtype)[0]
+
+
 def aligned_memory(elements: int, type: Type) -> Array:
     """New memory that begins with a cache line, so that no vector that fills one touches two."""
     size = elements * type.dtype.itemsize
@@ -208,6 +225,8 @@ def _has_steps(array: Array, steps: Steps) -> bool:
 
 def _is_injective(array: Array) -> bool:
     """Whether no two elements are surely the same memory."""
+    if not array.size:
+        return True
     reach = array.itemsize
     steps = zip(array.strides, array.shape, strict=True)
     for stride, extent in sorted((abs(s), n) for s, n in steps if n > 1):

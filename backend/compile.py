@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
+from backend.access import AccessError, AccessMode
 from backend.arguments import (
     ArgumentError,
     Arguments,
@@ -19,6 +20,7 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.collector import collector_waits
+from backend.llvm.accesses import OUTSIDE, told_outside
 from backend.llvm.c_header import pipeline_header
 from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
@@ -56,12 +58,14 @@ class CompiledPipeline:
         schedule: how it is executed.
         pool: the threads that execute parallel loops.
         preconditions: what the schedule asks of sizes, where it was verified.
+        access_mode: whether accesses of memory are tested.
     """
 
     pipeline: Pipeline
     schedule: Schedule
     pool: ThreadPool
     preconditions: tuple[Precondition, ...]
+    access_mode: AccessMode
     _stages: Mapping[str, LoopProgram]
     _module: CompiledModule
     _call: ctypes._CFunctionType = field(init=False)
@@ -91,6 +95,7 @@ class CompiledPipeline:
             ArgumentError: the arguments do not fit the pipeline.
             SizeError: they do not fit the schedule: tails, or what it reads of an image.
             MemoryError: there is not enough memory for what the schedule stores.
+            AccessError: hardened code meant to touch memory that is not its own.
         """
         return self.prepare(inputs, params, sizes, out)()
 
@@ -108,14 +113,14 @@ class CompiledPipeline:
             SizeError: they do not fit the schedule, as ``verify`` knows.
         """
         arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
-        outputs = Outputs.make(self.pipeline, arguments, out or {})
+        outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
         images: Mapping[str, Array] = {}
         words = _no_words
         if not outputs.are_empty():
             check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
-        told = (ctypes.c_int64 * told_words(self._program))()
+        told = (ctypes.c_int64 * told_words(self._program, self.access_mode))()
         if told and words is not _no_words:
             words = (ctypes.c_int64 * (len(words) + 1))(*words, ctypes.addressof(told))
         return PreparedRun(self, arguments, images, outputs, words, told)
@@ -129,14 +134,18 @@ class CompiledPipeline:
     def _program(self) -> LoopProgram:
         return list(self._stages.values())[-1]
 
-    def refusal(self, status: int, told: bytes, arguments: Arguments) -> ArgumentError:
-        """What to raise for a positive status, and the values of its message."""
+    def refusal(
+        self, status: int, told: ctypes.Array[ctypes.c_int64], arguments: Arguments
+    ) -> ArgumentError | AccessError:
+        """What to raise for a status that is not 0, and what was told."""
+        if status == OUTSIDE:
+            return AccessError(told_outside(self._program, told))
         count = len(self._program.requirements)
         if status <= count:
             return size_error(self._program.requirements[status - 1], arguments)
         message = messages(self._program.body)[status - 1 - count]
         kinds = ("d" if type.is_float else "Q" if type.is_uint else "q" for type in message.types)
-        values = struct.unpack_from(f"=8x{''.join(kinds)}", told) if message.types else ()
+        values = struct.unpack_from(f"=8x{''.join(kinds)}", bytes(told)) if message.types else ()
         texts = [shown(type, v) for type, v in zip(message.types, values, strict=True)]
         return RequirementError(message.said(texts))
 
@@ -157,7 +166,7 @@ class CompiledPipeline:
 
     def c_header(self) -> str:
         """The C header of the object file."""
-        return pipeline_header(self._program)
+        return pipeline_header(self._program, self.access_mode)
 
     def program_text(self, after: str = "start") -> str:
         """The loop program as it is after the lowering pass of that name.
@@ -193,6 +202,7 @@ class PreparedRun:
             RequirementError: a condition that the algorithm requires does not hold somewhere; what
                 the outputs hold then is not said.
             MemoryError: there is not enough memory for what the schedule stores.
+            AccessError: hardened code meant to touch memory that is not its own.
         """
         self._told[:] = [0] * len(self._told)
         status = self._compiled.call(self._words) if len(self._words) else 0
@@ -205,7 +215,7 @@ class PreparedRun:
                 "compute them in smaller tiles, or ask for a smaller output."
             )
         if status != 0:
-            raise self._compiled.refusal(status, bytes(self._told), self._arguments)
+            raise self._compiled.refusal(status, self._told, self._arguments)
         return self._outputs.results()
 
 
@@ -214,6 +224,7 @@ def compile_cpu(
     schedule: Schedule | Verdict,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    access_mode: AccessMode = AccessMode.PLAIN,
 ) -> CompiledPipeline:
     """Compile ``pipeline`` under a legal schedule for the CPU of this process.
 
@@ -223,6 +234,8 @@ def compile_cpu(
         threads: how many threads execute parallel loops, the calling one among them; by default
             one for each usable core, shared by all pipelines compiled so.
         float_mode: how far float results may be from those of the expressions as written.
+        access_mode: whether accesses of memory are tested; then a run raises
+            :class:`~backend.access.AccessError` instead of touching what is not its own.
 
     Raises:
         TypeError: something else is given.
@@ -233,12 +246,13 @@ def compile_cpu(
     plain = plain_schedule("compile_cpu", pipeline, schedule, CpuDevice)
     with collector_waits():
         if is_specialized(plain):
-            stages = lower_cases(pipeline, tuple(cases(plain)))
+            stages = lower_cases(pipeline, tuple(cases(plain)), access_mode)
         elif isinstance(schedule, CheckedSchedule):
-            stages = lower(schedule.nest)
+            stages = lower(schedule.nest, access_mode)
         else:
-            stages = lower(loop_nest(pipeline, plain))
+            stages = lower(loop_nest(pipeline, plain), access_mode)
         program = list(stages.values())[-1]
-        module = compile_module(llvm_module(program, float_mode), runtime_symbols())
+        module = compile_module(llvm_module(program, float_mode, access_mode), runtime_symbols())
     pool = default_pool() if threads is None else ThreadPool(threads)
-    return CompiledPipeline(pipeline, plain, pool, preconditions_of(schedule), stages, module)
+    asked = preconditions_of(schedule)
+    return CompiledPipeline(pipeline, plain, pool, asked, access_mode, stages, module)

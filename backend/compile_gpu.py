@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from backend.access import AccessError, AccessMode, Side
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind, whole_numbers
 from backend.arithmetic import value_of
-from backend.buffers import Outputs, image_arrays, sizes_of
+from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
@@ -16,9 +18,16 @@ from backend.cuda.kernel import Kernel
 from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
+from backend.cuda.sanitizers import SanitizedEmulator
 from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
 from backend.llvm.threads import default_pool
-from backend.lowering.gpu_passes import GPU_PASSES, gpu_stages, lower_gpu, lower_gpu_cases
+from backend.lowering.gpu_passes import (
+    GPU_PASSES,
+    gpu_passes,
+    gpu_stages,
+    lower_gpu,
+    lower_gpu_cases,
+)
 from backend.lowering.passes import START
 from backend.preconditions import check_sizes, preconditions_of, size_error
 from backend.program_text import program_text
@@ -34,6 +43,9 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
+_TESTING = (Emulator, SanitizedEmulator)
+"""The executors that test the accesses of hardened text."""
+
 
 @frozen(eq=False)
 class GpuPipeline:
@@ -46,6 +58,7 @@ class GpuPipeline:
         programs: the kernels and the host program before printing, of each case of a schedule with
             specializations; else there is one.
         preconditions: what the schedule asks of sizes, where it was verified.
+        access_mode: whether accesses of memory are tested; emulators alone do so.
     """
 
     pipeline: Pipeline
@@ -53,6 +66,7 @@ class GpuPipeline:
     arch: str
     programs: tuple[GpuProgram, ...]
     preconditions: tuple[Precondition, ...]
+    access_mode: AccessMode
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
 
@@ -111,9 +125,11 @@ class GpuPipeline:
             ArgumentError: the arguments do not fit the pipeline.
             SizeError: they do not fit the schedule: tails, or what it reads of an image.
             CudaError: a launch failed.
+            AccessError: hardened code meant to touch memory that is not its own.
+            ValueError: the code is hardened, and ``executor`` does not test accesses.
         """
         arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
-        outputs = Outputs.make(self.pipeline, arguments, out or {})
+        outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
         if outputs.are_empty():
             return outputs.results()
         check_sizes(self.preconditions, arguments)
@@ -121,11 +137,41 @@ class GpuPipeline:
         program = self.at(values)
         self._check(program, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
-        host = host_program(program.body, self._printed, self._parts, values)
         runner = Emulator() if executor is None else executor
+        if self.access_mode is AccessMode.HARDENED and not isinstance(runner, _TESTING):
+            raise ValueError(
+                f"{type(runner).__name__} does not test accesses of memory; run hardened code on "
+                f"{' or '.join(kind.__name__ for kind in _TESTING)}, or compile it plain."
+            )
+        host = host_program(program.body, self._printed, self._parts, values)
+        if self.access_mode is AccessMode.HARDENED:
+            for array in host.arrays.values():
+                poison(array)
         buffers = {**images, **outputs.written, **host.arrays}
-        runner.run(self._printed.module, host.steps, buffers, {})
+        try:
+            runner.run(self._printed.module, host.steps, buffers, {})
+        except AccessError as error:
+            sides = error.outside.sides or self._sides(program, error.func, values)
+            raise AccessError(evolve(error.outside, sides=sides)) from None
         return outputs.results()
+
+    def _sides(
+        self, program: GpuProgram, buffer: str, values: Mapping[str, int | float]
+    ) -> tuple[Side, ...]:
+        """How device memory stands for coordinates, as far as it is known."""
+        found = {b.name: b.dimensions for b in program.buffers}
+        if buffer in found:
+            names = [
+                [f"{buffer}.{part}.{d}" for part in ("min", "extent", "stride")]
+                for d in range(found[buffer])
+            ]
+            return tuple(Side(*(int(values[name]) for name in side)) for side in names)
+        known = whole_numbers(values)
+        dimensions = program.dimensions.get(buffer, ())
+        formulas = [(d.min, d.extent, d.stride) for d in dimensions]
+        if not all(f.names <= known.keys() for side in formulas for f in side):
+            return ()  # the host's loops change them
+        return tuple(Side(*(evaluate(f, known) for f in side)) for side in formulas)
 
     def at(self, values: Mapping[str, int | float]) -> GpuProgram:
         """The program that runs where sizes and parameters have these values. Strides, which
@@ -165,7 +211,10 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
 
 
 def compile_gpu(
-    pipeline: Pipeline, schedule: Schedule | Verdict, arch: str | None = None
+    pipeline: Pipeline,
+    schedule: Schedule | Verdict,
+    arch: str | None = None,
+    access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
     """Compile ``pipeline`` under a legal schedule for a GPU. No GPU is needed to do so.
 
@@ -174,6 +223,8 @@ def compile_gpu(
         schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
         arch: the architecture to read resources for, by default that of the device the schedule was
             verified for, else sm_80; the text is the same for all.
+        access_mode: whether accesses of memory are tested where the text is emulated; then a run
+            raises :class:`~backend.access.AccessError` instead of touching what is not its own.
 
     Raises:
         TypeError: something else is given.
@@ -187,15 +238,16 @@ def compile_gpu(
     target = device(arch or (checked.device.name if checked else "sm_80"))
     if not isinstance(target, GpuDevice):
         raise ValueError(f"compile_gpu compiles for GPUs, and {target.name} is none.")
+    passes = partial(gpu_passes, access_mode=access_mode)
     if is_specialized(plain):
-        programs = lower_gpu_cases(pipeline, tuple(cases(plain)))
+        programs = lower_gpu_cases(pipeline, tuple(cases(plain)), passes)
     else:
-        programs = (lower_gpu(checked.nest if checked else loop_nest(pipeline, plain)),)
+        programs = (lower_gpu(checked.nest if checked else loop_nest(pipeline, plain), passes),)
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
     nodes = tuple(node for program in programs for node in walk_host(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
     parts = {
-        node.name: compile_host_part(node, types, default_pool())
+        node.name: compile_host_part(node, types, default_pool(), access_mode)
         for node in nodes
         if isinstance(node, HostPart)
     }
@@ -205,6 +257,9 @@ def compile_gpu(
         arch=target.name,
         programs=programs,
         preconditions=preconditions_of(schedule),
-        printed=print_kernels((k for program in programs for k in program.kernels), types),
+        access_mode=access_mode,
+        printed=print_kernels(
+            (k for program in programs for k in program.kernels), types, access_mode
+        ),
         parts=parts,
     )

@@ -7,12 +7,12 @@ host's formulas are over the same names, without threads and blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.program import BufferParameter, Requirement, ScalarParameter, Statement
+from backend.program import BufferParameter, Dimension, Requirement, ScalarParameter, Statement
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32, Type
 
@@ -88,11 +88,13 @@ class HostIf:
 
 @frozen
 class GlobalArray:
-    """Memory outside of kernels, for the time of ``body``."""
+    """Memory outside of kernels, for the time of ``body``, of as many elements as the product of
+    its ``sizes``, each at least 0.
+    """
 
     buffer: str
     type: Type
-    elements: Expr
+    sizes: tuple[Expr, ...]
     body: HostNode
 
 
@@ -121,6 +123,8 @@ class GpuProgram:
     Attributes:
         assumptions: conditions on sizes and parameters, of calls, under which it is run; none
             where it is the only one of its pipeline.
+        dimensions: how memory that it obtains stands for coordinates, where errors are to name
+            them; these count from the origin of the memory.
     """
 
     name: str
@@ -130,6 +134,7 @@ class GpuProgram:
     kernels: tuple[DeviceFunction, ...]
     body: HostNode
     assumptions: tuple[Expr, ...] = ()
+    dimensions: Mapping[str, tuple[Dimension, ...]] = {}
 
 
 def walk_host(node: HostNode) -> Iterator[HostNode]:

@@ -168,24 +168,38 @@ class ParallelFor:
 
 
 @frozen
+class Dimension:
+    """One dimension of flat memory: its first coordinate, how many there are, and how many elements
+    lie between neighbors.
+    """
+
+    min: Expr
+    extent: Expr
+    stride: Expr
+
+
+@frozen
 class Allocate:
     """A buffer of its own for the time of ``body``.
 
     Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
-    says how they lie in memory, innermost first; ``elements`` is the product of the extents.
-    Where ``within`` names a buffer around it, it is what that buffer's memory is used for.
+    says how they lie in memory, innermost first. It has as many elements as the product of its
+    ``sizes``, each at least 0; these are its extents until a pass knows better. Where ``within``
+    names a buffer around it, it is what that buffer's memory is used for. ``dimensions`` say, after
+    flattening and where errors are to name coordinates, how flat memory stands for them.
     """
 
     buffer: str
     type: Type
     memory: Memory
-    elements: Expr
+    sizes: tuple[Expr, ...]
     body: Statement
     mins: tuple[Expr, ...] = ()
     extents: tuple[Expr, ...] = ()
     folds: tuple[Expr | None, ...] = ()
     order: tuple[int, ...] = ()
     within: str = ""
+    dimensions: tuple[Dimension, ...] = ()
 
 
 @frozen(eq=False, slots=True, repr=False)

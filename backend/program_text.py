@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from backend.lowering.sizes import product
 from backend.program import (
     Allocate,
     Barrier,
@@ -90,7 +91,7 @@ def _range(loop: For | ParallelFor) -> str:
 
 def _size(node: Allocate) -> str:
     if not node.extents:
-        return f"{node.type}[{node.elements}]"
+        return f"{node.type}[{product(node.sizes)}]"
     sides = (
         f"{extent}{'' if fold is None else ' folded'}"
         for extent, fold in zip(node.extents, node.folds, strict=True)

@@ -20,9 +20,10 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.text_limits import LIMITS
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
-from tests.constraints.examples.catalogue import EXAMPLES
+from tests.constraints.examples.catalogue import EXACT_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Subject
 
 PAGE = Path(__file__).with_name("directives.md")
@@ -166,6 +167,16 @@ Loops (`for`) and branches (`if`) of C++ are not read: write their statements fo
 and those of the branch that is meant.
 """
 
+_LIMITS = """## What a text may hold
+
+Whatever a text holds, it is read in a moment or refused with a sentence that names the place. So
+there are limits, far beyond what anybody writes:
+
+| what | at most |
+| --- | --- |
+{}
+"""
+
 
 def algorithm() -> Pipeline:
     """What the examples are schedules of."""
@@ -196,6 +207,7 @@ def page() -> str:
     lines = [f"- `{line}`: {meaning}" for line, meaning in PASTED.items()]
     parts.append("## C++ around directives")
     parts.append(_CPP.format(lines="\n".join(lines).replace(";\n", "; ")))
+    parts.append(_LIMITS.format("\n".join(f"| {what} | {most} |" for what, most in LIMITS.items())))
     parts.append("## Directives of Halide's that there are not\n")
     parts += [f"- `{name}`: {said}" for name, said in sorted(UNSUPPORTED.items())]
     return "\n".join(parts) + "\n"
@@ -226,7 +238,7 @@ def _refused() -> dict[str, list[str]]:
     """For each directive the rules of which an example is broken by it, in the rules' order."""
     order = [r.id for r in sorted(RULES, key=lambda r: list(SUBJECTS).index(r.id.split(".")[0]))]
     found: dict[str, set[str]] = {}
-    for example in EXAMPLES:
+    for example in (*EXAMPLES, *EXACT_EXAMPLES):
         broken, legal = _calls(example.broken), _calls(example.legal)
         # Where the directives are the same, it is the pipeline or the device that they do not suit.
         for name, _ in (broken - legal) or broken:

@@ -11,11 +11,10 @@ from spaces.constraints.findings import Finding
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXAMPLES
+from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Example, Subject
 
 PAGE = Path(__file__).with_name("rules.md")
@@ -26,6 +25,7 @@ SUBJECTS = {
     "schedule": "Entries of a schedule",
     "order": "Domain order",
     "race": "Races",
+    "exact": "Results bit for bit",
     "call": "Call schedule",
     "with": "Fused loops of several Funcs",
     "prefetch": "Prefetches",
@@ -54,7 +54,7 @@ pipelines of `tests/constraints/algorithms.py`.
 def page() -> str:
     """The whole page."""
     parts = [_HEAD]
-    examples = (*EXAMPLES, *ADVICE_EXAMPLES)
+    examples = (*EXAMPLES, *EXACT_EXAMPLES, *ADVICE_EXAMPLES)
     every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
     for subject, rules in groupby(sorted(every, key=_place), key=_subject):
         parts.append(f"## {SUBJECTS[subject]}\n")
@@ -97,7 +97,7 @@ def _example(example: Example, verb: str) -> Iterator[str]:
 
 
 def _findings(subject: Subject) -> tuple[Finding, ...]:
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     found = verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
     return tuple({finding.message: finding for finding in found}.values())
 

@@ -22,6 +22,7 @@ from spaces.constraints.proofs.records import (
 )
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.repair import Repair, repair
+from spaces.constraints.rules.rounding import Rounding
 from spaces.constraints.universe import Decision, Universe
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.constraints.verify import verify, verify_rest
@@ -183,6 +184,7 @@ from spaces.model.expressions.types import (
 )
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.nest.nest_text import format_nest
+from spaces.model.nest.splits import OrderError
 from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.nest.well_formed import well_formed
 from spaces.model.schedules.derive import derived
@@ -349,6 +351,7 @@ __all__ = [
     "loop_nest",
     "LoopNest",
     "LevelError",
+    "OrderError",
     "format_nest",
     "schedule_tree",
     "format_tree",
@@ -380,6 +383,7 @@ __all__ = [
     "Violation",
     "Advice",
     "Requirement",
+    "Rounding",
     "Device",
     "device",
     "device_names",

@@ -20,15 +20,17 @@ class IllegalSchedule(Stop):
     """A schedule that is not legal for the device it is asked for."""
 
 
-def checked(pipeline: Pipeline, given: GivenSchedule, device: Device) -> CheckedSchedule:
-    """The schedule, verified.
+def checked(
+    pipeline: Pipeline, given: GivenSchedule, device: Device, *, exact: bool = False
+) -> CheckedSchedule:
+    """The schedule, verified, as ``verify`` does with ``exact``.
 
     Raises:
         WrongUsage: its text has mistakes; the message lists them, and what else is wrong.
         IllegalSchedule: it is not legal; the message lists everything that is wrong with it.
     """
     schedule = faultless(pipeline, given, device)
-    verdict = verify(pipeline, schedule, device)
+    verdict = verify(pipeline, schedule, device, exact=exact)
     if isinstance(verdict, CheckedSchedule):
         return verdict
     raise IllegalSchedule(refusal(verdict.violations, device, given.written))

@@ -16,7 +16,9 @@ from apps.command_line.options import (
     AppName,
     AsJson,
     DeviceName,
+    Exact,
     Floats,
+    Hardened,
     ScheduleFile,
     find_device,
     given_schedule,
@@ -24,6 +26,7 @@ from apps.command_line.options import (
 from apps.command_line.program import command
 from apps.errors import WrongUsage
 from apps.files import make_folder, write_bytes, write_text
+from backend.access import AccessMode
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable
@@ -55,6 +58,7 @@ After = Annotated[
     "Write the code for a schedule, as files in a folder.",
     "compile unsharp --schedule gpu --device sm_80 -o out",
     "compile blur --schedule cpu --after vectorize -o out",
+    "compile blur --schedule cpu --hardened -o out",
 )
 def compile_app(
     app: AppName,
@@ -63,6 +67,8 @@ def compile_app(
     device: DeviceName = "cpu",
     after: After = START,
     floats: Floats = FloatMode.STRICT,
+    hardened: Hardened = False,
+    exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the code for a schedule: lowered program, LLVM IR, assembly, object file and C header,
@@ -82,7 +88,13 @@ def compile_app(
             f"--floats {floats} is for CPUs; CUDA C says each operation, and its compiler is told "
             "what may be contracted (nvrtc's --fmad)."
         )
-    legal = checked(pipeline, given_schedule(found, pipeline, schedule), target)
+    if hardened and isinstance(target, GpuDevice):
+        raise WrongUsage(
+            "--hardened is for CPUs; accesses of CUDA C are tested where Python emulates it "
+            "(compile_gpu with access_mode=AccessMode.HARDENED)."
+        )
+    given = given_schedule(found, pipeline, schedule)
+    legal = checked(pipeline, given, target, exact=exact)
     folder = Path(output)
     make_folder(folder)
     stem = pipeline.name
@@ -91,7 +103,8 @@ def compile_app(
     if isinstance(target, GpuDevice):
         report = _write_gpu(legal, folder, stem, after, target)
     else:
-        report = _write_cpu(legal, folder, stem, after, floats)
+        mode = AccessMode.HARDENED if hardened else AccessMode.PLAIN
+        report = _write_cpu(legal, folder, stem, after, floats, mode)
     files = [f"{stem}.sched", f"{stem}.nest", *report.files]
     if as_json:
         paths = [str(folder / name) for name in files]
@@ -111,9 +124,14 @@ class _Report:
 
 
 def _write_cpu(
-    legal: CheckedSchedule, folder: Path, stem: str, after: str, floats: FloatMode
+    legal: CheckedSchedule,
+    folder: Path,
+    stem: str,
+    after: str,
+    floats: FloatMode,
+    mode: AccessMode,
 ) -> _Report:
-    compiled = compile_cpu(legal.pipeline, legal, float_mode=floats)
+    compiled = compile_cpu(legal.pipeline, legal, float_mode=floats, access_mode=mode)
     write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
     write_text(folder / f"{stem}.ll", compiled.llvm_ir())
     write_text(folder / f"{stem}.s", compiled.assembly())

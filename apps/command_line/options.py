@@ -11,12 +11,13 @@ from attrs import frozen
 
 from apps.app import App
 from apps.errors import WrongUsage
-from apps.files import BYTE_ORDER_MARK, read_text
+from apps.files import BYTE_ORDER_MARK, is_there, read_text
 from backend.llvm.operators import FloatMode
 from spaces.constraints.devices import CpuDevice, Device, device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.suggestions import suggestion
+from spaces.model.text_limits import LONGEST_SCHEDULE
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import parse_partial, read_schedule
 from spaces.model.writing.written import WrittenSchedule
@@ -36,6 +37,13 @@ DeviceName = Annotated[
     str, typer.Option("--device", help="cpu, or a GPU by compute capability such as sm_80.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="Refuse a schedule that combines floats in another order than the algorithm.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Of all random choices.")]
 Floats = Annotated[
     FloatMode,
@@ -43,6 +51,15 @@ Floats = Annotated[
         "--floats",
         help="strict: each operation rounds as written; contract: added products need not; "
         "fast: sums may be reordered, too, as in Halide by default.",
+    ),
+]
+
+Hardened = Annotated[
+    bool,
+    typer.Option(
+        "--hardened",
+        help="Test every access of memory, and stop with the Func and the coordinates where one "
+        "lies outside of what was obtained; what is not written reads as poison.",
     ),
 ]
 
@@ -113,14 +130,15 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
 def _schedule_text(app: App, name: str) -> tuple[str, str]:
     """Where the schedule called ``name`` is from, and its text."""
     if name == STANDARD_INPUT:
-        return "standard input", sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
+        text = sys.stdin.read(LONGEST_SCHEDULE + 1)
+        return "standard input", text.removeprefix(BYTE_ORDER_MARK)
     path = _schedule_file(app, name)
-    return str(path), read_text(path, "schedule")
+    return str(path), read_text(path, "schedule", LONGEST_SCHEDULE)
 
 
 def _schedule_file(app: App, name: str) -> Path:
     own = app.schedules
-    if name not in own and "/" not in name and not (name and Path(name).exists()):
+    if name not in own and "/" not in name and not (name and is_there(Path(name))):
         named = list(dict.fromkeys([DEFAULT, *own]))
         raise WrongUsage(
             f"There is no file {name or repr(name)}, and {app.name} has no schedule of that name"

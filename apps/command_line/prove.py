@@ -16,6 +16,7 @@ from apps.command_line.options import (
     AppName,
     AsJson,
     DeviceName,
+    Exact,
     ScheduleFile,
     find_device,
     given_schedule,
@@ -67,6 +68,7 @@ def prove(
     app: AppName,
     schedule: ScheduleFile,
     device: DeviceName = "cpu",
+    exact: Exact = False,
     as_json: AsJson = False,
     certificates: Folder = None,
     recheck: Checked = None,
@@ -86,7 +88,7 @@ def prove(
         raise typer.Exit(_asked_again(recheck, asked, as_json))
     if certificates is not None:
         make_folder(certificates)  # proofs may take long
-    findings = prove_schedule(pipeline, chosen, target, seconds)
+    findings = prove_schedule(pipeline, chosen, target, seconds, exact=exact)
     if certificates is not None and findings.report is not None:
         _write(findings.report, certificates)
     if as_json:

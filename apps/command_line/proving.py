@@ -21,6 +21,7 @@ from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest, walk_nest
+from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.cases import cases
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError
@@ -35,6 +36,7 @@ MEANINGLESS = (
     "call.compute-level",
     "call.store-level",
     "call.unread",
+    "call.inline-size",
     "with.func",
     "with.dependent",
     "with.order",
@@ -82,10 +84,17 @@ class _Case:
 
 
 def prove_schedule(
-    pipeline: Pipeline, schedule: Schedule, device: Device, seconds: float
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    seconds: float,
+    *,
+    exact: bool = False,
 ) -> Findings:
-    """Prove what a schedule stands for, legal or not, case by case, and run what is refuted."""
-    verdict = verify(pipeline, schedule, device)
+    """Prove what a schedule stands for, legal or not, case by case, and run what is refuted; with
+    ``exact`` it is judged as ``verify`` does with that.
+    """
+    verdict = verify(pipeline, schedule, device, exact=exact)
     start = time.perf_counter()
     found = _cases(pipeline, schedule, verdict)
     proofs: list[Proof] = []
@@ -180,5 +189,5 @@ def _meanings(
             for case in cases(schedule)
             if not case.failure
         )
-    except (LevelError, UnboundedError, KeyError):
+    except (LevelError, OrderError, UnboundedError, KeyError):
         return ()

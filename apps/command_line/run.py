@@ -25,7 +25,9 @@ from apps.command_line.options import (
     DEFAULT,
     AppName,
     AsJson,
+    Exact,
     Floats,
+    Hardened,
     find_device,
     given_schedule,
 )
@@ -33,6 +35,7 @@ from apps.command_line.program import command
 from apps.errors import Stop
 from apps.pictures import Array
 from apps.sizes import Ranges, parse_size, sizes_of_outputs
+from backend.access import AccessError, AccessMode
 from backend.arguments import ArgumentError, Scalars
 from backend.compile import compile_cpu
 from backend.llvm.operators import FloatMode
@@ -80,6 +83,7 @@ Threads = Annotated[
     "run camera_pipe",
     "run unsharp --schedule cpu --input photo.png --output sharp.png",
     "run blur --size 640x480 --threads 1",
+    "run harris --hardened",
 )
 def run(
     app: AppName,
@@ -90,6 +94,8 @@ def run(
     size: Size = "",
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    hardened: Hardened = False,
+    exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an app on the CPU and write what it computes."""
@@ -99,7 +105,8 @@ def run(
     images = read_images(found, pipeline, input)
     values = parse_params(params)
     name = schedule or (CPU if CPU in found.schedules else DEFAULT)
-    chosen = checked(pipeline, given_schedule(found, pipeline, name), find_device(CPU))
+    from_text = given_schedule(found, pipeline, name)
+    chosen = checked(pipeline, from_text, find_device(CPU), exact=exact)
     given = shapes(images)
     if size:
         sizes = sizes_of_outputs(pipeline, parse_size(size), lambda p: found.sizes(p, given))
@@ -107,7 +114,8 @@ def run(
         sizes = found.sizes(pipeline, given)
     try:
         check_run(chosen, images, values, sizes)  # compiling may take seconds
-        compiled = compile_cpu(pipeline, chosen, threads, floats)
+        mode = AccessMode.HARDENED if hardened else AccessMode.PLAIN
+        compiled = compile_cpu(pipeline, chosen, threads, floats, mode)
         start = time.perf_counter()
         results = compiled.run(images, values, sizes)
     except SizeError as error:
@@ -116,7 +124,7 @@ def run(
             hint = f"That is because of the app's schedule {name}; --schedule {DEFAULT} will do."
             raise Stop(f"{error}\n{hint}") from None
         raise Stop(str(error)) from None
-    except (ArgumentError, MemoryError) as error:
+    except (ArgumentError, MemoryError, AccessError) as error:
         raise Stop(str(error)) from None
     elapsed_ms = (time.perf_counter() - start) * 1e3
     for result, file in files.items():

@@ -11,9 +11,12 @@ from apps.command_line.console import heading, line, table
 from apps.command_line.options import DEFAULT, AppName, AsJson, ScheduleFile, given_schedule
 from apps.command_line.program import command
 from apps.errors import Stop
+from spaces.constraints.judge import ask_matching, judge
+from spaces.constraints.rules.inlining import inline_size
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.nest_text import format_nests
+from spaces.model.nest.splits import OrderError
 from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
@@ -68,6 +71,7 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
     pipeline = found.pipeline()
     chosen = given_schedule(found, pipeline, schedule).faultless()
     if as_json:
+        _check_size(pipeline, chosen)
         report = {
             "pipeline": pipeline.name,
             "functions": [
@@ -86,16 +90,24 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
     table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
     heading(f"\nSchedule {schedule}")
     line(format_schedule(chosen, pipeline) or "(nothing written: the default)")
+    _check_size(pipeline, chosen)
     heading("\nSchedule tree")
     line(format_tree(schedule_tree(pipeline, chosen)))
     heading("\nLoop nest")
     line(_nest(pipeline, chosen))
 
 
+def _check_size(pipeline: Pipeline, schedule: Schedule) -> None:
+    """Stop where what inlining makes is more than can be written down."""
+    for violation in judge(ask_matching(pipeline, schedule), {}).violations:
+        if violation.rule == inline_size.id:
+            raise Stop(f"There is no tree and no loop nest that can be written down: {violation}")
+
+
 def _nest(pipeline: Pipeline, schedule: Schedule) -> str:
     try:
         return format_nests(pipeline, schedule)
-    except (LevelError, UnboundedError, KeyError) as error:
+    except (LevelError, OrderError, UnboundedError, KeyError) as error:
         raise Stop(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
 
 

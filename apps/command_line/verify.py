@@ -19,6 +19,7 @@ from apps.command_line.options import (
     AppName,
     AsJson,
     DeviceName,
+    Exact,
     ScheduleFile,
     find_device,
     given_schedule,
@@ -56,11 +57,13 @@ Seconds = Annotated[
     "verify blur --schedule cpu",
     "verify blur --schedule my.sched --device sm_80 --json",
     "verify blur --schedule my.sched --repair -o mended.sched",
+    "verify hist --schedule cpu --exact",
 )
 def verify(
     app: AppName,
     schedule: ScheduleFile,
     device: DeviceName = "cpu",
+    exact: Exact = False,
     with_repair: WithRepair = False,
     output: Output = None,
     seconds: Seconds = 10.0,
@@ -69,6 +72,10 @@ def verify(
     """Say whether a schedule is legal for a device, at the sizes estimated; exit 1 if not."""
     if output is not None and not with_repair:
         raise WrongUsage("--output is where --repair writes the schedule; give --repair, too.")
+    if exact and with_repair:
+        raise WrongUsage(
+            "--repair finds the nearest legal schedule, exact or not; give --exact or --repair."
+        )
     if output is not None:
         check_writable(output)  # finding what to write may take long
     found = find(app)
@@ -79,7 +86,7 @@ def verify(
         line(json.dumps(_unreadable(pipeline, given.written, target), indent=2))
         raise typer.Exit(WrongUsage.status)
     chosen = faultless(pipeline, given, target)
-    verdict = verify_schedule(pipeline, chosen, target)
+    verdict = verify_schedule(pipeline, chosen, target, exact=exact)
     legal_where = _legal_where(verdict, pipeline, chosen, target)
     repaired = repair_schedule(pipeline, chosen, target, seconds=seconds) if with_repair else None
     if as_json:
@@ -144,7 +151,7 @@ def _tell(
     else:
         line(f"The schedule is legal for {device.name}.")
         if verdict.advice:
-            line("\n".join(["What has no effect in it:", *(f"  {a}" for a in verdict.advice)]))
+            line("\n".join(["What to know of it:", *(f"  {a}" for a in verdict.advice)]))
     if legal_where:
         line("\n".join(["Sizes for which it is legal:", *(f"  {p}" for p in legal_where)]))
 

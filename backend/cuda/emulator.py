@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.access import Access, AccessError, Outside
 from backend.cuda.errors import DivergentBarrierError
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule, Dim3, Kernel, Step
@@ -36,6 +37,17 @@ ORDERS: tuple[ThreadOrder, ...] = get_args(ThreadOrder)
 """All orders; an order's place here is its number in shim.h."""
 
 _MESSAGE_BYTES = 512
+
+_OUTSIDE = 2
+"""What ``shim_run`` returns where an access lies outside of memory."""
+
+
+def access_error(message: str) -> AccessError:
+    """The error of hardened text, from what the shim says of the access."""
+    buffer, index, element, nbytes = message.rsplit(maxsplit=3)
+    at = int(index) * int(element)
+    outside = Outside(buffer, Access.TOUCH, at, int(element), 0, int(nbytes), int(element), ())
+    return AccessError(outside)
 
 
 def known_order(_: object, attribute: attrs.Attribute[ThreadOrder], value: ThreadOrder) -> None:
@@ -74,6 +86,7 @@ class Emulator:
 
         Raises:
             DivergentBarrierError: threads of a block parted at a barrier.
+            AccessError: hardened text meant to touch memory outside of what was obtained.
         """
         execute(_InProcess(self.order, self.seed), module, steps, buffers, scalars)
 
@@ -116,19 +129,23 @@ class _InProcess(HostMemory):
             for each in arguments
         ]
         places = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+        nbytes = (ctypes.c_uint64 * len(arguments))(*(each.nbytes for each in arguments))
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         with library.lock:
-            diverged = library.run(
+            ended = library.run(
                 module.kernels.index(kernel),
                 (ctypes.c_uint * 6)(*grid, *kernel.block),
                 kernel.dynamic_shared_bytes,
                 ORDERS.index(self._order),
                 self._seed,
                 places,
+                nbytes,
                 message,
                 _MESSAGE_BYTES,
             )
-        if diverged:
+        if ended == _OUTSIDE:
+            raise access_error(message.value.decode())
+        if ended:
             raise DivergentBarrierError(message.value.decode())
 
 
@@ -145,6 +162,7 @@ class _Library:
             ctypes.c_int,
             ctypes.c_uint64,
             ctypes.POINTER(ctypes.c_void_p),
+            ctypes.POINTER(ctypes.c_uint64),
             ctypes.c_char_p,
             ctypes.c_size_t,
         ]

@@ -24,6 +24,7 @@ from backend.gpu_program import (
     Sequence,
     walk_host,
 )
+from backend.lowering.sizes import elements
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
 
@@ -97,16 +98,16 @@ class _Host:
     def _allocated(
         self, node: GlobalArray, values: Mapping[str, int | float], names: Mapping[str, str]
     ) -> Iterator[Step]:
-        elements = _elements(node, values)
+        total = _elements(node, values)
         inside = (self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))
         if not any(node.buffer in part.buffers for part in inside):
-            yield AllocStep(node.buffer, ctype(node.type), elements)
+            yield AllocStep(node.buffer, ctype(node.type), total)
             yield from self.steps(node.body, values, names)
             yield FreeStep(node.buffer)
             return
         # The CPU's arrays belong to the call; in a loop each round has its own.
         name = f"{node.buffer}@{len(self.arrays)}"
-        self.arrays[name] = np.empty(elements, node.type.dtype)
+        self.arrays[name] = np.empty(total, node.type.dtype)
         yield from self.steps(node.body, values, {**names, node.buffer: name})
 
     def _launch(
@@ -138,11 +139,11 @@ def _number(formula: Expr, values: Mapping[str, int | float]) -> int:
 
 
 def _elements(node: GlobalArray, values: Mapping[str, int | float]) -> int:
-    elements = max(_number(node.elements, values), 0)
-    if elements > MOST_ELEMENTS:
+    total = elements(node.sizes, lambda size: _number(size, values))
+    if total > MOST_ELEMENTS:
         raise ArgumentError(
-            f"{node.buffer} has {elements} elements to store, but kernels can index "
+            f"{node.buffer} has {total} elements to store, but kernels can index "
             f"{MOST_ELEMENTS} at most; ask for a smaller output, or compute {node.buffer} inside "
             "a loop of its consumer."
         )
-    return elements
+    return total

@@ -78,11 +78,12 @@ def _call(kernel: Kernel) -> str:
 _RUN = """
 extern "C" __attribute__((visibility("default"))) int shim_run(
     int kernel, const unsigned* sizes, unsigned dynamic_shared_bytes, int order, uint64_t seed,
-    void** arguments, char* message, size_t message_size) {
+    void** arguments, const uint64_t* nbytes, char* message, size_t message_size) {
     const shim::Entry& entry = shim::entries[kernel];
     shim::Launch launch = {entry.kernel, entry.call, {sizes[0], sizes[1], sizes[2]},
                            {sizes[3], sizes[4], sizes[5]}, dynamic_shared_bytes, order, seed,
-                           arguments};
-    return shim::run_grid(launch, message, message_size) ? 0 : 1;
+                           arguments, nbytes};
+    if (shim::run_grid(launch, message, message_size)) return 0;
+    return shim::outside.buffer ? 2 : 1;
 }
 """

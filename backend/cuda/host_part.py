@@ -9,9 +9,11 @@ from typing import Any
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from backend.access import AccessError, AccessMode
 from backend.buffers import scalar_word
 from backend.gpu_program import HostPart
-from backend.llvm.codegen import entry_name, llvm_module
+from backend.llvm.accesses import OUTSIDE, told_outside
+from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.runtime import runtime_symbols
@@ -50,6 +52,8 @@ class HostFunction:
     variables: tuple[Variable, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    _program: LoopProgram = field(repr=False, eq=False)
+    _access_mode: AccessMode = field(repr=False, eq=False)
     _module: CompiledModule = field(repr=False, eq=False)
     _pool: ThreadPool = field(repr=False, eq=False)
 
@@ -64,27 +68,42 @@ class HostFunction:
 
         Raises:
             MemoryError: there is not enough memory for what the part stores.
+            AccessError: hardened code meant to touch memory that is not its own.
         """
-        words = [arrays[name].ctypes.data for name in self.buffers]
+        words: list[int] = []
+        for name in self.buffers:
+            array = arrays[name]
+            words += [array.ctypes.data, 0, array.size, 1]
         words += [scalar_word(v.type, values[v.name]) for v in self.variables]
+        told = (ctypes.c_int64 * told_words(self._program, self._access_mode))()
+        words += [ctypes.addressof(told)] if told else []
         packed = (ctypes.c_int64 * len(words))(*words)
         entry = _Entry(self._module.address(entry_name(self.name)))
-        if entry(self._pool.address, ctypes.addressof(packed)) == OUT_OF_MEMORY:
+        status = entry(self._pool.address, ctypes.addressof(packed))
+        if status == OUTSIDE:
+            raise AccessError(told_outside(self._program, told))
+        if status == OUT_OF_MEMORY:
             raise MemoryError(
                 f"There is no memory for the intermediate values of {self.name}; compute them in "
                 "smaller tiles, or ask for a smaller output."
             )
 
 
-def compile_host_part(part: HostPart, types: Mapping[str, Type], pool: ThreadPool) -> HostFunction:
+def compile_host_part(
+    part: HostPart,
+    types: Mapping[str, Type],
+    pool: ThreadPool,
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> HostFunction:
     """Machine code of ``part``, whose buffers have ``types``."""
     buffers = free_buffers(part.body)
     variables = free_variables(part.body)
     inside = tuple(walk_statements(part.body))
     lowered = LoopProgram(
         name=part.name,
-        # Without dimensions: their sizes and strides come as scalars, as far as they are used.
-        buffers=tuple(BufferParameter(b, types[b], 0, True) for b in buffers),
+        # Flat memory: sizes and strides of a buffer come as scalars, as far as they are used, and
+        # take the place of those of its memory, which are there for hardened code.
+        buffers=tuple(BufferParameter(b, types[b], 1, True) for b in buffers),
         scalars=tuple(ScalarParameter(v.name, v.type) for v in variables),
         requirements=(),
         body=part.body,
@@ -99,6 +118,8 @@ def compile_host_part(part: HostPart, types: Mapping[str, Type], pool: ThreadPoo
         variables=variables,
         reads=tuple(b for b in buffers if b in read),
         writes=tuple(b for b in buffers if b in written),
-        module=compile_module(llvm_module(lowered), runtime_symbols()),
+        program=lowered,
+        access_mode=access_mode,
+        module=compile_module(llvm_module(lowered, access_mode=access_mode), runtime_symbols()),
         pool=pool,
     )

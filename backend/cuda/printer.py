@@ -7,13 +7,16 @@ from functools import partial, reduce
 
 from attrs import frozen
 
+from backend.access import AccessMode
 from backend.cuda.atomics import atomic_call
 from backend.cuda.c_text import binary, ctype
+from backend.cuda.declarations import CHECKED_PRELUDE, CheckedDeclarations, Declarations
 from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
 from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
 from backend.cuda.names import Names
 from backend.gpu_program import BLOCK, THREAD, DeviceFunction
+from backend.lowering.sizes import known_elements
 from backend.lowering.statements import (
     buffers_written,
     free_buffers,
@@ -64,26 +67,33 @@ class PrintedProgram:
     kernels: Mapping[str, PrintedKernel]
 
 
-def print_kernels(kernels: Iterable[DeviceFunction], types: Mapping[str, Type]) -> PrintedProgram:
+def print_kernels(
+    kernels: Iterable[DeviceFunction],
+    types: Mapping[str, Type],
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> PrintedProgram:
     """``kernels`` as text.
 
     Args:
         kernels: those of a program, or of the programs of several cases; of a name there is one,
             which is printed once.
         types: the element type of every buffer outside kernels.
+        access_mode: whether the emulator tests the accesses of the text.
     """
     helpers: set[str] = set()
     names = Names()
     printed: dict[str, PrintedKernel] = {}
     texts = []
     for function in {kernel.name: kernel for kernel in kernels}.values():
-        printer = _KernelPrinter(function, types, helpers)
+        printer = _KernelPrinter(function, types, helpers, access_mode)
         kernel = printer.kernel(names.fresh(function.name))
         printed[function.name] = kernel
-        texts.append(printer.text(kernel.record))
+        texts.append(printer.text(kernel))
     parts = [text for name, text in HELPERS.items() if name in helpers]
     if any(kernel.record.dynamic_shared_bytes for kernel in printed.values()):
         parts.insert(0, DYNAMIC_SHARED_PRELUDE)
+    if access_mode is AccessMode.HARDENED:
+        parts.insert(0, CHECKED_PRELUDE)
     records = tuple(kernel.record for kernel in printed.values())
     granule = WORD_BYTES if _CHANGE_PART in helpers else 1
     return PrintedProgram(CudaModule("\n".join([*parts, *texts]), records, granule), printed)
@@ -91,18 +101,24 @@ def print_kernels(kernels: Iterable[DeviceFunction], types: Mapping[str, Type]) 
 
 class _KernelPrinter:
     def __init__(
-        self, function: DeviceFunction, types: Mapping[str, Type], helpers: set[str]
+        self,
+        function: DeviceFunction,
+        types: Mapping[str, Type],
+        helpers: set[str],
+        access_mode: AccessMode,
     ) -> None:
         self._function = function
         self._types = types
         self._names = Names()
+        hardened = access_mode is AccessMode.HARDENED
+        self._memory = (CheckedDeclarations if hardened else Declarations)(self._names)
         self._counts = {v.name for v in (*THREAD, *BLOCK)} | {
             s.var.name
             for s in walk_statements(function.body)
             if isinstance(s, For) and _is_zero(s.min)
         }
         self._expressions = ExpressionPrinter(
-            self._variable, self._counts.__contains__, self._buffer, self._names.fresh, helpers
+            self._variable, self._counts.__contains__, self._memory.name, self._names.fresh, helpers
         )
 
     def kernel(self, name: str) -> PrintedKernel:
@@ -118,7 +134,7 @@ class _KernelPrinter:
         record = Kernel(
             name=name,
             params=(
-                *(BufferParam(self._buffer(b), ctype(types[b]), b in written) for b in buffers),
+                *(self._memory.parameter(b, types[b], b in written) for b in buffers),
                 *(ScalarParam(self._variable(v.name), ctype(v.type)) for v in scalars),
             ),
             block=function.block,
@@ -127,17 +143,21 @@ class _KernelPrinter:
         )
         return PrintedKernel(function, record, buffers, scalars)
 
-    def text(self, record: Kernel) -> str:
+    def text(self, kernel: PrintedKernel) -> str:
         """The function as text."""
-        lines = [*self._shared(record), *self._places(), *self._statement(self._function.body)]
+        record = kernel.record
+        given = [param for param in record.params if isinstance(param, BufferParam)]
+        lines = [
+            *self._memory.given(kernel.buffers, given),
+            *self._shared(record),
+            *self._places(),
+            *self._statement(self._function.body),
+        ]
         return f"{record.declaration()} {{\n{_text(lines)}}}\n"
 
     def _variable(self, name: str) -> str:
         # Names with a dot in them are loops and sizes: no word of C looks like `blur_s0_x`.
         return self._names.of(name.replace(".s0.", "."), "" if "." in name else "arg")
-
-    def _buffer(self, name: str) -> str:
-        return self._names.of(name, "buf")
 
     def _offsets(self) -> Iterator[tuple[int, int]]:
         """Where each dynamic shared array begins, and where it ends."""
@@ -154,14 +174,11 @@ class _KernelPrinter:
         arrays = self._function.shared
         if not record.dynamic_shared_bytes:
             for array in arrays:
-                name = self._buffer(array.buffer)
-                aligned = f"__align__({WORD_BYTES}) " if array.in_words else ""
-                yield f"__shared__ {aligned}{ctype(array.type)} {name}[{array.elements}];"
+                yield from self._memory.shared(array)
             return
         yield "DYNAMIC_SHARED(shared_bytes);"
         for array, (start, _) in zip(arrays, self._offsets(), strict=True):
-            name, type = self._buffer(array.buffer), ctype(array.type)
-            yield f"{type}* const {name} = ({type}*)(shared_bytes + {start});"
+            yield from self._memory.part(array, start)
 
     def _places(self) -> Iterator[str]:
         """The place of the thread and of its block as int, where they are used."""
@@ -183,8 +200,10 @@ class _KernelPrinter:
                 yield from self._if(statement)
             case For():
                 yield from self._for(statement)
-            case Allocate(buffer=name, type=type, elements=elements):
-                yield f"{ctype(type)} {self._buffer(name)}[{elements}];"
+            case Allocate(buffer=name, type=type, sizes=sizes):
+                elements = known_elements(sizes)
+                assert elements is not None  # the pass that places GPU memory has seen to it
+                yield from self._memory.own(name, type, elements)
                 yield from self._statement(statement.body)
             case Barrier():
                 yield "__syncthreads();"
@@ -199,7 +218,7 @@ class _KernelPrinter:
         printed = self._expressions.print((Root(store.index, True), Root(store.value, False)))
         index, value = printed.texts
         yield from printed.definitions
-        yield f"{self._buffer(store.buffer)}[{index}] = {value};"
+        yield f"{self._memory.name(store.buffer)}[{index}] = {value};"
 
     def _in_one_step(self, store: Store, operator: str) -> Iterator[str]:
         """An element changes while other threads may change it, too."""
@@ -207,7 +226,7 @@ class _KernelPrinter:
         printed = self._expressions.print(roots)
         index, operand = printed.texts
         yield from printed.definitions
-        type, place = store.value.type, f"&{self._buffer(store.buffer)}[{index}]"
+        type, place = store.value.type, f"&{self._memory.name(store.buffer)}[{index}]"
         native = atomic_call(operator, type, place, operand)
         if native is not None:
             yield f"{native};"
@@ -234,7 +253,7 @@ class _KernelPrinter:
                 texts[-1] = self._expressions.fresh("t")
                 yield f"const {ctype(root.expr.type)} {texts[-1]} = {text};"
         for store, index, value in zip(stores, texts[::2], texts[1::2], strict=True):
-            yield f"{self._buffer(store.buffer)}[{index}] = {value};"
+            yield f"{self._memory.name(store.buffer)}[{index}] = {value};"
 
     def _if(self, statement: If) -> Iterator[str]:
         conditions, body = [statement.condition], statement.body

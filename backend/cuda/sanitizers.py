@@ -25,7 +25,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.emulator import ORDERS, HostMemory, ThreadOrder, known_order, valid_seed
+from backend.cuda.emulator import (
+    ORDERS,
+    HostMemory,
+    ThreadOrder,
+    access_error,
+    known_order,
+    valid_seed,
+)
 from backend.cuda.errors import (
     CudaLaunchError,
     CudaUnavailable,
@@ -52,6 +59,7 @@ _FLAGS: Mapping[Sanitizers, tuple[str, ...]] = {
 
 _DIVERGED = 3  # exit codes of shim_main.h
 _UNREADABLE = 4
+_OUTSIDE = 5
 
 _UNDEFINED = re.compile(r"module\.cu:(?P<line>\d+):\d+: runtime error: (?P<finding>[^\n]+)")
 _SUMMARY = re.compile(r"SUMMARY: \w+: (?P<finding>[a-zA-Z][a-zA-Z -]*?)(?: [(/\w.]+[:+].*)?$", re.M)
@@ -198,6 +206,8 @@ def _raise_what_went_wrong(kernel: Kernel, done: subprocess.CompletedProcess[str
         return
     if done.returncode == _DIVERGED:
         raise DivergentBarrierError(done.stdout.strip())
+    if done.returncode == _OUTSIDE:
+        raise access_error(done.stdout.strip())
     if done.returncode == _UNREADABLE:
         raise CudaLaunchError(f"kernel {kernel.name}: its job or its result could not be passed on")
     undefined = _UNDEFINED.search(done.stderr)

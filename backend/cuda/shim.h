@@ -8,7 +8,8 @@
 //
 // What it adds to the text's meaning, to make mistakes visible:
 //   - shared memory is filled with 0xFF (NaN in every float) before each block;
-//   - a barrier that some threads of a block reach and others do not is an error in words.
+//   - a barrier that some threads of a block reach and others do not is an error in words;
+//   - in hardened text, an access outside of the memory that was obtained ends the launch.
 // What it leaves out: warps, textures, constant memory, and blocks that race.
 #pragma once
 
@@ -49,6 +50,16 @@
 #define blockDim (shim::block_dim)
 #define gridDim (shim::grid_dim)
 
+#define CHECKED(type, name, memory, bytes, buffer) \
+    const shim::Checked<type> name = {memory, (long long)(bytes), buffer}
+#define GIVEN_BYTES(argument) (shim::launch->nbytes[argument])
+// What is there of a part of the shared memory that the launch asks for.
+#define PART_BYTES(start, bytes) \
+    ((start) + (bytes) <= shim::launch->dynamic_shared_bytes \
+         ? (long long)(bytes) \
+         : (long long)shim::launch->dynamic_shared_bytes - (long long)(start))
+#define POISONED(array) memset(array, 0xFF, sizeof array)
+
 extern "C" char __start_shim_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_shim_shared[] __attribute__((weak, visibility("hidden")));
 
@@ -69,6 +80,7 @@ struct Launch {
     int order;
     uint64_t seed;
     void** arguments;
+    const uint64_t* nbytes;  // of what each argument points to
 };
 
 static Index thread_index, block_index, block_dim, grid_dim;
@@ -158,7 +170,7 @@ SHIM_QUIET static void switch_fiber(Fiber& from, Fiber& to) {
 
 // ---- The threads of the running block ---------------------------------------------------------
 
-enum State : int { READY, WAITING, FINISHED };
+enum State : int { READY, WAITING, FINISHED, STOPPED };
 
 struct Thread {
     State state;
@@ -190,6 +202,33 @@ SHIM_QUIET static void barrier(int number, int line) {
     __tsan_acquire(&sync_objects[parity]);
 #endif
 }
+
+// ---- Memory whose accesses are tested ----------------------------------------------------------
+
+// The access that ended the launch, where `buffer` is not null.
+struct Outside {
+    const char* buffer;
+    long long index, element_bytes, bytes;
+};
+static Outside outside;
+
+// The thread stops here; nobody switches back to it.
+__attribute__((noinline, cold)) SHIM_QUIET static void stop_outside(const Outside& access) {
+    outside = access;
+    threads[current].state = STOPPED;
+    switch_fiber(fibers[current], scheduler);
+}
+
+template <class T> struct Checked {
+    T* memory;
+    long long bytes;
+    const char* buffer;
+    T& operator[](long long index) const {
+        const long long size = (long long)sizeof(T);
+        if (index < 0 || index >= bytes / size) stop_outside({buffer, index, size, bytes});
+        return memory[index];
+    }
+};
 
 // Runs one kernel thread a loop; the scheduler switches to it anew for each block.
 SHIM_QUIET static void fiber_main() {
@@ -315,6 +354,11 @@ SHIM_QUIET static bool run_block(uint64_t& random, char* message, size_t size) {
             current = order[i];
             thread_index = index_in_block(current);
             switch_fiber(scheduler, fibers[current]);
+            if (threads[current].state == STOPPED) {
+                snprintf(message, size, "%s %lld %lld %lld", outside.buffer, outside.index,
+                         outside.element_bytes, outside.bytes);
+                return false;
+            }
         }
         const Thread& first = threads[0];
         for (unsigned i = 1; i < count; ++i) {
@@ -345,6 +389,7 @@ SHIM_QUIET static Index index_in_grid(uint64_t block) {
 // once, in an order that differs by seed, without a table of their size.
 SHIM_QUIET static bool run_grid(const Launch& what, char* message, size_t size) {
     launch = &what;
+    outside = {};
     grid_dim = what.grid;
     block_dim = what.block;
     dynamic_shared = nullptr;

@@ -4,7 +4,8 @@
 // (uint64), 1 if it is a buffer that the kernel writes, 2 if one that it only reads, 0 if a scalar
 // (uint64), and its bytes. RESULT receives the bytes of the written buffers in their order. Each
 // buffer is an allocation of its own and of its exact size, so that a step over its end is seen.
-// Exit: 0 done; 3 a divergent barrier, told on standard output; 4 a file that can't be used.
+// Exit: 0 done; 3 a divergent barrier, told on standard output; 4 a file that can't be used; 5 an
+// access outside of memory, told on standard output.
 #pragma once
 
 struct Header {
@@ -46,11 +47,12 @@ int main(int count, char** names) {
                            header.dynamic_shared_bytes,
                            (int)header.order,
                            header.seed,
-                           arguments};
+                           arguments,
+                           sizes};
     char message[512];
     if (!shim::run_grid(launch, message, sizeof message)) {
         puts(message);
-        return 3;
+        return shim::outside.buffer ? 5 : 3;
     }
 
     FILE* result = fopen(names[2], "wb");

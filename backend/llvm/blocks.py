@@ -20,6 +20,7 @@ IRType: TypeAlias = Any
 Value: TypeAlias = Any
 """A value of llvmlite.ir."""
 
+I1: IRType = ir.IntType(1)
 I8: IRType = ir.IntType(8)
 I32: IRType = ir.IntType(32)
 I64: IRType = ir.IntType(64)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from backend.access import AccessMode
+from backend.llvm.accesses import OUTSIDE, types_of
 from backend.llvm.codegen import entry_name, identifier, told_words
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
-from backend.llvm.module import OUT_OF_MEMORY
+from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
 from backend.lowering.statements import messages
 from backend.program import BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.expressions.types import Int32, Type
@@ -20,17 +22,18 @@ RUNTIME = "spaces_runtime"
 """Name, without its ending, of the files that all pipelines share."""
 
 
-def pipeline_header(program: LoopProgram) -> str:
+def pipeline_header(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> str:
     """The header of one pipeline's object file.
 
     Args:
         program: the pipeline, after any lowering pass.
+        access_mode: that of its code.
     """
     name = entry_name(program.name)
     guard = f"{name.upper()}_H"
     members = [m for b in program.buffers for m in _buffer(b)]
     members += [_scalar(s) for s in program.scalars]
-    members += ["int64_t *told;"] if told_words(program) else []
+    members += ["int64_t *told;"] if told_words(program, access_mode) else []
     body = "\n".join(f"    {line}" for line in members) or "    int64_t none;"
     return f"""\
 /* Pipeline {_comment(program.name)}. Link with {RUNTIME}.o, the threads library and the mathematics
@@ -52,9 +55,11 @@ struct {name}_arguments {{
 
 /* Computes the outputs over the ranges that their dimensions say. The pool's threads execute
  * parallel loops; with a null pool the caller does alone. Safe to call from several threads at
- * once. Returns 0; or {OUT_OF_MEMORY} where there is no memory for intermediate values; or the
- * number of the first of these that does not hold, and then nothing is computed:
-{_requirements(program)}{_stops(program)} */
+ * once. Returns 0; or {OUT_OF_MEMORY} where there is no memory for intermediate values.
+ * Returns {ILL_SIZED} and computes nothing where an extent is below 1, a coordinate does not fit
+ * int32_t, or the innermost stride of more than one element is not 1.
+ * Returns the number of the first of these that does not hold, and then computes nothing:
+{_requirements(program)}{_stops(program)}{_accesses(program, access_mode)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
 #ifdef __cplusplus
@@ -109,6 +114,22 @@ def _told(program: LoopProgram) -> str:
  * Where told is not null, it points to {count} words, the first of them 0: that becomes the number
  * of what the program has stopped at, if its message has gaps, and word n the value of gap {{n}}:
  * an integer as an int64_t, a float as a double."""
+
+
+def _accesses(program: LoopProgram, access_mode: AccessMode) -> str:
+    """What hardened code returns, and what it tells."""
+    if access_mode is AccessMode.PLAIN:
+        return ""
+    names = ", ".join(_comment(name) for name in types_of(program))
+    return f"""
+ * Or {OUTSIDE} instead of touching memory that was not obtained; the outputs then hold anything.
+ * Where told is not null, it points to {told_words(program, access_mode)} words, the first of them
+ * 0: that becomes {OUTSIDE}, and what follows tells of the access: its first byte, its number of
+ * bytes, 0 where it reads and 1 where it writes; then of the buffer its number, its first byte, the
+ * byte behind its last one, its element at the least coordinates, and the min, extent and stride of
+ * so many dimensions as the word before them says. Buffers are numbered from 0:
+ *   {names}
+"""
 
 
 def _indented(lines: Iterable[str]) -> str:

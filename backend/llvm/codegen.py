@@ -3,7 +3,9 @@
 The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of
 each buffer its address and then min, extent and stride of each dimension, then each scalar (floats
 by their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold,
-and after these of a message that it stops with; or :data:`~backend.llvm.module.OUT_OF_MEMORY`.
+and after these of a message that it stops with; or :data:`~backend.llvm.module.OUT_OF_MEMORY`,
+:data:`~backend.llvm.module.ILL_SIZED`; or, in hardened code,
+:data:`~backend.llvm.accesses.OUTSIDE`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import re
 
 from attrs import evolve
 
+from backend.access import AccessMode
+from backend.llvm.accesses import access_words
 from backend.llvm.alias import LoopHint
 from backend.llvm.blocks import POINTER, Value
 from backend.llvm.module import Frame, Module
@@ -33,15 +37,24 @@ def entry_name(pipeline: str) -> str:
     return f"run_{identifier(pipeline)}"
 
 
-def told_words(program: LoopProgram) -> int:
-    """How many words the values of its messages take with the status before them; 0 for none."""
+def told_words(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> int:
+    """How many words the values of its messages take with the status before them, or what is told
+    of an access; 0 for none.
+    """
     most = max((len(m.types) for m in messages(program.body)), default=0)
-    return most + 1 if most else 0
+    values = most + 1 if most else 0
+    if access_mode is AccessMode.HARDENED:
+        return max(values, access_words(program))
+    return values
 
 
-def llvm_module(program: LoopProgram, float_mode: FloatMode = FloatMode.STRICT) -> str:
+def llvm_module(
+    program: LoopProgram,
+    float_mode: FloatMode = FloatMode.STRICT,
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> str:
     """The IR of a program that has passed all lowering passes."""
-    module = Module(program, float_mode)
+    module = Module(program, float_mode, access_mode)
     _entry(module, program)
     return f"{module.module}\n{LoopHint.text()}"
 
@@ -58,11 +71,14 @@ def _entry(module: Module, program: LoopProgram) -> None:
         for d in range(buffer.dimensions):
             for part in ("min", "extent", "stride"):
                 variables[f"{buffer.name}.{part}.{d}"] = words.scalar(Int32)
+        frame.accesses.given(buffer, buffers[buffer.name], variables)
     for parameter in program.scalars:
         variables[parameter.name] = words.scalar(parameter.type)
-    if told_words(program):
+    if told_words(program, module.access_mode):
         frame = evolve(frame, told=words.pointer())
     statements = Statements(frame, frame.values(variables, buffers))
+    for buffer in program.buffers:
+        statements.dimensions(buffer)
     statements.requirements(program)
     statements.statement(program.body)
     frame.close()

@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.llvm.blocks import I32, I64, Value, i64
-from backend.llvm.indices import Term, lane_terms, step_of, terms_of
+from backend.llvm.indices import Term, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
 from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
@@ -155,8 +155,8 @@ class Expressions:
             if step == 1 and isinstance(index, Ramp):
                 address = self._address(buffer, index.base)
                 return partial(memory.store_masked, buffer, address, held, value.type, lanes)
-            addresses = memory.kept_in(lanes, self._lane_addresses(buffer, index), self._spare)
-            return partial(memory.store_lanes, buffer, held, value.type, addresses)
+            addresses, kept = self._lane_addresses(buffer, index), (lanes, self._spare)
+            return partial(memory.store_lanes, buffer, held, value.type, addresses, kept)
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
             return partial(memory.store, buffer, self._address(buffer, base), held, value.type)
@@ -171,7 +171,7 @@ class Expressions:
         """An update of one element that other threads may update, too."""
         held, memory = self.value(store.value), self.here.memory
         address = self._address(store.buffer, store.index)
-        return partial(memory.update, address, operator, held, store.value.type)
+        return partial(memory.update, store.buffer, address, operator, held, store.value.type)
 
     def _emit(self, wanted: Key) -> Value:
         """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
@@ -245,7 +245,9 @@ class Expressions:
             base = node.index.base if isinstance(node.index, Ramp) else node.index
             return [(t, Form.INDEX) for _, t in terms_of(base)]
         shared, varying = lane_terms(node.index)
-        return [(t, Form.INDEX) for _, t in shared] + [(t, Form.VALUE) for _, t in varying]
+        parts = [scaled(term) for _, term in varying]
+        wide = [*(t for _, t in shared), *(scale for _, scale in parts if scale is not None)]
+        return [(t, Form.INDEX) for t in wide] + [(t, Form.VALUE) for t, _ in parts]
 
     def _node(self, key: Key, place: Place) -> Value:
         node, form = key
@@ -337,9 +339,7 @@ class Expressions:
             address = self._address(node.buffer, node.index.base)
             return memory.load_masked(node.buffer, address, node.type, step, mask)
         addresses = self._lane_addresses(node.buffer, node.index)
-        return memory.load_lanes(
-            node.buffer, node.type, memory.kept_in(mask, addresses, self._zeros)
-        )
+        return memory.load_lanes(node.buffer, node.type, addresses, (mask, self._zeros))
 
     @cached_property
     def _zeros(self) -> Value:
@@ -363,9 +363,22 @@ class Expressions:
         shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
         total: Value = literal(index.type, 0)
+        products: list[tuple[int, Value, Value]] = []
         for sign, term in varying:
-            total = (build.add if sign > 0 else build.sub)(total, self.value(term))
-        return lambda lane: memory.address(base, memory.widen_lane(total, lane), type)
+            part, scale = scaled(term)
+            if scale is not None:
+                products.append((sign, self.value(part), self.index(scale)))
+            else:
+                total = (build.add if sign > 0 else build.sub)(total, self.value(part))
+
+        def address(lane: int) -> Value:
+            place = memory.widen_lane(total, lane)
+            for sign, part, scale in products:
+                product = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
+                place = (build.add if sign > 0 else build.sub)(place, product, flags=["nsw"])
+            return memory.address(base, place, type)
+
+        return address
 
     def _address(self, buffer: str, index: Expr) -> Value:
         """The address of the element at a scalar index."""

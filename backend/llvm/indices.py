@@ -36,6 +36,21 @@ def lane_terms(index: Expr) -> tuple[list[Term], list[Term]]:
     return shared, varying
 
 
+def scaled(term: Expr) -> tuple[Expr, Expr | None]:
+    """What varies in a vector term, and what it is multiplied by in all lanes, mostly a stride.
+
+    Lanes are coordinates, of 32 bits; their products with strides may need more.
+    """
+    match term:
+        case Ramp(base=Const(value=0), stride=stride) if not isinstance(stride, Const):
+            return Ramp(term.type, constant(0, Int32), constant(1, Int32)), stride
+        case Op(name="mul", args=(Broadcast(value=scale), varying)):
+            return varying, scale
+        case Op(name="mul", args=(varying, Broadcast(value=scale))):
+            return varying, scale
+    return term, None
+
+
 def terms_of(index: Expr) -> list[Term]:
     """The signed terms that add up to an index."""
     found: list[Term] = []

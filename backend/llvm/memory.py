@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 from llvmlite import ir
 
+from backend.access import Access
 from backend.llvm.alias import AliasScopes
 from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
@@ -38,13 +39,39 @@ _IN_ONE_STEP = {
 """Operators, by the code of a type, that ``atomicrmw`` knows as Halide means them."""
 
 
+Kept: TypeAlias = tuple[Value, Value]
+"""A mask of lanes, and the address for those that it does not name."""
+
+
 @frozen
 class Memory:
-    """Emits accesses to buffers at the place where ``builder`` stands."""
+    """Emits accesses to buffers at the place where ``builder`` stands.
+
+    Before each of them it says what will be touched: :meth:`touch`, :meth:`touch_masked`,
+    :meth:`touch_lanes`. Here nothing is done about that.
+    """
 
     builder: Any
     scopes: AliasScopes
     operators: Operators
+
+    def touch(self, access: Access, buffer: str, address: Value, type: Type) -> None:
+        """A scalar or a dense vector will be touched."""
+
+    def touch_masked(
+        self, access: Access, buffer: str, address: Value, type: Type, mask: Value
+    ) -> None:
+        """Those lanes of a dense vector will be touched that ``mask`` names."""
+
+    def touch_lanes(
+        self,
+        access: Access,
+        buffer: str,
+        address: Callable[[int], Value],
+        type: Type,
+        kept: Kept | None,
+    ) -> None:
+        """The lanes of a vector will be touched one by one."""
 
     def address(self, base: Value, index: Value, type: Type) -> Value:
         """The address of an element; ``index`` counts elements, in 64 bits."""
@@ -52,6 +79,10 @@ class Memory:
 
     def load(self, buffer: str, address: Value, type: Type) -> Value:
         """A scalar or a dense vector; booleans become bits."""
+        self.touch(Access.READ, buffer, address, type)
+        return self._load(buffer, address, type)
+
+    def _load(self, buffer: str, address: Value, type: Type) -> Value:
         value = self.builder.load(address, typ=memory_type(type), align=type.bytes)
         self.scopes.mark(value, buffer)
         if not type.is_bool:
@@ -61,14 +92,19 @@ class Memory:
 
     def store(self, buffer: str, address: Value, value: Value, type: Type) -> None:
         """Store a scalar or a dense vector."""
+        self.touch(Access.WRITE, buffer, address, type)
+        self._store(buffer, address, value, type)
+
+    def _store(self, buffer: str, address: Value, value: Value, type: Type) -> None:
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         self.scopes.mark(self.builder.store(value, address, align=type.bytes), buffer)
 
-    def update(self, address: Value, operator: str, value: Value, type: Type) -> None:
+    def update(self, buffer: str, address: Value, operator: str, value: Value, type: Type) -> None:
         """Combine one element with ``value`` in one step. Where the processor cannot, what it holds
         is exchanged for the result as long as another thread comes in between.
         """
+        self.touch(Access.WRITE, buffer, address, type)
         instruction = _IN_ONE_STEP.get((operator, type.code))
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
@@ -103,6 +139,7 @@ class Memory:
         if stride == -1:
             address = self.address(address, i64(1 - type.lanes), type)
             mask = self._pick(mask, None, lanes[::-1])
+        self.touch_masked(Access.READ, buffer, address, type, mask)
         name = f"llvm.masked.load.{_suffix_in_memory(type)}.p0"
         zeros = ir.Constant(kind, None)
         align = i32(type.bytes)
@@ -116,6 +153,7 @@ class Memory:
         self, buffer: str, address: Value, value: Value, type: Type, mask: Value
     ) -> None:
         """Store a dense vector in the lanes that ``mask`` names."""
+        self.touch_masked(Access.WRITE, buffer, address, type, mask)
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         full = _SHORTEST_BYTES // type.bytes
@@ -131,10 +169,13 @@ class Memory:
         call = self.operators.intrinsic(name, VOID, value, address, align, mask)
         self.scopes.mark(call, buffer)
 
-    def kept_in(
-        self, mask: Value, address: Callable[[int], Value], other: Value
+    def _kept_in(
+        self, address: Callable[[int], Value], kept: Kept | None
     ) -> Callable[[int], Value]:
-        """The addresses of the lanes that ``mask`` names, and ``other`` for the rest."""
+        """The addresses of the lanes that are kept, and the one elsewhere for the rest."""
+        if kept is None:
+            return address
+        mask, other = kept
 
         def chosen(lane: int) -> Value:
             bit = self.builder.extract_element(mask, i32(lane))
@@ -178,21 +219,36 @@ class Memory:
         other = ir.Constant(a.type, ir.Undefined) if b is None else b
         return self.builder.shuffle_vector(a, other, _lanes(tuple(lanes)))
 
-    def load_lanes(self, buffer: str, type: Type, address: Callable[[int], Value]) -> Value:
-        """A vector whose lanes are loaded one by one."""
+    def load_lanes(
+        self,
+        buffer: str,
+        type: Type,
+        address: Callable[[int], Value],
+        kept: Kept | None = None,
+    ) -> Value:
+        """A vector whose lanes are loaded one by one; those that are not kept, from elsewhere."""
+        self.touch_lanes(Access.READ, buffer, address, type, kept)
+        place = self._kept_in(address, kept)
         result = ir.Constant(llvm_type(type), ir.Undefined)
         for lane in range(type.lanes):
-            value = self.load(buffer, address(lane), type.element)
+            value = self._load(buffer, place(lane), type.element)
             result = self.builder.insert_element(result, value, i32(lane))
         return result
 
     def store_lanes(
-        self, buffer: str, value: Value, type: Type, address: Callable[[int], Value]
+        self,
+        buffer: str,
+        value: Value,
+        type: Type,
+        address: Callable[[int], Value],
+        kept: Kept | None = None,
     ) -> None:
-        """Store the lanes of a vector one by one, in order."""
+        """Store the lanes of a vector one by one, in order; those that are not kept, elsewhere."""
+        self.touch_lanes(Access.WRITE, buffer, address, type, kept)
+        place = self._kept_in(address, kept)
         for lane in range(type.lanes):
             part = self.builder.extract_element(value, i32(lane))
-            self.store(buffer, address(lane), part, type.element)
+            self._store(buffer, place(lane), part, type.element)
 
     def widen_lane(self, index: Value, lane: int) -> Value:
         """One lane of a vector of 32-bit indices, in 64 bits."""

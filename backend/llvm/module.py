@@ -10,19 +10,23 @@ from typing import Any
 from attrs import define, field, frozen
 from llvmlite import ir
 
+from backend.access import AccessMode
+from backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
 from backend.llvm.alias import AliasScopes
-from backend.llvm.blocks import I32, I64, NULL, POINTER, VOID, Value, i32
+from backend.llvm.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from backend.llvm.expressions import Expressions, Place
-from backend.llvm.memory import Memory
 from backend.llvm.operators import FloatMode, Operators
-from backend.lowering.statements import messages, walk_statements
-from backend.program import Allocate, LoopProgram
+from backend.lowering.statements import messages
+from backend.program import LoopProgram
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
 
 OUT_OF_MEMORY = -1
 """The status where there is no memory for what a function stores."""
+
+ILL_SIZED = -3
+"""The status where the dimensions of a buffer are none that code is made for."""
 
 
 @define
@@ -31,9 +35,11 @@ class Module:
 
     program: LoopProgram
     float_mode: FloatMode
+    access_mode: AccessMode
     module: Any = field(init=False)
     scopes: AliasScopes = field(init=False)
     types: dict[str, Type] = field(init=False)
+    numbers: dict[str, int] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
     statuses: dict[Message, int] = field(init=False)
     """What is returned where the program stops, by message."""
@@ -41,11 +47,8 @@ class Module:
 
     def __attrs_post_init__(self) -> None:
         self.module = ir.Module(self.program.name)
-        parameters = {b.name: b.type for b in self.program.buffers}
-        scratch = {
-            s.buffer: s.type for s in walk_statements(self.program.body) if isinstance(s, Allocate)
-        }
-        self.types = {**parameters, **scratch}
+        self.types = types_of(self.program)
+        self.numbers = {name: number for number, name in enumerate(self.types)}
         first = len(self.program.requirements) + 1
         self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
         self.scopes = AliasScopes(self.module, tuple(self.types))
@@ -60,6 +63,21 @@ class Module:
         function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
         function.attributes.add("nounwind")
         return function
+
+    def accesses(self) -> Accesses:
+        """What a new function does about accesses."""
+        hardened = self.access_mode is AccessMode.HARDENED
+        return HardenedAccesses(self) if hardened else Accesses()
+
+    def intrinsic(self, name: str, result: Any, *arguments: Any) -> Value:
+        """A function that LLVM knows, by its full name."""
+        known = self.module.globals.get(name)
+        return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
+    def outside(self) -> Value:
+        """The function that tells of an access outside of what was obtained."""
+        memcpy = self.intrinsic("llvm.memcpy.p0.p0.i64", VOID, POINTER, POINTER, I64, I1)
+        return self.module.globals.get("outside") or emit_outside(self.module, memcpy)
 
     def define(self, name: str, *arguments: Any) -> Value:
         """A new function that returns a status."""
@@ -79,6 +97,7 @@ class Frame:
     function: Value
     entry: Place
     here: Place
+    accesses: Accesses
     pool: Value = NULL
     """The threads that execute parallel loops."""
     told: Value = NULL
@@ -88,14 +107,19 @@ class Frame:
     def begin(module: Module, function: Value) -> Frame:
         """A function whose first block is for what never varies."""
         first, body = (function.append_basic_block(n) for n in ("entry", "body"))
-        return Frame(module, function, Frame.place(module, first), Frame.place(module, body))
+        accesses = module.accesses()
+        # Nothing is accessed where everything is fixed.
+        entry = Frame.place(module, first, Accesses())
+        here = Frame.place(module, body, accesses)
+        accesses.begin(entry.builder, here.builder)
+        return Frame(module, function, entry, here, accesses)
 
     @staticmethod
-    def place(module: Module, block: Value) -> Place:
+    def place(module: Module, block: Value, accesses: Accesses) -> Place:
         """The end of a block."""
         builder = ir.IRBuilder(block)
         operators = Operators(module.module, builder, module.float_mode)
-        return Place(builder, operators, Memory(builder, module.scopes, operators))
+        return Place(builder, operators, accesses.memory(builder, module, operators))
 
     def values(self, variables: dict[str, Value], buffers: dict[str, Value]) -> Expressions:
         """The values of expressions in the body, with these variables and buffers in scope."""

@@ -4,24 +4,26 @@ parallel loops, which are functions of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from attrs import define, evolve, field, frozen
 from llvmlite import ir
 
+from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
 from backend.llvm.blocks import I32, I64, NULL, POINTER, Value, i32, i64
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
-from backend.llvm.module import OUT_OF_MEMORY, Frame, Module
+from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, Frame, Module
 from backend.llvm.operators import llvm_type
 from backend.llvm.words import local_bytes
-from backend.lowering.sizes import SMALL_BYTES, factors
+from backend.lowering.sizes import SMALL_BYTES, known_elements
 from backend.program import (
     Allocate,
     Block,
+    BufferParameter,
     For,
     If,
     LoopProgram,
@@ -57,9 +59,31 @@ class Statements:
     _status: Value = None
     _stack_bytes: int = 0
 
+    def __attrs_post_init__(self) -> None:
+        self.frame.accesses.leave_by(self.frame.told, self._leave_where)
+
     @property
     def _build(self) -> Any:
         return self.frame.here.builder
+
+    def dimensions(self, buffer: BufferParameter) -> None:
+        """Leave where a dimension has no value, coordinates that int32 does not hold, or another
+        stride than is known: all else that is emitted takes for granted that it is not so.
+        """
+        build, most = self._build, i64(Int32.max_value)
+        for d, step in enumerate(buffer.steps):
+            low, extent, stride = (
+                self.values.variables[f"{buffer.name}.{part}.{d}"]
+                for part in ("min", "extent", "stride")
+            )
+            is_low = build.icmp_signed("==", low, build.sext(build.trunc(low, I32), I64))
+            counts = build.icmp_unsigned("<", build.sub(extent, i64(1)), most)
+            ends = build.icmp_signed("<=", build.sub(build.add(low, extent), i64(1)), most)
+            fits = build.and_(build.and_(is_low, counts), ends)
+            if step is not None:
+                is_step = build.icmp_signed("==", stride, i64(step))
+                fits = build.and_(fits, build.or_(is_step, build.icmp_signed("==", extent, i64(1))))
+            self._leave_if(build.not_(fits), i32(ILL_SIZED))
 
     def requirements(self, program: LoopProgram) -> None:
         """Return the number of the first requirement that does not hold."""
@@ -211,18 +235,23 @@ class Statements:
 
     def _storage(self, node: Allocate) -> Value:
         """Where the values of a Func lie from now on."""
+        accesses = self.frame.accesses
         if node.within:
+            accesses.again(node, self.values.index)
             return self.values.buffers[node.within]
-        elements = node.elements
-        size = int(elements.value) * node.type.bytes if isinstance(elements, Const) else None
+        elements = known_elements(node.sizes)
+        size = None if elements is None else elements * node.type.bytes
         if size is not None and self._fits_stack(node, size):
             self._stack_bytes += size
-            return local_bytes(self.frame.entry.builder, max(size, 1))
-        build = self._build
-        block = build.call(self.frame.module.runtime["malloc"], [self._bytes(node)])
+            place = local_bytes(self.frame.entry.builder, max(size, 1))
+            accesses.obtained(node, place, i64(size), self.values.index)
+            return place
+        build, wanted = self._build, self._bytes(node)
+        block = build.call(self.frame.module.runtime["malloc"], [wanted])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
         self._owned.append(block)
+        accesses.obtained(node, block, wanted, self.values.index)
         return block
 
     def _fits_stack(self, node: Allocate, size: int) -> bool:
@@ -234,8 +263,8 @@ class Statements:
         """The size of an allocation, or more than there can be where it overflows."""
         build = self._build
         total, beyond = i64(node.type.bytes), ir.Constant(ir.IntType(1), 0)
-        for factor in factors(node.elements):
-            count = self.values.index(factor)
+        for size in node.sizes:
+            count = self.values.index(size)
             count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
             pair = build.smul_with_overflow(total, count)
             total = build.extract_value(pair, 0)
@@ -244,6 +273,10 @@ class Statements:
 
     def _leave_if(self, condition: Value, status: Value) -> None:
         """Free what is owned and return ``status`` where the condition holds."""
+        self._leave_where(condition, lambda: status)
+
+    def _leave_where(self, condition: Value, status: Callable[[], Value]) -> None:
+        """As above, with a status that is worked out on the way."""
         function, build = self.frame.function, self._build
         if not self._exits:
             self._status = local_bytes(self.frame.entry.builder, 4)
@@ -251,7 +284,7 @@ class Statements:
         stay = function.append_basic_block("stay")
         build.cbranch(condition, leave, stay)
         build.position_at_end(leave)
-        build.store(status, self._status, align=4)
+        build.store(status(), self._status, align=4)
         build.branch(self._exit(tuple(self._owned)))
         build.position_at_end(stay)
 
@@ -291,20 +324,20 @@ class _Closure:
 
     loop: ParallelFor
 
-    @property
-    def _types(self) -> list[Any]:
+    def _types(self, accesses: Accesses) -> list[Any]:
         wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
-        return [POINTER] * (2 + len(self.loop.buffers)) + wide
+        return [POINTER] * (2 + accesses.words_passed * len(self.loop.buffers)) + wide
 
     def pack(self, frame: Frame, values: Expressions) -> Value:
         """Store it on the stack of the caller."""
-        closure = local_bytes(frame.entry.builder, 8 * len(self._types))
         held = [
             frame.pool,
             frame.told,
             *(values.buffers[b] for b in self.loop.buffers),
+            *frame.accesses.passed(self.loop.buffers),
             *(values.variables[v.name] for v in self.loop.variables),
         ]
+        closure = local_bytes(frame.entry.builder, 8 * len(held))
         for number, value in enumerate(held):
             frame.here.builder.store(
                 value, self._slot(frame.here.builder, closure, number), align=8
@@ -323,12 +356,13 @@ class _Closure:
         entry = frame.entry.builder
         pool, told, *given = (
             entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)
-            for number, kind in enumerate(self._types)
+            for number, kind in enumerate(self._types(frame.accesses))
         )
         count = len(self.loop.buffers)
         buffers = dict(zip(self.loop.buffers, given, strict=False))
         names = [v.name for v in self.loop.variables]
-        variables = dict(zip(names, given[count:], strict=True))
+        variables = dict(zip(names, given[len(given) - len(names) :], strict=True))
+        frame.accesses.received(self.loop.buffers, given[count : len(given) - len(names)])
         variables[self.loop.var.name] = entry.sext(task.args[1], I64)
         frame = evolve(frame, pool=pool, told=told)
         Statements(frame, frame.values(variables, buffers)).statement(self.loop.body)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from backend.arithmetic import convert, operate
-from spaces.model.expressions.definitions import HINTS
+from backend.arithmetic import value_of
+from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
 
 
@@ -23,16 +21,9 @@ def evaluated(node: Expr) -> Expr:
     """
     if not isinstance(node, Op | Cast) or node.type.lanes != 1:
         return node
-    if isinstance(node, Op) and node.name in HINTS:
+    if isinstance(node, Op) and node.name in SAYING:
         return node
-    operands = [c for c in node.children if isinstance(c, Const)]
-    if len(operands) != len(node.children):
+    if not all(isinstance(child, Const) for child in node.children):
         return node
-    values = [np.asarray(c.value, c.type.dtype) for c in operands]
-    with np.errstate(all="ignore"):
-        if isinstance(node, Cast):
-            result = convert(node.type, values[0])
-        else:
-            result = np.asarray(operate(node.name, node.type, values))
-    value = result.item()
+    value = value_of(node, {})
     return constant(value, node.type) if math.isfinite(value) else node

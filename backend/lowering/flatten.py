@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -11,6 +12,7 @@ from backend.lowering.statements import map_bodies, map_own
 from backend.program import (
     Allocate,
     BufferParameter,
+    Dimension,
     Load,
     LoopProgram,
     Prefetch,
@@ -56,8 +58,30 @@ class Layout:
 
 def flatten(program: LoopProgram) -> LoopProgram:
     """The program with ``Load`` and ``Store`` in place of ``Call`` and ``Provide``."""
+    return _flattened(program, lambda node, layout: ())
+
+
+def flatten_with_dimensions(program: LoopProgram) -> LoopProgram:
+    """The flat program, whose allocations keep what their memory stands for."""
+    return _flattened(program, _dimensions)
+
+
+_Kept: TypeAlias = Callable[[Allocate, Layout], tuple[Dimension, ...]]
+"""What a flat allocation keeps of its dimensions."""
+
+
+def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
     layouts = {b.name: _parameter(b) for b in program.buffers}
-    return evolve(program, body=_Pass(layouts, Simplifier()).statement(program.body))
+    return evolve(program, body=_Pass(layouts, kept, Simplifier()).statement(program.body))
+
+
+def _dimensions(node: Allocate, layout: Layout) -> tuple[Dimension, ...]:
+    """Those of an allocation; along folded ones coordinates are what remains of them."""
+    places = zip(layout.mins, node.extents, layout.strides, layout.folds, strict=True)
+    return tuple(
+        Dimension(low if fold is None else constant(0, Int32), extent, stride)
+        for low, extent, stride, fold in places
+    )
 
 
 def _parameter(buffer: BufferParameter) -> Layout:
@@ -75,15 +99,24 @@ def _parameter(buffer: BufferParameter) -> Layout:
 @frozen
 class _Pass:
     layouts: Mapping[str, Layout]
+    kept: _Kept
     simplify: Simplifier
     done: dict[Expr, Expr] = field(factory=dict)
 
     def statement(self, statement: Statement) -> Statement:
         match statement:
             case Allocate(buffer=name):
-                layouts = {**self.layouts, name: _allocated(statement)}
-                body = _Pass(layouts, self.simplify).statement(statement.body)
-                return evolve(statement, mins=(), extents=(), folds=(), order=(), body=body)
+                layout = _allocated(statement)
+                inner = _Pass({**self.layouts, name: layout}, self.kept, self.simplify)
+                return evolve(
+                    statement,
+                    mins=(),
+                    extents=(),
+                    folds=(),
+                    order=(),
+                    dimensions=self.kept(statement, layout),
+                    body=inner.statement(statement.body),
+                )
             case Prefetch(buffer=name, at=at):
                 return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))
             case Provide(func=name, args=args, value=value, update=update):

@@ -7,8 +7,6 @@ them is in global memory. All coordinates count from the origin of the storage.
 
 from __future__ import annotations
 
-from math import prod
-
 from attrs import evolve, frozen
 
 from backend.lowering.gpu_errors import GpuLoweringError
@@ -81,7 +79,7 @@ class _Placer:
         return evolve(
             node,
             memory=memory,
-            elements=constant(prod(extents), Int32),
+            sizes=constants,
             extents=constants,
             folds=tuple(None if fold is None else size for fold, size in folds),
         )

@@ -8,10 +8,11 @@ from typing import TypeAlias
 
 from attrs import evolve
 
+from backend.access import AccessMode
 from backend.gpu_program import GpuProgram, Sequence
 from backend.lowering.barriers import insert_barriers
 from backend.lowering.cases import each, refusal
-from backend.lowering.flatten import flatten
+from backend.lowering.flatten import flatten, flatten_with_dimensions
 from backend.lowering.gpu_loops import normalize_gpu_loops
 from backend.lowering.gpu_memory import place_gpu_memory
 from backend.lowering.hints import unhinted
@@ -49,10 +50,11 @@ GPU_PASSES = (
 """
 
 
-def gpu_passes(sizes: KernelSizes) -> dict[str, Pass]:
-    """Each of :data:`GPU_PASSES`."""
+def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, Pass]:
+    """Each of :data:`GPU_PASSES`; code that tests its accesses names coordinates."""
     memory = partial(place_gpu_memory, sizes=sizes)
-    passes = (simplify, normalize_gpu_loops, memory, simplify, dense, flatten, insert_barriers)
+    flat = flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions
+    passes = (simplify, normalize_gpu_loops, memory, simplify, dense, flat, insert_barriers)
     return dict(zip(GPU_PASSES, passes, strict=True))
 
 
@@ -82,14 +84,18 @@ def lower_gpu(
     return carve_kernels(last, KernelSizes.of(nest), others)
 
 
-def lower_gpu_cases(pipeline: Pipeline, cases: tuple[Case, ...]) -> tuple[GpuProgram, ...]:
+def lower_gpu_cases(
+    pipeline: Pipeline,
+    cases: tuple[Case, ...],
+    passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes,
+) -> tuple[GpuProgram, ...]:
     """A program for each case of a schedule, of which the host runs the one that is the case: the
     kernels of each are made for what is known there, and are nobody else's business.
 
     Raises:
         GpuLoweringError: the schedule asks for what no kernel can do.
     """
-    return each(pipeline, cases, lambda nest, others: lower_gpu(nest, others=others), _refused)
+    return each(pipeline, cases, lambda nest, others: lower_gpu(nest, passes, others), _refused)
 
 
 def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -> GpuProgram:

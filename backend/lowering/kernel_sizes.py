@@ -60,7 +60,7 @@ class KernelSizes:
                     f"the launch, but its extent {dimension} is `{extent}`, which has no limit; "
                     "compute it at a loop inside a split, or store it at root."
                 )
-            sizes.append(int(extent.value))
+            sizes.append(max(int(extent.value), 0))
         if not Int32.holds(prod(sizes)):
             raise GpuLoweringError(
                 f"{node.buffer} is stored inside a kernel with {' x '.join(map(str, sizes))} = "

@@ -35,7 +35,8 @@ from backend.gpu_program import (
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.statements import bind, block, buffers_written, walk_statements
+from backend.lowering.sizes import known_elements
+from backend.lowering.statements import bind, block, buffers_written, map_bodies, walk_statements
 from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
 from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
@@ -72,6 +73,11 @@ def carve_kernels(
         kernels=tuple(carver.kernels),
         body=body,
         assumptions=program.assumptions,
+        dimensions={
+            s.buffer: s.dimensions
+            for s in walk_statements(program.body)
+            if isinstance(s, Allocate) and s.dimensions
+        },
     )
 
 
@@ -88,7 +94,8 @@ class _Carver:
     def host(self, statement: Statement) -> HostNode:
         if not has_gpu_loops(statement):
             self._parts += 1
-            return HostPart(f"{self.program}_part{self._parts}", statement)
+            part = _with_own_memory(statement, frozenset())
+            return HostPart(f"{self.program}_part{self._parts}", part)
         match statement:
             case Block(body=body):
                 return Sequence(tuple(self.host(s) for s in body))
@@ -98,8 +105,8 @@ class _Carver:
                 return HostLoop(var, low, extent, self.host(statement.body))
             case If():
                 return HostIf(statement.condition, self.host(statement.body))
-            case Allocate(buffer=buffer, type=type, elements=elements):
-                return GlobalArray(buffer, type, elements, self.host(statement.body))
+            case Allocate(buffer=buffer, type=type, sizes=sizes):
+                return GlobalArray(buffer, type, sizes, self.host(statement.body))
         raise TypeError(f"{statement} is no statement of a host.")
 
     def _launch(self, outermost: For) -> Launch:
@@ -131,6 +138,17 @@ class _Carver:
         while named.name in taken or self.known.get(named.name, named) != named:
             named, number = evolve(kernel, name=f"{stem}_kernel{number}"), number + 1
         return named
+
+
+def _with_own_memory(statement: Statement, hoisted: frozenset[str]) -> Statement:
+    """A part of the host's, whose storage lies in memory that is hoisted within the part, or else
+    in memory of its own: what is hoisted around kernels is an array of the device.
+    """
+    if isinstance(statement, Allocate):
+        hoisted |= {statement.buffer}
+        if statement.within not in hoisted:
+            statement = evolve(statement, within="")
+    return map_bodies(statement, lambda inner: _with_own_memory(inner, hoisted))
 
 
 def _stem(body: Statement) -> str:
@@ -228,11 +246,11 @@ def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
         if isinstance(s, Store) and s.update is not None and s.update.shared
     }
     arrays = [
-        _shared_array(s.buffer, s.type, int(s.elements.value), s.buffer in changed)
+        _shared_array(s.buffer, s.type, elements, s.buffer in changed)
         for s in inside
         if isinstance(s, Allocate)
         and s.memory is Memory.GPU_SHARED
-        and isinstance(s.elements, Const)
+        and (elements := known_elements(s.sizes)) is not None
     ]
     return tuple(sorted(arrays, key=lambda a: (-a.type.bytes, not a.in_words)))
 

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from backend.access import AccessMode
 from backend.lowering.cases import each, refused, together
-from backend.lowering.flatten import flatten
+from backend.lowering.flatten import flatten, flatten_with_dimensions
 from backend.lowering.interleave import interleave
 from backend.lowering.parallel import parallel
 from backend.lowering.partition import partition
@@ -38,7 +39,14 @@ CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyTyp
 """Each pass by name, in the order they run after :func:`~backend.lowering.start.start`."""
 
 
-def lower(nest: LoopNest) -> dict[str, LoopProgram]:
+def cpu_passes(access_mode: AccessMode) -> Mapping[str, Callable[[LoopProgram], LoopProgram]]:
+    """Each pass by name, in order; code that tests its accesses names coordinates."""
+    if access_mode is AccessMode.PLAIN:
+        return CPU_PASSES
+    return {**CPU_PASSES, "flatten": flatten_with_dimensions}
+
+
+def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, LoopProgram]:
     """The program of a loop nest after each pass, by the pass's name; the last one is compiled."""
     # Passes and printers recurse into statements, and storage at root nests a level for each Func.
     # Raised for good: to lower it again could hit another thread that is deep in a program.
@@ -46,14 +54,16 @@ def lower(nest: LoopNest) -> dict[str, LoopProgram]:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
     program = start(nest)
     stages = {START: program}
-    for name, lowering in CPU_PASSES.items():
+    for name, lowering in cpu_passes(access_mode).items():
         program = stages[name] = lowering(program)
     return stages
 
 
-def lower_cases(pipeline: Pipeline, cases: Sequence[Case]) -> dict[str, LoopProgram]:
+def lower_cases(
+    pipeline: Pipeline, cases: Sequence[Case], access_mode: AccessMode = AccessMode.PLAIN
+) -> dict[str, LoopProgram]:
     """The program after each pass of a pipeline that has a schedule for each of several cases."""
-    programs = each(pipeline, cases, lambda nest, _: lower(nest), _refused)
+    programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode), _refused)
     return {name: together([p[name] for p in programs]) for name in programs[0]}
 
 

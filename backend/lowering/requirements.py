@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
+from functools import reduce
 
 from backend.program import Requirement
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
@@ -14,7 +16,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.nest.traversal import loop_ranges
-from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.domain_order import Fuse, Split, Tail
 from spaces.model.schedules.explicit_bounds import declared
 
 
@@ -25,6 +27,7 @@ def requirements(nest: LoopNest) -> tuple[Requirement, ...]:
         *_least_extents(nest),
         *_declared(nest),
         *_bounded_storage(nest),
+        *_fused(nest),
         *_inside("output", nest.outputs, nest.simplify),
         *_inside("image", nest.inputs, nest.simplify),
         *_alike(nest.pipeline),
@@ -96,6 +99,31 @@ def _bounded_storage(nest: LoopNest) -> Iterator[Requirement]:
                     f"The storage of {name} is bounded by {bound.extent} along {bound.dimension}, "
                     "but more is needed; give it a larger bound, or ask for a smaller output.",
                 )
+
+
+def _fused(nest: LoopNest) -> Iterator[Requirement]:
+    """The iterations of fused loops can be counted; those fused first come first, so that no
+    product of more than two extents is asked for that are not known to be small.
+    """
+    most = constant(Int32.max_value, Int32)
+    for name, placement in nest.placements.items():
+        simplify = nest.simplify
+        whole = Ranges(simplify, loop_ranges(placement.path, simplify))
+        for traversal in placement.stages:
+            for step in traversal.steps:
+                if not isinstance(step.record, Fuse):
+                    continue
+                ends = [whole.of(extent).max for _, extent in (step.first, step.second)]
+                if any(end is None for end in ends):
+                    continue
+                iterations = reduce(operator.mul, (end for end in ends if end is not None))
+                if not simplify.at_most(iterations, most):
+                    yield Requirement(
+                        iterations <= most,
+                        f"{name}.{step.record.fused} has more than {most} iterations, which no "
+                        f"{Int32} counts; ask for a smaller output, or do not fuse "
+                        f"{step.record.outer} and {step.record.inner}.",
+                    )
 
 
 def _inside(

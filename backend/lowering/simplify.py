@@ -6,7 +6,7 @@ from attrs import evolve
 
 from backend.lowering.constants import evaluated
 from backend.lowering.known import inside_loop, known_sizes
-from backend.lowering.sizes import SMALL_BYTES, product
+from backend.lowering.sizes import SMALL_BYTES
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
@@ -44,25 +44,25 @@ class _Pass:
             case Allocate():
                 simpler = map_own(statement, self.known)
                 assert isinstance(simpler, Allocate)
-                sized = evolve(simpler, elements=self._elements(simpler))
+                sized = evolve(simpler, sizes=self._sizes(simpler))
                 return map_bodies(sized, self.statement)
             case _:
                 return map_bodies(statement, self.statement)
 
-    def _elements(self, node: Allocate) -> Expr:
-        """How many elements are allocated: where they vary a number that is enough for all, if it
-        is small, so that they lie on the stack.
+    def _sizes(self, node: Allocate) -> tuple[Expr, ...]:
+        """How much is allocated: where it varies a number that is enough for all, if it is small,
+        so that it lies on the stack.
         """
         if node.memory is Memory.HEAP or all(isinstance(e, Const) for e in node.extents):
-            return product(node.extents)
+            return node.extents
         total = 1
         for extent in node.extents:
             least = self.known.lower(self.known.polynomial(extent).scaled(-1))
             if least is None or least >= 0:
-                return product(node.extents)
+                return node.extents
             total *= -least
         fits = total * node.type.bytes <= SMALL_BYTES
-        return constant(total, Int32) if fits else product(node.extents)
+        return (constant(total, Int32),) if fits else node.extents
 
     def _loop(self, loop: For) -> Statement:
         low, extent = self.known(loop.min), self.known(loop.extent)

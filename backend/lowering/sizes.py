@@ -1,8 +1,13 @@
-"""Products of sizes, which may exceed 32 bits: numbers are multiplied out only where they fit."""
+"""Products of sizes, which may exceed 32 bits: numbers are multiplied out only where they fit.
+
+How much memory an allocation takes is the product of its sizes, each at least 0. A size is a whole
+formula: a factor of it says nothing, as ``min(-16, -n) * (-1)`` shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import prod
 
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
@@ -25,15 +30,21 @@ def times(a: Expr, b: Expr) -> Expr:
 
 
 def product(sizes: Iterable[Expr]) -> Expr:
-    """The product of any number of sizes."""
+    """The product of any number of sizes, to be read."""
     result: Expr = ONE
     for size in sizes:
         result = times(result, size)
     return result
 
 
-def factors(size: Expr) -> tuple[Expr, ...]:
-    """The sizes whose product a size is."""
-    if isinstance(size, Op) and size.name == "mul":
-        return (*factors(size.args[0]), *factors(size.args[1]))
-    return (size,)
+def elements(sizes: Iterable[Expr], number: Callable[[Expr], int]) -> int:
+    """How many elements memory of these sizes has, where ``number`` is the value of a size."""
+    return prod(max(number(size), 0) for size in sizes)
+
+
+def known_elements(sizes: tuple[Expr, ...]) -> int | None:
+    """How many elements memory of these sizes has, where that is known."""
+    values = [int(size.value) for size in sizes if isinstance(size, Const)]
+    if len(values) < len(sizes):
+        return None
+    return prod(max(value, 0) for value in values)

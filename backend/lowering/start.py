@@ -10,7 +10,6 @@ from backend.lowering.data_indices import wrapping
 from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.prefetch import prefetches
 from backend.lowering.requirements import requirements
-from backend.lowering.sizes import product
 from backend.lowering.statements import EMPTY, block, map_all, map_bodies
 from backend.lowering.updates import updates_of
 from backend.program import (
@@ -85,17 +84,18 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
             return _allocate(node, bounds)
         case Compute():
             updates = updates_of(bounds, node.func, node.stage)
-            statement = block(*_stops(node), _assignment(node, updates))
+            statement = block(*_stops(*node.args, *node.values), _assignment(node, updates))
             for predicate in reversed(node.predicates):
-                statement = If(_by_array(expanded(predicate)), statement)
+                chosen = If(_by_array(expanded(predicate)), statement)
+                statement = block(*_stops(predicate), chosen)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement
 
 
-def _stops(node: Compute) -> Iterator[Statement]:
-    """Where what a computation requires does not hold, the program stops."""
-    for one in required(*node.args, *node.values):
+def _stops(*computed: Expr) -> Iterator[Statement]:
+    """Where what is required by what is computed does not hold, the program stops."""
+    for one in required(*computed):
         values = tuple(_by_array(expanded(value)) for value in one.values)
         stop = Stop(one.message, values)
         yield If(_by_array(expanded(logical("not", one.condition))), stop)
@@ -149,7 +149,7 @@ def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
             buffer=_HOISTED.format(name),
             type=type,
             memory=node.memory,
-            elements=product(node.extents),
+            sizes=node.extents,
             body=statement,
             mins=tuple(constant(0, Int32) for _ in node.extents),
             extents=node.extents,
@@ -175,7 +175,7 @@ def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
             buffer=name,
             type=type,
             memory=node.memory,
-            elements=product(node.extents),
+            sizes=node.extents,
             body=statement,
             mins=node.mins,
             extents=node.extents,

@@ -10,6 +10,7 @@ from backend.program import (
     Allocate,
     Barrier,
     Block,
+    Dimension,
     For,
     If,
     Load,
@@ -72,10 +73,11 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
         case Allocate():
             return evolve(
                 statement,
-                elements=change(statement.elements),
+                sizes=tuple(change(e) for e in statement.sizes),
                 mins=tuple(change(e) for e in statement.mins),
                 extents=tuple(change(e) for e in statement.extents),
                 folds=tuple(None if e is None else change(e) for e in statement.folds),
+                dimensions=tuple(_changed(d, change) for d in statement.dimensions),
             )
         case Provide():
             args = tuple(change(a) for a in statement.args)
@@ -94,6 +96,10 @@ def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return Stop(statement.message, tuple(change(e) for e in statement.values))
         case Block() | Together() | Barrier():
             return statement
+
+
+def _changed(dimension: Dimension, change: Callable[[Expr], Expr]) -> Dimension:
+    return Dimension(change(dimension.min), change(dimension.extent), change(dimension.stride))
 
 
 def map_all(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
@@ -128,7 +134,8 @@ def own_expressions(statement: Statement) -> tuple[Expr, ...]:
             return (statement.min, statement.extent)
         case Allocate():
             folds = tuple(f for f in statement.folds if f is not None)
-            return (statement.elements, *statement.mins, *statement.extents, *folds)
+            flat = (e for d in statement.dimensions for e in (d.min, d.extent, d.stride))
+            return (*statement.sizes, *statement.mins, *statement.extents, *folds, *flat)
         case Provide():
             return (*statement.args, statement.value)
         case Store():

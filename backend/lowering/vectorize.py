@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from backend.lowering.sizes import times
 from backend.lowering.statements import block, map_bodies, map_own, own_expressions, walk_statements
 from backend.lowering.widen import Widening, is_vector
 from backend.program import (
@@ -223,8 +222,8 @@ class _Lanes:
                 part = evolve(part, index=in_lane(part.index))
             return map_bodies(part, spread)
 
-        elements = self.widen(node.elements)
-        if is_vector(elements):
+        sizes = tuple(self.widen(size) for size in node.sizes)
+        if any(map(is_vector, sizes)):
             return self.lane_by_lane(node)
         body = self.statement(spread(node.body))
-        return evolve(node, elements=times(elements, constant(self.lanes, Int32)), body=body)
+        return evolve(node, sizes=(*sizes, constant(self.lanes, Int32)), dimensions=(), body=body)

@@ -157,7 +157,7 @@ class _Kernel:
         name = self.launch.kernel.name
         statement = f"All threads of a block of {name} come to its barrier {number} together."
         known = (*self._threads(), *map(other, self._threads()), *rounds)
-        return self._obligation(name, statement, known, goal, (), exact=True)
+        return self._obligation(name, statement, known, goal, (), second=other, exact=True)
 
     def _about(self, buffer: str) -> Iterator[Obligation]:
         """Of each two statements that access ``buffer``, the later one in the text second."""
@@ -221,6 +221,7 @@ class _Kernel:
             (*one, *map(other, two), apart, any_of(ways)) if ways else (),
             goal if ways else TRUE,
             self.places.of(buffer, place(pairs[0][0])),
+            second=other,
             exact=leaves is None
             and is_exact(self.launch.kernel.body)
             and not self.places.is_symbolic(buffer),
@@ -272,15 +273,14 @@ class _Kernel:
         goal: Expr,
         coordinate: tuple[Expr, ...],
         *,
+        second: Second,
         exact: bool,
     ) -> Obligation:
         given = (*self.launch.known, *hypotheses) if goal is not TRUE else ()
+        given += self._opaque.known(variables(*given, goal, *coordinate), second)
         names = variables(*given, goal, *coordinate)
         bare = {name: name.removesuffix(SECOND) for name in names}
         meaning = self._opaque.meaning
-        for name in names:
-            limits = self._opaque.limits.get(bare[name], ())
-            given += limits if name == bare[name] else tuple(map(Second(), limits))
         iteration = {*self._varying, *self.launch.uniform}
         return Obligation(
             kind="barrier",

@@ -208,7 +208,8 @@ class _Evaluation:
             domain = self._domain(function, stage, box)
             for level in _nesting(stage, function.name):
                 for inner in _calls_in(*(a for call in level for a in call.args)):
-                    if inner.target in self._functions:
+                    # Of a domain without points nothing is needed.
+                    if inner.target in self._functions and inner.target in needed:
                         self._values(inner.target, needed[inner.target])
                 for call, found in self._boxes(function.name, stage, domain, level).items():
                     if call.target != function.name:

@@ -20,6 +20,7 @@ from backend.gpu_program import (
     Launch,
     Sequence,
 )
+from backend.lowering.sizes import elements
 from backend.program import Barrier
 from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
 from backend.replay.memory import Finding, Storage
@@ -42,8 +43,8 @@ def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
             if machine.value(condition, frame):
                 yield from host_steps(machine, inside, frame)
         case GlobalArray(buffer=name, type=type, body=inside):
-            elements = machine.value(node.elements, frame)
-            frame.buffers[name] = Storage(name, type, ((0, elements),), (None,))
+            total = elements(node.sizes, lambda size: machine.value(size, frame))
+            frame.buffers[name] = Storage(name, type, ((0, total),), (None,))
             yield from host_steps(machine, inside, frame)
             del frame.buffers[name]
         case Launch(kernel=kernel):

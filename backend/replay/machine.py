@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from attrs import define, field
 
+from backend.lowering.sizes import elements
 from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store, Together
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
@@ -139,8 +140,8 @@ class Machine:
     def storage(self, node: Allocate, frame: Frame) -> Storage:
         """The memory that an allocation stands for."""
         if not node.extents:  # flat, or of a Func without dimensions
-            elements = self.value(node.elements, frame)
-            return Storage(node.buffer, node.type, ((0, elements),), (None,))
+            total = elements(node.sizes, lambda size: self.value(size, frame))
+            return Storage(node.buffer, node.type, ((0, total),), (None,))
         mins = [self.value(e, frame) for e in node.mins]
         extents = [self.value(e, frame) for e in node.extents]
         folds = [None if e is None else self.value(e, frame) for e in node.folds]

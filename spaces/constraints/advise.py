@@ -1,4 +1,4 @@
-"""Advice on a legal schedule: what it says without effect."""
+"""Advice on a legal schedule: what it says without effect, or with one not expected."""
 
 from __future__ import annotations
 

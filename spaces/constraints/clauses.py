@@ -23,6 +23,7 @@ from spaces.constraints.judge import (
     ask_matching,
     ask_nest,
     ask_own,
+    ask_pipeline,
     bounds_of,
 )
 from spaces.constraints.lattice import is_violated
@@ -90,8 +91,11 @@ class _Clauses:
         self._readers = readers(self.universe.pipeline)
 
     def all(self) -> Iterator[Clause]:
-        functions = [f.name for f in reversed(self.universe.pipeline.functions)]
-        yield from self._descend(functions, ())
+        pipeline = self.universe.pipeline
+        faults = tuple(ask_pipeline(pipeline, self.device))
+        yield from self._clauses(faults, ())
+        if not any(map(is_violated, faults)):
+            yield from self._descend([f.name for f in reversed(pipeline.functions)], ())
 
     def _descend(self, functions: list[str], case: Case) -> Iterator[Clause]:
         """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""

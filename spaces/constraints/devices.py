@@ -109,6 +109,8 @@ def device(name: str) -> Device:
     Raises:
         ValueError: if no device has that name; the message lists those there are.
     """
+    if not isinstance(name, str):
+        raise ValueError(f"The name of a device is a text such as 'sm_80' or 'cpu', not {name!r}.")
     if name == "cpu":
         return _this_cpu()
     try:
@@ -116,7 +118,8 @@ def device(name: str) -> Device:
     except KeyError:
         near = suggestion(str(name), device_names(), most=3)
         raise ValueError(
-            f"No device is called '{name}'{near}; the devices are {', '.join(device_names())}."
+            f"No device is called '{name[:100]}'{near}; the devices are "
+            f"{', '.join(device_names())}."
         ) from None
 
 

@@ -58,7 +58,7 @@ class Violation(Finding):
 
 @frozen
 class Advice(Finding):
-    """Something that a schedule says without effect."""
+    """Something that a schedule says without effect, or with one that is easily overlooked."""
 
 
 AnyFinding = TypeVar("AnyFinding", bound=Finding)

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from spaces.constraints.dependences import Ordering, dependences
 from spaces.model.algorithm.pipeline import Function, Stage
-from spaces.model.expressions.expr import Call, Expr, Op, Variable, walk
-from spaces.model.expressions.types import Int32
-from spaces.model.formulas.polynomial import Polynomial
-from spaces.model.formulas.simplify import Simplifier
+from spaces.model.expressions.expr import Call, Expr, Op, walk
 
 _COMMUTATIVE = ("add", "mul", "min", "max", "and", "or")
 _EXACT_ON_FLOATS = ("min", "max")
 
 
-@lru_cache(maxsize=4096)
 def racing_dimensions(function: Function, index: int) -> frozenset[str]:
-    """Dimensions of a stage of which two iterations may touch the same element.
+    """Dimensions of a stage along which two iterations may touch the same element."""
+    return frozenset(dependences(function, index).dimensions)
 
-    Iterations along a dimension are independent where some coordinate that is written is that
-    dimension times a number, plus a number, and every read of the Func itself has the very same
-    coordinate there. That suffices, and leaves only unusual updates out.
+
+def ordering(function: Function, index: int) -> Ordering:
+    """The order in which the iterations of a stage must run.
+
+    Any, where the stage is a reduction by an operator that is associative and commutative: integer
+    sums and products, logic, minimum and maximum. Which of several zeros and NaN of floats these
+    keep depends on the order; ``exact.order`` is about that.
     """
-    if index == 0:
-        return frozenset()
-    stage = function.stages[index]
-    own = _own_reads(function, stage)
-    free = set()
-    for d, arg in enumerate(stage.args):
-        name = _only_variable(arg, stage)
-        if name is not None and all(read.args[d] is arg for read in own):
-            free.add(name)
-    return frozenset(stage.dimensions) - free
+    found = dependences(function, index)
+    if not found.dimensions or is_commutative(function, function.stages[index]):
+        return Ordering()
+    return found
 
 
-@lru_cache(maxsize=4096)
 def ordered_dimensions(function: Function, index: int) -> tuple[str, ...]:
-    """Dimensions of a stage whose iterations must run in the order written, outermost first.
-
-    None where the stage is a reduction by an operator that is associative and commutative bit for
-    bit: integer sums and products, minimum, maximum, logic.
-    """
-    racing = racing_dimensions(function, index)
-    if not racing or is_commutative(function, function.stages[index]):
-        return ()
-    return tuple(d for d in reversed(function.stages[index].dimensions) if d in racing)
+    """Dimensions of a stage whose iterations depend on one another's order, outermost first."""
+    return ordering(function, index).dimensions
 
 
 def is_commutative(function: Function, stage: Stage) -> bool:
@@ -89,17 +75,3 @@ def _reads(function: Function, *exprs: Expr) -> bool:
 
 def _own_reads(function: Function, stage: Stage) -> list[Call]:
     return [c for c in stage.calls if c.target == function.name]
-
-
-def _only_variable(arg: Expr, stage: Stage) -> str | None:
-    """The dimension that ``arg`` is a multiple of plus a number, or None."""
-    if arg.type != Int32 or any(isinstance(n, Call) for n in walk(arg)):
-        return None
-    form: Polynomial = Simplifier().polynomial(arg)
-    terms = [m for m in form.terms if m]
-    if len(terms) != 1 or len(terms[0]) != 1:
-        return None
-    (atom,) = terms[0]
-    if isinstance(atom, Variable) and atom.name in stage.dimensions:
-        return atom.name
-    return None

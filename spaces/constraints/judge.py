@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from attrs import evolve, frozen
 
@@ -10,17 +11,37 @@ from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules import specializations
 from spaces.constraints.rules.bounds import unbounded, unbounded_check
-from spaces.constraints.rules.catalogue import CALL_RULES, MATCH_RULES, NEST_RULES, OWN_RULES
+from spaces.constraints.rules.catalogue import (
+    CALL_RULES,
+    EXACT_RULES,
+    MATCH_RULES,
+    NEST_RULES,
+    OWN_RULES,
+    PIPELINE_RULES,
+)
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check
 from spaces.constraints.verdict import Requirement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
-from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.placement import Bounds
-from spaces.model.schedules.cases import Case
+from spaces.model.schedules.cases import Case, holds
 from spaces.model.schedules.schedule import Schedule
+
+
+def ask_pipeline(pipeline: Pipeline, device: Device) -> Iterator[Asked]:
+    """The checks that no schedule has a part in."""
+    for rule in PIPELINE_RULES:
+        for check in rule.check((pipeline, device), pipeline.name):
+            yield Asked(rule, check)
+
+
+@lru_cache(maxsize=256)
+def pipeline_faults(pipeline: Pipeline, device: Device) -> tuple[Violation, ...]:
+    """What makes every schedule of a pipeline illegal on a device; found once, and kept."""
+    return judge(ask_pipeline(pipeline, device), pipeline.sizes()).violations
 
 
 def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
@@ -59,11 +80,19 @@ def ask_calls(records: Records, func: str) -> Iterator[Asked]:
             yield Asked(rule, check)
 
 
+def ask_exact(records: Records) -> Iterator[Asked]:
+    """The checks of whether results are those of the algorithm bit for bit, Func by Func."""
+    for function in records.pipeline.functions:
+        for rule in EXACT_RULES:
+            for check in rule.check(records, function.name):
+                yield Asked(rule, check)
+
+
 def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
     """The pipeline, with its estimates only if they belong to the case."""
     sizes = pipeline.sizes()
     told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
-    elsewhere = not all(evaluate(condition, sizes) for condition in told)
+    elsewhere = not all(holds(condition, sizes) for condition in told)
     return evolve(pipeline, estimates=()) if elsewhere else pipeline
 
 
@@ -95,7 +124,26 @@ def ask_bounds(bounds: Bounds, device: Device, funcs: Iterable[str]) -> Iterator
     for name in funcs:
         for rule in NEST_RULES:
             for check in rule.check(view, name):
-                yield Asked(rule, check)
+                yield Asked(rule, _decided(check, view.loop_variables))
+
+
+def _decided(check: Check, loops: frozenset[str]) -> Check:
+    """The check, violated where it hangs on loops: it must hold in all their iterations, and no
+    limit over these is found.
+    """
+    if loops.isdisjoint(check.holds.names):
+        return check
+    return evolve(
+        check,
+        holds=VIOLATED,
+        advice="No limit of it is found; leave this out, or read through clamp(..., low, high).",
+        values={
+            name: "an unknown number"
+            if isinstance(value, Expr) and not loops.isdisjoint(value.names)
+            else value
+            for name, value in check.values.items()
+        },
+    )
 
 
 @frozen

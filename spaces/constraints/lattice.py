@@ -17,6 +17,7 @@ from spaces.constraints.judge import (
     ask_specializations,
     bounds_of,
     judged_in,
+    pipeline_faults,
 )
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
@@ -57,6 +58,8 @@ def legal_mask(
         raise ValueError(f"No values are given for the parameters {', '.join(missing)}.")
     arrays = {name: np.asarray(array, dtype=np.int64) for name, array in values.items()}
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    if pipeline_faults(pipeline, device):
+        return np.zeros(shape, dtype=np.bool_)
     mask = np.ones(shape, dtype=np.bool_)
     if is_specialized(structure) and _are_cases_wrong(pipeline, structure, device):
         return np.zeros(shape, dtype=np.bool_)

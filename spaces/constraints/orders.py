@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.constraints.dependences import Ordering
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 
@@ -39,34 +40,50 @@ class Trace:
     Attributes:
         faults: what is wrong with its names.
         origins: for each loop it ends with, the dimensions it comes from.
-        sequence: the loops that must stand in this order, outermost first, for iterations that
-            depend on one another to run as the algorithm says.
+        sequence: the loops whose iterations depend on one another, outermost first, in an order in
+            which these run as the algorithm says.
+        before: pairs of them of which the first has to stay outside of the second for that.
         lost: for each loop that no longer exists, what replaced it.
     """
 
     faults: tuple[Fault, ...]
     origins: dict[str, frozenset[str]] = field(hash=False)
     sequence: tuple[str, ...]
+    before: frozenset[tuple[str, str]]
     lost: dict[str, str] = field(hash=False)
+
+    def misplaced(self, names: tuple[str, ...]) -> tuple[str, str] | None:
+        """The first loop of a list of loops, outermost first, that is outside of one that has to
+        stay outside of it; with that one.
+        """
+        places = {name: at for at, name in enumerate(names)}
+        wrong = [
+            (places[inner], inner, outer)
+            for outer, inner in self.before
+            if outer in places and inner in places and places[inner] < places[outer]
+        ]
+        _, inner, outer = min(wrong, default=(0, "", ""))
+        return (inner, outer) if wrong else None
 
 
 @lru_cache(maxsize=4096)
-def trace(stage: Stage, order: DomainOrder, ordered: tuple[str, ...]) -> Trace:
+def trace(stage: Stage, order: DomainOrder, ordered: Ordering) -> Trace:
     """Carry out ``order`` on the dimensions of ``stage``, noting faults and going on.
 
     Args:
         stage: the stage as written.
         order: its domain order.
-        ordered: dimensions whose iterations must run in this order, outermost first.
+        ordered: which of its dimensions must run in which order.
     """
     return _Tracer(stage, ordered, order.once).run(order)
 
 
 class _Tracer:
-    def __init__(self, stage: Stage, ordered: tuple[str, ...], once: tuple[str, ...]) -> None:
+    def __init__(self, stage: Stage, ordered: Ordering, once: tuple[str, ...]) -> None:
         self.origins = dict.fromkeys(once, frozenset[str]())
         self.origins.update((name, frozenset({name})) for name in stage.dimensions)
-        self.sequence = list(ordered)
+        self.sequence = list(ordered.dimensions)
+        self.before = set(ordered.before)
         self.lost: dict[str, str] = {}
         self.faults: list[Fault] = []
         self.record: int | None = None
@@ -79,7 +96,13 @@ class _Tracer:
                 self._fuse(record)
         self.record = None
         self._compare(order)
-        return Trace(tuple(self.faults), self.origins, tuple(self.sequence), self.lost)
+        return Trace(
+            tuple(self.faults),
+            self.origins,
+            tuple(self.sequence),
+            frozenset(self.before),
+            self.lost,
+        )
 
     def _fault(self, kind: FaultKind, loop: str, where: str) -> None:
         self.faults.append(Fault(kind, loop, where, self.record, tuple(self.origins)))
@@ -108,6 +131,8 @@ class _Tracer:
         if record.old in self.sequence:
             at = self.sequence.index(record.old)
             self.sequence[at : at + 1] = [record.outer, record.inner]
+            self._replace({record.old: (record.outer, record.inner)})
+            self.before.add((record.outer, record.inner))
 
     def _fuse(self, record: Fuse) -> None:
         where = f"fuse({record.inner}, {record.outer}, {record.fused})"
@@ -116,14 +141,34 @@ class _Tracer:
         names = tuple(dict.fromkeys((record.inner, record.outer)))
         origin = self._take(names, where, record.fused)
         self._add(record.fused, origin, where)
-        places = [self.sequence.index(n) for n in names if n in self.sequence]
-        if len(places) == 2 and places[0] != places[1] + 1:
+        dependent = [n for n in names if n in self.sequence]
+        if len(dependent) == 2 and self._parts(record.outer, record.inner):
             sequence = tuple(self.sequence)
             self.faults.append(Fault("fuse-order", record.fused, where, self.record, sequence))
-        if places:
-            self.sequence[min(places)] = record.fused
-        if len(places) == 2:
-            del self.sequence[max(places)]
+        if dependent:
+            first = min(self.sequence.index(name) for name in dependent)
+            self.sequence.insert(first, record.fused)
+            self.sequence = [n for n in self.sequence if n not in dependent or n == record.fused]
+            self._replace(dict.fromkeys(dependent, (record.fused,)))
+            self.sequence = _sorted(self.sequence, self.before)
+
+    def _replace(self, loops: dict[str, tuple[str, ...]]) -> None:
+        """Other loops take the places of some."""
+        self.before = {
+            (outer, inner)
+            for a, b in self.before
+            for outer in loops.get(a, (a,))
+            for inner in loops.get(b, (b,))
+            if outer != inner
+        }
+
+    def _parts(self, outer: str, inner: str) -> bool:
+        """Whether something has to run inside of the outer one of two loops and outside of the
+        inner one, or the inner one outside of the outer one.
+        """
+        turned = {(b, a) for a, b in self.before}
+        below, above = _reached(outer, self.before), _reached(inner, turned)
+        return outer in _reached(inner, self.before) or not below.isdisjoint(above)
 
     def _compare(self, order: DomainOrder) -> None:
         where = "the loop order"
@@ -136,3 +181,26 @@ class _Tracer:
         for name in self.origins:
             if name not in order.names:
                 self._fault("missing", name, where)
+
+
+def _reached(start: str, pairs: set[tuple[str, str]]) -> set[str]:
+    """What follows on a name by one pair or several."""
+    found, left = set[str](), [start]
+    while left:
+        at = left.pop()
+        following = {b for a, b in pairs if a == at} - found
+        found |= following
+        left += following
+    return found
+
+
+def _sorted(names: list[str], before: set[tuple[str, str]]) -> list[str]:
+    """Names in the order given, as far as those that have to come before others do; in a circle
+    as they are.
+    """
+    left, found = list(names), list[str]()
+    while left:
+        free = (n for n in left if not any(b == n and a in left for a, b in before))
+        found.append(next(free, left[0]))
+        left.remove(found[-1])
+    return found

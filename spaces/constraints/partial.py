@@ -2,7 +2,7 @@
 
 What a Func computes and stores follows from its own entry and those of the Funcs that read it. So
 the rules are asked of every Func of which these entries are well formed; in the place of the others
-stand entries of the default schedule, and nothing is asked of them.
+stand serial loops at root, and nothing is asked of them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from collections.abc import Collection, Iterator
 
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Asked
-from spaces.constraints.judge import ask_bounds, ask_calls, ask_own
+from spaces.constraints.judge import ask_bounds, ask_calls, ask_own, bounds_of
 from spaces.constraints.rules.bounds import image_overrun
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.placement import Bounds
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.schedules.together import groups
 
 
@@ -25,7 +23,7 @@ def ask_other_records(
     pipeline: Pipeline, schedule: Schedule, device: Device, broken: Collection[str]
 ) -> Iterator[Asked]:
     """The checks about records that do not read the entries of ``broken`` Funcs."""
-    records = Records(pipeline, _mended(pipeline, schedule, broken), device)
+    records = Records(pipeline, mended(pipeline, schedule, broken), device)
     affected = _affected(pipeline, schedule, broken)
     for function in pipeline.functions:
         if function.name not in broken:
@@ -46,9 +44,10 @@ def ask_other_nest(
     sound = [f.name for f in pipeline.functions if f.name not in affected]
     if not sound:
         return
-    try:
-        bounds = Bounds(pipeline, _mended(pipeline, schedule, affected))
-    except UnboundedError:
+    bounds = bounds_of(pipeline, mended(pipeline, schedule, affected))
+    if isinstance(bounds, Asked):
+        if bounds.check.func in sound:
+            yield bounds
         return
     for item in ask_bounds(bounds, device, [name for name in bounds.placements if name in sound]):
         if item.rule is not image_overrun and item.check.func in sound:
@@ -60,19 +59,25 @@ def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -
     through others.
     """
     found, before = set(broken), set[str]()
+    known = {function.name for function in pipeline.functions}
     while found != before:
         before = set(found)
         for group in groups(schedule):
             if not found.isdisjoint(group):
                 found.update(group)
-        for function in pipeline.functions:
-            if not found.isdisjoint(pipeline.consumers(function.name)):
-                found.add(function.name)
+        for function in reversed(pipeline.functions):
+            if function.name in found:
+                found.update(known.intersection(function.callees))
     return frozenset(found)
 
 
-def _mended(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> Schedule:
-    """The schedule with entries of the default one for the ``broken`` Funcs, and for none else."""
+def mended(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> Schedule:
+    """The schedule with serial loops at root for the ``broken`` Funcs: inlined, they could be there
+    a million times in Funcs that are not. It has no entries for Funcs that there are not.
+    """
     given = {entry.name: entry for entry in schedule.funcs if entry.name not in broken}
     default = Schedule.default(pipeline)
-    return default.with_funcs(given.get(entry.name, entry) for entry in default.funcs)
+    rooted = {f.name: FuncSchedule.default(f, stored=True) for f in pipeline.functions}
+    rooted = {name: rooted[name] for name in broken if name in rooted}
+    entries = ({**rooted, **given}.get(entry.name, entry) for entry in default.funcs)
+    return default.with_funcs(entries)

@@ -12,6 +12,8 @@ from spaces.constraints.advise import advise
 from spaces.constraints.devices import Device
 from spaces.constraints.findings import Advice, Violation, told_at, told_where
 from spaces.constraints.kernels import Kernel, kernels
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
@@ -89,8 +91,8 @@ class CheckedSchedule:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What the schedule says without effect, at the sizes estimated; of several cases what is
-        said about some of them only tells where.
+        """What the schedule says without effect, or with one that its author may not expect, at the
+        sizes estimated; of several cases what is said about some of them only tells where.
         """
         if self.cases:
             every = dict.fromkeys(one for case in self.cases for one in case.advice)
@@ -103,6 +105,22 @@ class CheckedSchedule:
         if len(about) == len(self.cases):
             return (advice,)
         return tuple(told_where(advice, case.bounds.assumptions) for case in about)
+
+    @cached_property
+    def rounding(self) -> tuple[Rounding, ...]:
+        """The directives that let a stage combine floats in another order than the algorithm."""
+        if self.cases:
+            return tuple(dict.fromkeys(one for case in self.cases for one in case.rounding))
+        return roundings(Records(self.pipeline, self.schedule, self.device))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether results are bit for bit those of the algorithm: of any code for integers, and for
+        floats of code that rounds each operation as written. The bits of a NaN, and the last places
+        of ``exp``, ``sin`` and their kin, are the processor's. Else ``rounding`` says where results
+        may differ.
+        """
+        return not self.rounding
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -119,7 +137,13 @@ class CheckedSchedule:
 
     def json(self) -> dict[str, Any]:
         """The verdict and the advice as a dictionary of JSON's types."""
-        return {"legal": True, "violations": [], "advice": [a.json() for a in self.advice]}
+        return {
+            "legal": True,
+            "violations": [],
+            "advice": [a.json() for a in self.advice],
+            "exact": self.is_exact,
+            "rounding": [one.json() for one in self.rounding],
+        }
 
 
 @frozen

@@ -10,6 +10,7 @@ from spaces.constraints.devices import Device
 from spaces.constraints.findings import Violation, told_where
 from spaces.constraints.given import check_given
 from spaces.constraints.judge import (
+    ask_exact,
     ask_matching,
     ask_nest,
     ask_records,
@@ -17,9 +18,11 @@ from spaces.constraints.judge import (
     bounds_of,
     judge,
     judged_in,
+    pipeline_faults,
 )
-from spaces.constraints.partial import ask_other_nest, ask_other_records
-from spaces.constraints.rules.inlining import inline_size
+from spaces.constraints.partial import ask_other_nest, ask_other_records, mended
+from spaces.constraints.rules.estimates import is_told, shortages
+from spaces.constraints.rules.inlining import inline_size, is_soon_inlined
 from spaces.constraints.rules.records import Records
 from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
@@ -32,21 +35,45 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
-def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
+def verify(
+    pipeline: Pipeline, schedule: Schedule, device: Device, *, exact: bool = False
+) -> Verdict:
     """Whether ``schedule`` is legal for ``pipeline`` on ``device``.
 
     All violations are found, not the first one: where an entry is wrong, the rules are still asked
-    of the Funcs whose place does not depend on it.
+    of the Funcs whose place does not depend on it. What makes every schedule of the pipeline
+    illegal, such as estimates that contradict one another, comes first.
 
     Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
     have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
+
+    Args:
+        pipeline: the algorithm.
+        schedule: what is judged.
+        device: what it is to run on.
+        exact: refuse schedules whose results may differ in any bit from those of the algorithm,
+            since they combine floats in another order. Else these are legal, and the
+            :class:`CheckedSchedule` tells in ``rounding`` where they do so.
 
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
     check_given("verify", pipeline=pipeline, schedule=schedule, device=device)
+    faults = pipeline_faults(pipeline, device)
+    verdict = _verify_schedule(pipeline, schedule, device, exact)
+    if not faults:
+        return verdict
+    short = shortages(pipeline)
+    own = (v for v in verdict.violations if not is_told(v, short))
+    return Illegal((*faults, *own))
+
+
+def _verify_schedule(
+    pipeline: Pipeline, schedule: Schedule, device: Device, exact: bool
+) -> Verdict:
+    """The verdict where the pipeline has no faults of its own."""
     if not is_specialized(schedule):
-        return _verify(pipeline, schedule, device, ())
+        return _verify(pipeline, schedule, device, (), exact)
     found = judge(ask_matching(pipeline, schedule), {})
     pipeline = derived(pipeline, schedule)
     if not found.violations:
@@ -54,7 +81,7 @@ def verify(pipeline: Pipeline, schedule: Schedule, device: Device) -> Verdict:
         found = judge(ask_specializations(records), pipeline.sizes())
     if found.violations:
         return Illegal(found.violations)
-    verdicts = [_case(pipeline, c, device) for c in cases(schedule) if not c.failure]
+    verdicts = [_case(pipeline, c, device, exact) for c in cases(schedule) if not c.failure]
     return _together(schedule, found.requirements, verdicts)
 
 
@@ -80,12 +107,13 @@ def verify_rest(
         if not case.failure:
             judged = judged_in(pipeline, case)
             found += _where(case, _violations(judged, case.schedule, device, broken))
-    return _told_once(found)
+    return (*pipeline_faults(pipeline, device), *_told_once(found))
 
 
-def _case(pipeline: Pipeline, case: Case, device: Device) -> Verdict:
+def _case(pipeline: Pipeline, case: Case, device: Device, exact: bool) -> Verdict:
     """One case of a specialized schedule."""
-    verdict = _verify(judged_in(pipeline, case), case.schedule, device, case.assumptions)
+    judged = judged_in(pipeline, case)
+    verdict = _verify(judged, case.schedule, device, case.assumptions, exact)
     if isinstance(verdict, CheckedSchedule):
         return attrs.evolve(verdict, pipeline=pipeline)
     return Illegal(_where(case, verdict.violations))
@@ -131,9 +159,15 @@ def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
 
 
 def _verify(
-    pipeline: Pipeline, schedule: Schedule, device: Device, assumptions: tuple[Expr, ...]
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    assumptions: tuple[Expr, ...],
+    exact: bool,
 ) -> Verdict:
     found = _violations(pipeline, schedule, device, frozenset())
+    if exact:
+        found += _inexact(pipeline, schedule, device)
     if found:
         return Illegal(found)
     sizes = pipeline.sizes()
@@ -143,6 +177,13 @@ def _verify(
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
     return CheckedSchedule(pipeline, schedule, device, bounds, judgement.requirements)
+
+
+def _inexact(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Violation, ...]:
+    """Where results may differ from those of the algorithm, of a schedule that has all entries."""
+    if judge(ask_matching(pipeline, schedule), {}).violations:
+        return ()
+    return judge(ask_exact(Records(pipeline, schedule, device)), {}).violations
 
 
 def _violations(
@@ -157,6 +198,8 @@ def _violations(
         return found  # the Funcs that all other rules read cannot be written down
     broken = unread | {violation.func for violation in found}
     pipeline = derived(pipeline, schedule)
+    if unread and not is_soon_inlined(pipeline, mended(pipeline, schedule, broken)):
+        return found  # what is wrong with the rest of a text with mistakes is told at once, or not
     if broken:
         records = ask_other_records(pipeline, schedule, device, broken)
     else:

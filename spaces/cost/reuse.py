@@ -200,7 +200,8 @@ class Reuse:
         innermost = counted[-1]
         if innermost.key[:2] != (stage.func, stage.index):
             return 0.0
-        entered = innermost.runs / innermost.trips
+        outside = stage.loops[: stage.loops.index(innermost)]
+        entered = outside[-1].runs if outside else 1.0
         # Loops of a few iterations are written out by compilers.
         rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)
         return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit

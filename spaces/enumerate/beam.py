@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from spaces.constraints.devices import CpuDevice, Device
+from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
@@ -35,7 +36,8 @@ class Beam:
 
     It starts at the default schedule and leaves the patterns and placements of the space aside: a
     schedule it finds need not be in the space. A move that splits a loop keeps its factor as a
-    parameter, so that all factors are scored at once.
+    parameter, so that all factors are scored at once. Schedules that combine floats in another
+    order than the algorithm are left out.
 
     Attributes:
         depth: moves from the default schedule.
@@ -52,7 +54,10 @@ class Beam:
         start = Schedule.default(space.pipeline)
         seen = {start}
         states = [Found(float(board.score(model, Batch.of(space.pipeline, start))), start)]
-        if verify(space.pipeline, start, space.device):
+        verdict = verify(space.pipeline, start, space.device)
+        # What the pipeline itself rounds otherwise, as its partial sums do, no move brings about.
+        exact = not isinstance(verdict, CheckedSchedule) or verdict.is_exact
+        if verdict:
             yield from board.offer(start, states[0])
         for step in range(1, self.depth + 1):
             yield Expanded(step, self.depth, "move")
@@ -61,7 +66,8 @@ class Beam:
                 if not board.out_of_time:
                     neighbours += self._neighbours(space, model, board, state.schedule, seen)
             yield board.scored
-            states = _cheapest(space, neighbours, limits.top if board.out_of_time else self.width)
+            width = limits.top if board.out_of_time else self.width
+            states = _cheapest(space, neighbours, width, exact)
             for found in states:
                 yield from board.offer(found.schedule, found)
             if board.out_of_time or not states:
@@ -102,14 +108,16 @@ def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
     return opened.apply(pipeline, schedule)
 
 
-def _cheapest(space: ScheduleSpace, found: list[Found], width: int) -> list[Found]:
-    """The ``width`` cheapest that are legal, cheapest first."""
+def _cheapest(space: ScheduleSpace, found: list[Found], width: int, exact: bool) -> list[Found]:
+    """The ``width`` cheapest that are legal, cheapest first; where ``exact`` says so only those
+    whose results are those of the algorithm bit for bit.
+    """
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)
     kept: list[Found] = []
     while order and len(kept) < width:
         _, index = heapq.heappop(order)
-        if verify(space.pipeline, found[index].schedule, space.device):
+        if verify(space.pipeline, found[index].schedule, space.device, exact=exact):
             kept.append(found[index])
     return kept
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from attrs import define, field, frozen
@@ -15,7 +15,12 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else seconds_given("Limits.seconds", value)
 
 
 @frozen(kw_only=True)
@@ -29,26 +34,31 @@ class Limits:
         seed: where a strategy draws lots, the same seed draws the same.
 
     Raises:
-        ValueError: ``top`` is no number of schedules, or ``seconds`` no time.
+        ValueError: ``top`` is no number of schedules, ``seconds`` no time, or ``seed`` no whole
+            number from 0.
     """
 
     top: int = field(default=1)
-    seconds: float | None = field(default=None)
-    seed: int = 0
+    seconds: float | None = field(default=None, converter=_seconds)
+    seed: int = field(default=0)
 
     @top.validator
     def _is_count(self, _: Any, top: object) -> None:
-        if not isinstance(top, int) or top < 1:
+        if not _is_whole(top) or top < 1:
             raise ValueError(
-                f"Limits.top is {top!r}; it is how many schedules to find, at least 1."
+                f"Limits.top is {shown_number(top)}; it is how many schedules to find, at least 1."
             )
 
-    @seconds.validator
-    def _is_time(self, _: Any, seconds: object) -> None:
-        if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
+    @seed.validator
+    def _is_seed(self, _: Any, seed: object) -> None:
+        if not _is_whole(seed) or seed < 0:
             raise ValueError(
-                f"Limits.seconds is {seconds!r}; it is a number of seconds, at least 0, or None."
+                f"Limits.seed is {shown_number(seed)}; it is a whole number, at least 0."
             )
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Event]]

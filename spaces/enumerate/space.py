@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import time
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -13,7 +15,9 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices import Device
 from spaces.constraints.given import check_given
+from spaces.constraints.judge import pipeline_faults
 from spaces.constraints.lattice import legal_mask
+from spaces.constraints.verdict import CheckedSchedule, Verdict
 from spaces.constraints.verify import verify
 from spaces.cost.batch import Columns
 from spaces.enumerate.census import Census, entry_parameters
@@ -84,6 +88,8 @@ class ScheduleSpace:
     the others.
 
     Raises:
+        EmptySpaceError: the pipeline makes every schedule illegal, such as by estimates that
+            contradict one another.
         ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline.
 
     >>> space = ScheduleSpace(pipeline, device("cpu"))
@@ -102,6 +108,12 @@ class ScheduleSpace:
         check_given("ScheduleSpace", pipeline=self.pipeline, device=value)
 
     def __attrs_post_init__(self) -> None:
+        faults = pipeline_faults(self.pipeline, self.device)
+        if faults:
+            told = "\n".join(map(str, faults))
+            raise EmptySpaceError(
+                f"No schedule of {self.pipeline.name} is legal on {self.device.name}.\n{told}"
+            )
         for mistake in _misfits(self.pipeline, self.fixed):
             raise ValueError(mistake)
 
@@ -179,18 +191,21 @@ class ScheduleSpace:
     def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
         """An estimate of :meth:`count` and its standard error, from random candidates."""
         chosen = random.Random(seed)
-        hits = sum(self._draw(chosen) is not None for _ in range(samples))
+        hits = sum(self._draw(chosen).legal for _ in range(samples))
         share = hits / samples
         error = math.sqrt(share * (1 - share) / samples)
         return self.candidates * share, self.candidates * error
 
-    def sample(self, count: int, seed: int = 0, attempts: int = 1000) -> list[Schedule]:
+    def sample(
+        self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
+    ) -> list[Schedule]:
         """Legal schedules drawn with equal chances, and independently: one may come twice.
 
         Args:
             count: how many.
             seed: the same seed draws the same schedules.
             attempts: candidates to draw for each before giving up.
+            seconds: time to draw illegal candidates, one after another, before giving up.
 
         Raises:
             ValueError: ``count`` is negative.
@@ -200,26 +215,37 @@ class ScheduleSpace:
             raise ValueError(f"sample draws a number of schedules, and {count} is none.")
         chosen = random.Random(seed)
         drawn: list[Schedule] = []
-        for _ in range(count * attempts):
-            if len(drawn) == count:
-                return drawn
-            schedule = self._draw(chosen)
-            if schedule is not None:
-                drawn.append(schedule)
-        if len(drawn) == count:
-            return drawn
-        raise EmptySpaceError(
-            f"Of {count * attempts} candidates drawn for {self.pipeline.name} on "
-            f"{self.device.name} only {len(drawn)} are legal; choose smaller tiles or fewer lanes "
-            "in the options."
+        broken: Counter[str] = Counter()
+        tries, latest = 0, time.monotonic()
+        while len(drawn) < count:
+            if tries == count * attempts or time.monotonic() - latest > seconds:
+                raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
+            tries += 1
+            verdict = self._draw(chosen)
+            if isinstance(verdict, CheckedSchedule):
+                drawn.append(verdict.schedule)
+                latest = time.monotonic()
+            broken.update({violation.rule for violation in verdict.violations})
+        return drawn
+
+    def _hardly_any(self, tries: int, legal: int, broken: Counter[str]) -> str:
+        """What to say where few of the candidates drawn are legal; ``broken`` are the rules that
+        the others break.
+        """
+        common = ", ".join(f"{rule} ({times})" for rule, times in broken.most_common(3))
+        return (
+            f"Of {tries} candidates drawn for {self.pipeline.name} on {self.device.name} only "
+            f"{legal} are legal; what most of the others break is {common or 'nothing'}. Choose "
+            "smaller tiles or fewer lanes in the options; explain_empty(space) tells whether "
+            "anything is legal."
         )
 
-    def _draw(self, chosen: random.Random) -> Schedule | None:
-        """A candidate, if it is legal. Every candidate has the same chance, so every legal
-        schedule has.
+    def _draw(self, chosen: random.Random) -> Verdict:
+        """The verdict on a candidate. Every candidate has the same chance, so every legal schedule
+        has.
         """
         schedule = self.candidate(chosen.randrange(self.candidates))
-        return schedule if verify(self.pipeline, schedule, self.device) else None
+        return verify(self.pipeline, schedule, self.device)
 
     def __contains__(self, schedule: object) -> bool:
         """Whether a schedule, with numbers for all factors, is one of the space."""

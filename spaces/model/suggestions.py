@@ -5,11 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+_LONGEST = 200
+"""Characters of a name that somebody may have mistyped; comparing takes their square."""
+
 
 def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
     """``" (is blur meant?)"``, to be put after an unknown name: the nearest of ``known``, at most
     ``most`` of them; empty where none is near.
     """
+    if len(name) > _LONGEST:
+        return ""
     close = difflib.get_close_matches(name, list(known), n=most, cutoff=0.6)
     if not close:
         return ""

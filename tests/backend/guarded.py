@@ -23,6 +23,9 @@ def guarded(
     With ``at_end`` its last element ends at a page that traps, else its first begins after one.
     ``padding`` elements of canary follow each row (the last axis).
     """
+    if values.ndim == 0:
+        row, canaries = guarded(values.reshape(1), at_end=at_end, padding=padding)
+        return row.reshape(()), canaries
     rows = values.shape[:-1]
     padded = (*rows, values.shape[-1] + padding)
     size = int(np.prod(padded)) * values.itemsize
@@ -33,7 +36,9 @@ def guarded(
     for guard in (address, address + page + inner):
         assert _LIBRARY.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0) == 0
     offset = page + (inner - size if at_end else 0)
-    whole = np.frombuffer(block, np.uint8, size, offset).view(values.dtype).reshape(padded)
+    whole = (
+        np.frombuffer(block, np.uint8)[offset : offset + size].view(values.dtype).reshape(padded)
+    )
     whole.view(np.uint8)[...] = _CANARY
     array = whole[..., : values.shape[-1]]
     array[...] = values

@@ -1,18 +1,32 @@
 """A loop program run one statement at a time, in plain Python: the oracle of the lowering passes.
 
-Memory is a dictionary a buffer, from coordinates (before flattening) or flat indices (after). What
-was never stored cannot be read.
+Memory is a dictionary a buffer, from coordinates (before flattening) or flat indices (after). Every
+access must lie where its buffer is: within the extents of an allocation, or after flattening within
+the bytes that its sizes ask for, each at least 0; in an array of the caller at one of its places.
+What was never stored holds garbage, one of two values, so that whoever uses it is seen in one of
+two runs.
+
+Numbers are calculated as the printer of CPU code does: bounds of loops, sizes, comparisons of
+coordinates and scalar places in 64 bits, everything else in the bits of its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
+from functools import reduce
+from math import prod
+from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+from attrs import define, field
+
+from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
+from backend.lowering.statements import walk_statements
 from backend.program import (
     Allocate,
     AnyLane,
+    Barrier,
     Block,
     Broadcast,
     For,
@@ -27,34 +41,110 @@ from backend.program import (
     Reduced,
     Shuffle,
     Statement,
+    Stop,
     Store,
     Together,
     updated,
 )
-from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
+from spaces.model.expressions.definitions import SAYING
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.types import Int32, Int64, Type
+from spaces.model.formulas.algebra import INTEGERS, read
 
-Cells = dict[Any, int]
+Cells = dict[Any, Any]
 
-Step = tuple[Callable[..., Any], list[int]]
+
+class OutsideError(AssertionError):
+    """A program touches what no buffer of it holds."""
+
+
+class Stopped(Exception):
+    """A program stopped, with a message and values."""
+
+
+class _Form(Enum):
+    """Whether a number is a place or a size, in 64 bits, or a value of its type."""
+
+    INDEX = "index"
+    VALUE = "value"
+
+
+_Key: TypeAlias = tuple[Expr, _Form]
+_Step: TypeAlias = tuple[Callable[..., Any], list[int]]
 """What a node of an expression gives, and the places of its children among those before it."""
+
+_IN_64_BITS = frozenset(("add", "sub", "mul", "div", "mod", "min", "max"))
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
+
+
+@define
+class _Buffer:
+    """The cells of a buffer, and where it may be touched."""
+
+    name: str
+    type: Type | None
+    cells: Cells
+    holds: Callable[[Any], bool]
+    place: Callable[[Sequence[int]], Any] = field(default=tuple)
+    is_complete: bool = False
+    """Whether what is not among the cells is nowhere."""
+    bytes: int = 0
+    """Of flat memory that the program asks for."""
 
 
 def run_program(
-    program: LoopProgram, sizes: Mapping[str, int], memory: Mapping[str, Cells]
+    program: LoopProgram,
+    sizes: Mapping[str, Any],
+    memory: Mapping[str, Cells],
+    places: Mapping[str, Collection[Any]] | None = None,
+    negative: bool = False,
 ) -> dict[str, Cells]:
-    """The contents of all buffers after a run that begins with ``memory``."""
-    run = _Run(dict(sizes), {name: dict(cells) for name, cells in memory.items()})
+    """The contents of the caller's arrays after a run that begins with ``memory``.
+
+    Args:
+        program: with :class:`~backend.program.Store` for memory that is flat already.
+        sizes: the values of its free variables.
+        memory: the cells of each of the caller's arrays.
+        places: the places that the arrays have to be written at; anywhere where there are none.
+        negative: which garbage there is.
+
+    Raises:
+        OutsideError: it reads or writes where there is no memory.
+        Stopped: a requirement of its values does not hold.
+    """
+    types = {buffer.name: buffer.type for buffer in program.buffers}
+    outputs = {buffer.name for buffer in program.buffers if buffer.is_output}
+    buffers = {}
+    for name, cells in memory.items():
+        allowed = None if places is None else places.get(name)
+        holds = allowed.__contains__ if allowed is not None else lambda at: True
+        is_image = name not in outputs and name in types
+        own = cells if is_image else dict(cells)
+        buffers[name] = _Buffer(name, types.get(name), own, holds, is_complete=is_image)
+    run = _Run(dict(sizes), buffers, negative, is_flat(program))
     run.statement(program.body)
-    return run.memory
+    return {name: run.buffers[name].cells for name in memory}
+
+
+def is_flat(program: LoopProgram) -> bool:
+    """Whether its memory is flat."""
+    return not any(isinstance(s, Provide) for s in walk_statements(program.body))
 
 
 class _Run:
-    def __init__(self, variables: dict[str, int], memory: dict[str, Cells]) -> None:
+    def __init__(
+        self,
+        variables: dict[str, Any],
+        buffers: dict[str, _Buffer],
+        negative: bool,
+        is_flat: bool,
+    ) -> None:
         self.variables = variables
-        self.memory = memory
-        self.folds: dict[str, tuple[Expr | None, ...]] = {}
-        self._steps: dict[Expr, list[Step]] = {}
+        self.is_flat = is_flat
+        self.buffers = buffers
+        self.negative = negative
+        self._steps: dict[_Key, list[_Step]] = {}
 
     def statement(self, node: Statement) -> None:
         match node:
@@ -64,67 +154,170 @@ class _Run:
             case For() | ParallelFor():
                 self._loop(node)
             case If():
-                taken = node.body if self.value(node.condition) else node.otherwise
+                taken = node.body if self.condition(node.condition) else node.otherwise
                 if taken is not None:
                     self.statement(taken)
             case Allocate():
-                kept = self.memory.get(node.buffer), self.folds.get(node.buffer, ())
-                self.memory[node.buffer], self.folds[node.buffer] = {}, node.folds
-                self.statement(node.body)
-                del self.memory[node.buffer]
-                if kept[0] is not None:
-                    self.memory[node.buffer], self.folds[node.buffer] = kept
+                self._allocate(node)
             case Provide() | Store():
                 self._stored([updated(node)])
             case Together(body=parts):
                 self._stored(parts)
-            case Prefetch():
-                self.value(node.at[0])  # wherever it is, it need not exist
+            case Prefetch(at=at):
+                for place in at:
+                    self.index(place)  # wherever it is, it need not exist
+            case Barrier():
+                pass  # threads come one after the other
+            case Stop(message=message, values=values):
+                raise Stopped(message, tuple(self.value(v) for v in values))
             case _:
-                raise TypeError(f"{node} is no statement of CPU code")
+                raise TypeError(f"{node} is no statement of a loop program")
 
     def _loop(self, loop: For | ParallelFor) -> None:
-        low, extent = self.value(loop.min), self.value(loop.extent)
-        hidden: dict[str, int] = {}
+        low, extent = self.index(loop.min), self.index(loop.extent)
+        hidden: dict[str, Any] = {}
+        absent: dict[str, _Buffer] = {}
         if isinstance(loop, ParallelFor):  # its body sees what it says it uses, nothing else
             unused = set(self.variables) - {v.name for v in loop.variables}
             hidden = {name: self.variables.pop(name) for name in unused}
+            others = set(self.buffers) - set(loop.buffers)
+            absent = {name: self.buffers.pop(name) for name in others}
+        shadowed = self.variables.get(loop.var.name)
         iterations = range(low, low + extent)
         for i in reversed(iterations) if isinstance(loop, ParallelFor) else iterations:
             self.variables[loop.var.name] = i
             self.statement(loop.body)
+        self.variables.pop(loop.var.name, None)
+        if shadowed is not None:
+            self.variables[loop.var.name] = shadowed
         self.variables.update(hidden)
+        self.buffers.update(absent)
+
+    def _allocate(self, node: Allocate) -> None:
+        kept = self.buffers.get(node.buffer)
+        self.buffers[node.buffer] = self._storage(node)
+        self.statement(node.body)
+        del self.buffers[node.buffer]
+        if kept is not None:
+            self.buffers[node.buffer] = kept
+
+    def _storage(self, node: Allocate) -> _Buffer:
+        """New memory, full of garbage; in that of another buffer where it lies within one."""
+        if not self.is_flat:
+            return self._box(node)
+        width = node.type.bytes
+        size = prod(max(0, self.index(size)) for size in node.sizes) * width
+        if node.within:
+            size = self.buffers[node.within].bytes
+
+        def holds(at: int) -> bool:
+            return at >= 0 and (at + 1) * width <= size
+
+        return _Buffer(node.buffer, node.type, {}, holds, bytes=size)
+
+    def _box(self, node: Allocate) -> _Buffer:
+        """Memory of coordinates; where a dimension is folded, of those modulo a number."""
+        lows, extents = (tuple(map(self.index, ends)) for ends in (node.mins, node.extents))
+        folds = tuple(None if fold is None else self.index(fold) for fold in node.folds)
+
+        def place(at: Sequence[int]) -> tuple[int, ...]:
+            folded = zip(at, lows, folds, strict=True)
+            return tuple(x - low if fold is None else x % fold for x, low, fold in folded)
+
+        def holds(at: tuple[int, ...]) -> bool:
+            return all(0 <= x < extent for x, extent in zip(at, extents, strict=True))
+
+        return _Buffer(node.buffer, node.type, {}, holds, place)
 
     def _stored(self, stores: Sequence[Provide | Store]) -> None:
         """Values and places of all of them are found before any changes."""
-        found: list[tuple[Cells, Any, Any]] = []
+        found: list[tuple[_Buffer, list[Any], list[Any]]] = []
         for node in stores:
             value = self.value(node.value)
             if isinstance(node, Provide):
-                place = self._place(node.func, [self.value(a) for a in node.args])
-                found.append((self.memory[node.func], [place], [value]))
+                buffer = self.buffers[node.func]
+                found.append((buffer, [buffer.place([self.index(a) for a in node.args])], [value]))
                 continue
-            places = self.value(node.index)
-            if not isinstance(places, list):
+            places = self._places(node.index)
+            if node.index.type.lanes == 1:
                 places, value = [places], [value]
+            elif not isinstance(value, list):
+                raise TypeError(f"{node} stores a scalar in lanes")
             kept = [True] * len(places) if node.mask is None else self.value(node.mask)
             lanes = [at for at, keep in zip(places, kept, strict=True) if keep]
             values = [v for v, keep in zip(value, kept, strict=True) if keep]
-            found.append((self.memory[node.buffer], lanes, values))
-        for cells, places, values in found:
-            cells.update(zip(places, values, strict=True))
+            found.append((self.buffers[node.buffer], lanes, values))
+        for buffer, places, values in found:
+            for at, value in zip(places, values, strict=True):
+                if not buffer.holds(at):
+                    _outside(buffer, at)
+                buffer.cells[at] = value
 
-    def _place(self, name: str, at: Sequence[int]) -> tuple[int, ...]:
-        """The coordinates where a buffer holds the value at ``at``."""
-        folds = self.folds.get(name, ())
-        at = list(at)
-        for d, fold in enumerate(folds):
-            if fold is not None:
-                at[d] %= self.value(fold)
-        return tuple(at)
+    def _read(self, name: str, at: Any) -> Any:
+        buffer = self.buffers[name]
+        if at in buffer.cells:
+            return buffer.cells[at]
+        if buffer.is_complete or not buffer.holds(at):
+            _outside(buffer, at)
+        return self._garbage(buffer.type)
+
+    def _garbage(self, type: Type | None) -> Any:
+        if type is None:
+            raise OutsideError("what no one declares is read before it is stored")
+        if type.is_bool:
+            return int(self.negative)
+        if type.is_float:
+            return -7919.0 if self.negative else 7919.0
+        return type.min_value + 3 if self.negative else type.max_value - 5
+
+    def index(self, root: Expr) -> int:
+        """A scalar place, bound or size."""
+        return int(self._evaluated((root, _Form.INDEX)))
 
     def value(self, root: Expr) -> Any:
-        """An int, or a list of one int a lane."""
+        """A number, or a list of one a lane."""
+        return self._evaluated((root, _Form.VALUE))
+
+    def condition(self, root: Expr) -> bool:
+        """A condition, in which coordinates do not overflow."""
+        if isinstance(root, Op) and root.type.lanes == 1:
+            if root.name in ("and", "or", "not"):
+                parts = [self.condition(a) for a in root.args]
+                return bool(INTEGERS.operators[root.name](*parts))
+            if root.name in _COMPARISONS and all(
+                a.type == Int32 and not a.loads for a in root.args
+            ):
+                return bool(INTEGERS.operators[root.name](*map(self.index, root.args)))
+        return bool(self.value(root))
+
+    def _places(self, index: Expr) -> Any:
+        """A flat index, or one a lane: what lanes share and products with strides in 64 bits, the
+        rest in 32.
+        """
+        lanes = index.type.lanes
+        if lanes == 1:
+            return self._sum(terms_of(index))
+        step = step_of(index)
+        if step is not None and isinstance(index, Ramp):
+            base = self._sum(terms_of(index.base))
+            return [base + lane * step for lane in range(lanes)]
+        shared, varying = lane_terms(index)
+        base = self._sum(shared)
+        totals, products = [0] * lanes, [base] * lanes
+        for sign, term in varying:
+            part, scale = scaled(term)
+            values = self.value(part)
+            if scale is None:
+                totals = [Int32.wrap(t + sign * v) for t, v in zip(totals, values, strict=True)]
+            else:
+                by = sign * self.index(scale)
+                products = [p + by * v for p, v in zip(products, values, strict=True)]
+        return [p + total for p, total in zip(products, totals, strict=True)]
+
+    def _sum(self, terms: list[tuple[int, Expr]]) -> int:
+        return sum(sign * self.index(term) for sign, term in terms)
+
+    def _evaluated(self, root: _Key) -> Any:
         steps = self._steps.get(root)
         if steps is None:
             steps = self._steps[root] = self._planned(root)
@@ -133,63 +326,146 @@ class _Run:
             done.append(meaning(*[done[i] for i in positions]))
         return done[-1]
 
-    def _planned(self, root: Expr) -> list[Step]:
+    def _planned(self, root: _Key) -> list[_Step]:
         """The nodes of an expression, which is evaluated many times, each after its children."""
-        positions: dict[Expr, int] = {}
-        steps: list[Step] = []
-        for node in walk(root):
-            steps.append((self._meaning(node), [positions[c] for c in node.children]))
-            positions[node] = len(positions)
+        positions: dict[_Key, int] = {}
+        steps: list[_Step] = []
+        stack = [root]
+        while stack:
+            key = stack[-1]
+            if key in positions:
+                stack.pop()
+                continue
+            needs = _needs(key)
+            missing = [need for need in needs if need not in positions]
+            if missing:
+                stack += missing
+                continue
+            steps.append((self._meaning(*key), [positions[need] for need in needs]))
+            positions[key] = len(positions)
+            stack.pop()
         return steps
 
-    def _meaning(self, node: Expr) -> Callable[..., Any]:
+    def _meaning(self, node: Expr, form: _Form) -> Callable[..., Any]:
         """What a node gives, from what its children give."""
-        lanes, wrap = node.type.lanes, node.type.wrap
+        if form is _Form.INDEX:
+            return self._index_meaning(node)
+        lanes = node.type.lanes
         match node:
             case Const(value=value):
-                return lambda: int(value)
+                return lambda: value if node.type.is_float else int(value)
             case Variable(name=name):
-                return lambda: self.variables[name]
+                wrap = _wrap(node.type)
+                return lambda: wrap(self.variables[name])
             case Ramp():
-                return lambda base, stride: [base + i * stride for i in range(lanes)]
+                numbers = range(lanes)
+                return lambda base, stride: [Int32.wrap(base + i * stride) for i in numbers]
             case Broadcast():
                 return lambda value: [value] * lanes
             case Shuffle(picks=picks):
                 return lambda *parts: _picked(parts, picks)
             case Call(target=name):
-                return lambda *at: self.memory[name][self._place(name, at)]
-            case Load(buffer=name) if lanes > 1:
-                return lambda at, *_: [self.memory[name].get(i) for i in at]
-            case Load(buffer=name):
-                return lambda at, *_: self.memory[name][at]
-            case MaskedLoad(buffer=name):
-                return lambda at, mask: [
-                    self.memory[name][i] if keep else 0 for i, keep in zip(at, mask, strict=True)
-                ]
+                return lambda *at: self._read(name, self.buffers[name].place(at))
+            case Load() | MaskedLoad():
+                return lambda *mask: self._loaded(node, *mask)
             case AnyLane():
                 return any
             case Reduced(operator=operator):
-                combine = INTEGERS.operators[operator]
-                return partial(reduce, lambda a, b: wrap(int(combine(a, b))))
-            case Cast() if lanes > 1:
-                return lambda value: [wrap(v) for v in value]
-            case Cast():
-                return wrap
-            case Op(name=name) if lanes > 1:
+                wrap, combine = _wrap(node.type), INTEGERS.operators[operator]
+                return lambda values: reduce(lambda a, b: wrap(combine(a, b)), values)
+        return _in_lanes(node)
+
+    def _index_meaning(self, node: Expr) -> Callable[..., Any]:
+        match node:
+            case Const(value=value):
+                return lambda: int(value)
+            case Variable(name=name):
+                return lambda: self.variables[name]
+            case Op(name="select"):
+                return lambda condition, a, b: a if condition else b
+            case Op(name=name) if name in _IN_64_BITS and node.type == Int32:
                 apply = INTEGERS.operators[name]
-                return lambda *parts: [
-                    wrap(int(apply(*row))) for row in zip(*_rows(parts, lanes), strict=True)
-                ]
-            case Op(name=name):
-                apply = INTEGERS.operators[name]
-                return lambda *parts: wrap(int(apply(*parts)))
-        raise TypeError(f"{node!r} has no meaning here")
+                return lambda a, b: _within_64_bits(apply(a, b))
+        return lambda value: value
+
+    def _loaded(self, node: Load | MaskedLoad, mask: list[int] | None = None) -> Any:
+        places = self._places(node.index)
+        if node.type.lanes == 1:
+            return self._read(node.buffer, places)
+        if mask is None:
+            return [self._read(node.buffer, at) for at in places]
+        lanes = zip(places, mask, strict=True)
+        return [self._read(node.buffer, at) if keep else 0 for at, keep in lanes]
 
 
-def _rows(parts: tuple[Any, ...], lanes: int) -> list[list[int]]:
-    return [part if isinstance(part, list) else [part] * lanes for part in parts]
+def _needs(key: _Key) -> list[_Key]:
+    """What must be known before a node is."""
+    node, form = key
+    match node:
+        case Const() | Variable():
+            return []
+        case Op(name="select", args=(condition, a, b)) if form is _Form.INDEX:
+            return [(condition, _Form.VALUE), (a, form), (b, form)]
+        case Op(name=name) if form is _Form.INDEX and name in _IN_64_BITS and node.type == Int32:
+            return [(a, form) for a in node.args]
+    if form is _Form.INDEX:
+        return [(node, _Form.VALUE)]
+    match node:
+        case Load():
+            return []
+        case MaskedLoad(mask=mask):
+            return [(mask, _Form.VALUE)]
+        case Call(args=args):
+            return [(a, _Form.INDEX) for a in args]
+    return [(child, _Form.VALUE) for child in node.children]
 
 
-def _picked(parts: tuple[list[int], ...], picks: tuple[int, ...]) -> list[int]:
+def _outside(buffer: _Buffer, at: Any) -> NoReturn:
+    raise OutsideError(f"{buffer.name} is touched at {at}, where it has no memory")
+
+
+def _within_64_bits(value: int) -> int:
+    assert Int64.holds(value), f"{value} is more than 64 bits hold"
+    return value
+
+
+def _wrap(type: Type) -> Callable[[Any], Any]:
+    if not type.is_float:
+        return lambda value: type.wrap(int(value))
+    return float if type.bits == 64 else lambda value: float(np.float32(value))
+
+
+def _in_lanes(node: Expr) -> Callable[..., Any]:
+    """An operator or conversion, lane by lane where there are several."""
+    single, lanes = _single(node), node.type.lanes
+    if lanes == 1:
+        return single
+
+    def each(*parts: Any) -> list[Any]:
+        rows = (part if isinstance(part, list) else [part] * lanes for part in parts)
+        return [single(*row) for row in zip(*rows, strict=True)]
+
+    return each
+
+
+def _single(node: Expr) -> Callable[..., Any]:
+    wrap = _wrap(node.type.element)
+    match node:
+        case Cast() | Op(name="reinterpret"):
+            return wrap
+        case Op(name="div") if node.type.is_float:
+            return lambda a, b: wrap(a / b)
+        case Op(name=name) if name in SAYING:
+            return lambda value, *_: wrap(value)
+        case Op(name=name) if name in BIT_COUNTS:
+            counted = bit_count(name, node.args[0].type.element)
+            return lambda value: wrap(read(counted, {VALUE: value}, INTEGERS))
+        case Op(name=name):
+            apply = INTEGERS.operators[name]
+            return lambda *parts: wrap(apply(*parts))
+    raise TypeError(f"{node!r} has no meaning here")
+
+
+def _picked(parts: tuple[Any, ...], picks: tuple[int, ...]) -> list[Any]:
     joined = [value for part in parts for value in part]
     return [joined[pick] for pick in picks]

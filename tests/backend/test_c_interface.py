@@ -11,6 +11,7 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
+from backend.llvm.module import ILL_SIZED
 from backend.llvm.runtime import runtime_object
 from backend.program import Block, BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.algorithm.freeze import pipeline
@@ -51,6 +52,14 @@ int main(int count, char **values) {
     for (int i = 0; i < 5 * 32; i++) printf("%d\\n", out[i]);
     arguments.out_dimensions[0].extent = 39;  /* reads column 40 of 0 to 39 */
     printf("%d\\n", run_scaled(pool, &arguments));
+    const spaces_dimension ill[6] = {
+        {1, 0, 1}, {1, -5, 1}, {1, 32, 2}, {INT64_C(1) << 40, 32, 1}, {INT32_MAX, 2, 1},
+        {1, INT64_C(1) << 40, 1}
+    };
+    for (int i = 0; i < 6; i++) {
+        arguments.out_dimensions[0] = ill[i];
+        printf("%d\\n", run_scaled(pool, &arguments));
+    }
     spaces_pool_destroy(pool);
     spaces_scratch_release();
     return 0;
@@ -98,8 +107,10 @@ def test_a_c_program_calls_a_pipeline(tmp_path: Path) -> None:
         found = subprocess.run(
             [tmp_path / "main", *arguments], capture_output=True, check=True, text=True, timeout=60
         )
-        *values, status = map(int, found.stdout.split())
-        assert values == expected()
+        printed = list(map(int, found.stdout.split()))
+        assert printed[:-7] == expected()
+        status, *ill_sized = printed[-7:]
+        assert ill_sized == [ILL_SIZED] * 6
         header = (tmp_path / "scaled.h").read_text()
         (line,) = (part for part in header.splitlines() if part.startswith(f" *   {status}: "))
         assert "out.extent.0" in line

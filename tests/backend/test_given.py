@@ -36,7 +36,7 @@ TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
         ),
         (lambda: compile_gpu(BLUR, TILED, "sm_8"), ValueError, "No device is called 'sm_8'"),
         (lambda: compile_gpu(BLUR, TILED, "cpu"), ValueError, "compiles for GPUs, and cpu is none"),
-        (lambda: spaces.device(80), ValueError, "No device is called '80'"),
+        (lambda: spaces.device(80), ValueError, "such as 'sm_80' or 'cpu', not 80"),
         (lambda: spaces.ScheduleSpace(BLUR, "cpu"), TypeError, "a Device, not a str"),
         (lambda: spaces.ScheduleSpace(CPU, BLUR), TypeError, "a Pipeline, not a CpuDevice"),
         (lambda: spaces.prove(PLAIN), TypeError, "what verify returns, or a loop nest"),

@@ -8,6 +8,7 @@ import pytest
 
 from apps import blur
 from backend.lowering.passes import lower
+from backend.lowering.sizes import elements
 from backend.lowering.statements import own_expressions, walk_statements
 from backend.program import (
     Allocate,
@@ -176,7 +177,7 @@ def test_flatten_folds_by_euclidean_modulo() -> None:
     assert not found(program, Provide)
     assert not nodes(program, Call)
     (allocation,) = found(program, Allocate)
-    assert evaluate(allocation.elements, {"blur_y.extent.0": 10}) == 40
+    assert elements(allocation.sizes, lambda e: evaluate(e, {"blur_y.extent.0": 10})) == 40
     store = next(s for s in found(program, Store) if s.buffer == "blur_x")
     row = [n for n in walk(store.index) if isinstance(n, Op) and n.name == "mod"]
     assert [evaluate(n, dict.fromkeys(variables(n), -1)) for n in row] == [3]
@@ -210,7 +211,7 @@ def test_vectorize_masks_only_where_a_guard_cuts_a_vector(tail: str) -> None:
 def test_storage_inside_lanes_has_a_place_for_each() -> None:
     directives = schedule(BLUR).vectorize("x", 4).func("blur_x").compute_at("blur_y", "x_v")
     (allocation, *_) = found(programs(BLUR, directives)["vectorize"], Allocate)
-    assert evaluate(allocation.elements, {}) == 4 * 3
+    assert elements(allocation.sizes, lambda e: evaluate(e, {})) == 4 * 3
 
 
 def test_tasks_name_what_they_use() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -14,10 +15,13 @@ from backend.compile import CompiledPipeline, compile_cpu
 from backend.llvm.runtime import scratch_bytes
 from backend.reference import evaluate
 from spaces.constraints.devices import device
+from spaces.constraints.proofs.prove import prove
+from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.require import require
@@ -154,6 +158,68 @@ def test_updates_require_where_they_do_something(text: str) -> None:
         bright[4, 6] = 100
         with pytest.raises(RequirementError, match="too bright"):
             run({"input": bright}, sizes={"f": [6]})
+
+
+def where(asked: Func, r: RDom) -> Func:
+    f = Func("f")
+    r.where((asked[r.x] + X) % 3 != 1)
+    f[X] = 0
+    f[X] += r.x
+    return f
+
+
+def second_where(asked: Func, r: RDom) -> Func:
+    f = Func("f")
+    r.where(r.x != 6)
+    r.where(asked[r.x] > 2)
+    f[X] = 0
+    f[X] += r.x
+    return f
+
+
+def left_side(asked: Func, r: RDom) -> Func:
+    f = Func("f")
+    f[X] = 0
+    f[fn.clamp(asked[r.x], 0, 7)] = r.x
+    return f
+
+
+def coordinate_of_update(asked: Func, r: RDom) -> Func:
+    f, h = Func("f"), Func("h")
+    h[X] = X * 3
+    f[X] = 0
+    f[X] += h[fn.clamp(asked[r.x], 0, 9)]
+    return f
+
+
+@pytest.mark.parametrize("text", ["", "asked.compute_root()", "VECTOR"])
+@pytest.mark.parametrize("making", [where, second_where, left_side, coordinate_of_update])
+@pytest.mark.parametrize("limit", [7, 8])
+def test_a_func_that_is_inlined_where_a_stage_says_where_still_requires(
+    making: Callable[[Func, RDom], Func], text: str, limit: int
+) -> None:
+    """Of coordinates 0 to 7, that less than ``limit`` is asked of all."""
+    if making is left_side and text == "VECTOR":
+        pytest.skip("an update without Vars has no loop to vectorize")
+    asked = Func("asked")
+    bound = Param(Int32, "bound")
+    asked[X] = require(bound > X, X, "Coordinates are below", bound)
+    algorithm = pipeline(making(asked, RDom([(0, 8)], "r")))
+    text = "f.vectorize(x, 4)\nf.update(0).vectorize(x, 4)" if text == "VECTOR" else text
+    checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert isinstance(checked, CheckedSchedule), str(checked)
+    result = prove(checked)
+    assert result.proven == result.proofs
+    program = compile_cpu(algorithm, checked)
+    params, sizes = {"bound": limit}, {"f": [8]}
+    if limit < 8:
+        for run in (lambda: program.run({}, params, sizes=sizes),
+                    lambda: evaluate(algorithm, {}, params, sizes)):  # fmt: skip
+            with pytest.raises(RequirementError, match="Coordinates are below 7"):
+                run()
+    else:
+        found, wanted = program.run({}, params, sizes=sizes), evaluate(algorithm, {}, params, sizes)
+        np.testing.assert_array_equal(found["f"], wanted["f"])
 
 
 def test_what_says_where_requires_nothing() -> None:

@@ -14,7 +14,7 @@ from spaces.model.algorithm.require import require
 from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
-from spaces.model.expressions.functions import clamp
+from spaces.model.expressions.functions import clamp, max
 from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
@@ -22,12 +22,16 @@ X, Y, Z = Var("x"), Var("y"), Var("z")
 
 def blur(*size: int) -> Pipeline:
     """A blur in x, then in y; with ``size`` an estimate of it, and of the image it just needs."""
+    return blur_of_image(size, tuple(extent + 2 for extent in size))
+
+
+def blur_of_image(size: tuple[int, ...], of_image: tuple[int, ...]) -> Pipeline:
+    """The same with these estimates, or none."""
     image = ImageParam(UInt16, 2, "input")
     bx, by = Func("bx"), Func("by")
     bx[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2, Y]) / 3
     by[X, Y] = (bx[X, Y] + bx[X, Y + 1] + bx[X, Y + 2]) / 3
-    needed = {image: [e + 2 for e in size], by: list(size)} if size else {}
-    return pipeline(by, estimates=needed)
+    return pipeline(by, estimates={image: of_image, by: size} if size else {})
 
 
 def guarded() -> Pipeline:
@@ -95,7 +99,7 @@ def harmonic() -> Pipeline:
     image = ImageParam(Int32, 1, "input")
     f, out = Func("f"), Func("out")
     f[X] = image[clamp(X, 0, 9)] * 2
-    out[X, Y] = f[X] + f[X + 100 / (Y * Y + 1)]
+    out[X, Y] = f[X] + f[X + cast(Int32, 100.0 / cast(Float32, Y * Y + 1))]
     return pipeline(out)
 
 
@@ -139,6 +143,16 @@ def float_total() -> Pipeline:
     s[X, Y] = cast(Float32, 0)
     s[X, Y] += image[X + r.x, Y + r.y]
     return pipeline(s)
+
+
+def greatest(element: Type, *size: int) -> Pipeline:
+    """The greatest of 4 x 3 values; with ``size`` an estimate of it."""
+    image = ImageParam(element, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = cast(element, 0)
+    s[X, Y] = max(s[X, Y], image[X + r.x, Y + r.y])
+    return pipeline(s, estimates={s: list(size)} if size else {})
 
 
 def offset() -> Pipeline:
@@ -185,6 +199,13 @@ def scattered() -> Pipeline:
     g, out = Func("g"), Func("out")
     g[X] = X * 2
     out[X] = g[image[X]]
+    return pipeline(out)
+
+
+def looked_up() -> Pipeline:
+    """An image read at coordinates without limits."""
+    image, out = ImageParam(Int32, 1, "input"), Func("out")
+    out[X] = image[image[X]]
     return pipeline(out)
 
 

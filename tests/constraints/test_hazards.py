@@ -86,6 +86,30 @@ def diagonal(f):
     f[R.x + R.y, Y] = f[R.x + R.y, Y] * 2 + pixel()
 
 
+def pairs(f):
+    f[R.x * 2, Y] = f[R.x * 2 + 1, Y] + 1
+
+
+def far(f):
+    f[R.x, R.y] = f[R.x + 4, R.y] + 1
+
+
+def near(f):
+    f[R.x, R.y] = f[R.x + 3, R.y] + 1
+
+
+def mirrored(f):
+    f[R.x, R.y] = f[9 - R.x, R.y] + 1
+
+
+def meets_itself(f):
+    f[R.x, R.y] = f[8 - R.x, R.y] + 1
+
+
+def left_out(f):
+    f[R.x, R.y] = f[select(R.x > 2, R.x - 2, 0), R.y] + 1
+
+
 @pytest.mark.parametrize(
     ("update", "racing", "ordered"),
     [
@@ -104,6 +128,13 @@ def diagonal(f):
         (strided, {"r.y"}, ()),
         (placed_by_itself, {"r.x", "r.y"}, ("r.y", "r.x")),
         (diagonal, {"r.x", "r.y"}, ("r.y", "r.x")),
+        # What each iteration reads no other one writes.
+        (pairs, {"r.y"}, ("r.y",)),
+        (far, set(), ()),
+        (near, {"r.x"}, ("r.x",)),
+        (mirrored, set(), ()),
+        (meets_itself, set(), ()),
+        (left_out, {"r.x"}, ("r.x",)),
     ],
     ids=lambda case: getattr(case, "__name__", None),
 )

@@ -3,13 +3,14 @@
 import pytest
 
 from spaces import device, verify
+from spaces.constraints.dependences import Ordering
 from spaces.constraints.orders import trace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
 from tests.constraints import algorithms
 
 STAGE = algorithms.horner().function("s").stages[1]
-ORDERED = ("r.y", "r.x")
+ORDERED = Ordering.total(("r.y", "r.x"))
 
 
 def traced(*splits, loops=()):
@@ -51,6 +52,23 @@ def test_sequence_of_dependent_loops(splits, sequence, faults):
     result = traced(*splits, loops=())
     assert result.sequence == sequence
     assert [f.kind for f in result.faults if f.kind != "missing"] == faults
+
+
+@pytest.mark.parametrize(
+    ("splits", "names", "misplaced"),
+    [
+        ((), ("r.y", "x", "r.x"), None),
+        ((), ("r.x", "x", "r.y"), ("r.x", "r.y")),
+        ((Fuse("x", "r.x", "t"),), ("t", "r.y"), ("t", "r.y")),
+        ((Fuse("r.y", "x", "t"),), ("r.x", "t"), ("r.x", "t")),
+        ((Split("r.y", "a", "b", 2),), ("b", "a", "r.x"), ("b", "a")),
+        ((Split("r.y", "a", "b", 2),), ("a", "r.x", "b"), ("r.x", "b")),
+        ((Split("r.x", "a", "b", 2),), ("r.y", "a", "x", "b"), None),
+        ((Split("r.y", "a", "b", 2), Fuse("r.x", "b", "t")), ("t", "a"), ("t", "a")),
+    ],
+)
+def test_loops_that_are_outside_of_those_they_depend_on(splits, names, misplaced):
+    assert traced(*splits).misplaced(names) == misplaced
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,27 @@
 
 import pytest
 
-from spaces import verify
 from spaces.constraints.encode import encode, explain
 from spaces.constraints.findings import Finding
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import MatchRule
 from spaces.constraints.universe import Universe
 from spaces.constraints.verdict import CheckedSchedule
-from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXAMPLES
+from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Example, Subject
 
-by_rule = pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+by_rule = pytest.mark.parametrize("example", [*EXAMPLES, *EXACT_EXAMPLES], ids=lambda e: e.name)
 
 by_advice = pytest.mark.parametrize("example", ADVICE_EXAMPLES, ids=lambda e: e.name)
-by_finding = pytest.mark.parametrize("example", [*EXAMPLES, *ADVICE_EXAMPLES], ids=lambda e: e.name)
+by_finding = pytest.mark.parametrize(
+    "example", [*EXAMPLES, *EXACT_EXAMPLES, *ADVICE_EXAMPLES], ids=lambda e: e.name
+)
 
 
 @by_rule
 def test_breaks_this_rule_alone(example: Example):
     subject = example.broken
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     assert not verdict
     assert {v.rule for v in verdict.violations} == {example.rule}
 
@@ -29,14 +30,14 @@ def test_breaks_this_rule_alone(example: Example):
 @by_rule
 def test_neighbor_is_legal(example: Example):
     subject = example.legal
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     assert verdict, str(verdict)
 
 
 @by_advice
 def test_gets_this_advice_alone(example: Example):
     subject = example.broken
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     assert isinstance(verdict, CheckedSchedule)
     assert {a.rule for a in verdict.advice} == {example.rule}
     assert verdict.json()["advice"] == [a.json() for a in verdict.advice]
@@ -45,14 +46,14 @@ def test_gets_this_advice_alone(example: Example):
 @by_advice
 def test_neighbor_gets_no_advice(example: Example):
     subject = example.legal
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     assert isinstance(verdict, CheckedSchedule)
     assert verdict.advice == ()
 
 
 def findings(example: Example) -> tuple[Finding, ...]:
     subject = example.broken
-    verdict = verify(subject.pipeline, subject.schedule, subject.device)
+    verdict = subject.verdict
     return verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
 
 
@@ -104,9 +105,9 @@ def test_solver_gives_the_same_verdict_and_names_the_rule(example: Example):
 
 
 def test_every_rule_has_an_example():
-    assert {e.rule for e in EXAMPLES} == {r.id for r in RULES}
+    assert {e.rule for e in (*EXAMPLES, *EXACT_EXAMPLES)} == {r.id for r in RULES}
     assert {e.rule for e in ADVICE_EXAMPLES} == {r.id for r in ADVICE}
-    names = [e.name for e in (*EXAMPLES, *ADVICE_EXAMPLES)]
+    names = [e.name for e in (*EXAMPLES, *EXACT_EXAMPLES, *ADVICE_EXAMPLES)]
     assert len(set(names)) == len(names)
 
 

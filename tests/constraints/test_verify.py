@@ -1,6 +1,7 @@
 """Verdicts on schedules as people write them, and what they say."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,14 +10,16 @@ from attrs.exceptions import FrozenInstanceError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces import device, verify
+from spaces import OrderError, device, loop_nest, prove, verify
 from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import UInt8
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.placement import UnboundedError
 from spaces.model.schedules.derive import derived
+from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.constraints import algorithms
@@ -278,7 +281,8 @@ def test_verdict_is_a_record_with_a_truth_value_and_json():
     legal = verify(BLUR, Schedule.default(BLUR), CPU)
     assert legal
     assert legal.legal
-    assert legal.json() == {"legal": True, "violations": [], "advice": []}
+    told = {"legal": True, "violations": [], "advice": [], "exact": True, "rounding": []}
+    assert legal.json() == told
     with pytest.raises(FrozenInstanceError):
         legal.schedule = None
     illegal = verify(BLUR, schedule(BLUR).split("x", "x", "xi", 0).schedule, CPU)
@@ -316,8 +320,14 @@ def test_what_has_no_effect_is_said_apart(text: str, on: str, advice: list[str])
 @settings(max_examples=100)
 @given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from([CPU, SM75]))
 def test_anything_that_can_be_written_gets_a_verdict(data, pipeline, on):
+    """And proofs, or refutations, where it has a loop nest."""
     written = data.draw(directive_sequences(pipeline, 6)).schedule
     verdict = verify(pipeline, written, on)
+    nest = None
+    with suppress(LevelError, OrderError, UnboundedError):
+        nest = verdict if isinstance(verdict, CheckedSchedule) else loop_nest(pipeline, written)
+    if nest is not None:
+        assert prove(nest, seconds=0.5).proofs
     assert verdict.legal == (not verdict.violations)
     advice = verdict.advice if isinstance(verdict, CheckedSchedule) else ()
     for finding in (*verdict.violations, *advice):

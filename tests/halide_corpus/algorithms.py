@@ -304,6 +304,27 @@ def moments() -> Algorithm:
     return _algorithm({image: (76, 16)}, {out: (64,)})
 
 
+def in_place() -> Algorithm:
+    """Updates that read other elements of their Func: those that no iteration writes, one that one
+    of them does, and neighbors along both dimensions.
+    """
+    image = ImageParam(Int32, 2, "input")
+    r, q = RDom([(0, 8)], "r"), RDom([(1, 15), (1, 11)], "q")
+    pairs, far, mirrored, near = Func("pairs"), Func("far"), Func("mirrored"), Func("near")
+    table, out = Func("table"), Func("out")
+    for row, func in enumerate((pairs, far, mirrored, near)):
+        func[X] = image[X, row]
+    pairs[r * 2] = pairs[r * 2 + 1] + 1
+    far[r] = far[r + 8] + 1
+    mirrored[r] = mirrored[15 - r] + 1
+    near[r] = near[r + 7] + 1
+    table[X, Y] = image[X, Y]
+    left, up = table[q.x - 1, q.y], table[q.x, q.y - 1]
+    table[q.x, q.y] = left * 3 + up - table[q.x - 1, q.y - 1]
+    out[X, Y] = table[X, Y] + pairs[X] - far[X] * 2 + mirrored[X] * 3 - near[X]
+    return _algorithm({image: (16, 12)}, {out: (16, 12)})
+
+
 _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
     *(
         blur,
@@ -320,7 +341,7 @@ _MADE_BY: tuple[Callable[[], Algorithm], ...] = (
         lookup,
     ),
     *(gather, product, average, tall, wide, ignored),
-    *(trio, twins, holes, retouch, border, moments),
+    *(trio, twins, holes, retouch, border, moments, in_place),
 )
 
 

@@ -9,6 +9,7 @@ from attrs import evolve
 from hypothesis import strategies as st
 
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
+from spaces.model.algorithm.var import OUTERMOST
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Bool
@@ -40,7 +41,7 @@ from spaces.model.schedules.schedule import (
     StorageBound,
 )
 
-SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t"]
+SENSIBLE = ["x", "y", "xi", "yi", "xo", "x_v", "x_u", "y_p", "r.x", "r.y", "t", *OUTERMOST]
 ODD = ["r", "RoundUp", "TailStrategy.Auto", "a b", 'q"\\n', "8", "", "__root", "é", "\n", "auto"]
 names = st.one_of(st.sampled_from(SENSIBLE), st.sampled_from(SENSIBLE + ODD))
 factors = st.one_of(st.integers(-1, 300), st.sampled_from(["tx", "blur_y.xi", "r", "8", "a b"]))

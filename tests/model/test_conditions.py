@@ -14,12 +14,14 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
-from spaces.model.expressions.definitions import DERIVED
-from spaces.model.expressions.expr import Expr, Op, Variable, cast, walk
-from spaces.model.expressions.types import Int32, UInt8, UInt16
+from spaces.model.expressions.definitions import DERIVED, RANDOM, REQUIRE
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, compare, constant, walk
+from spaces.model.expressions.types import Int32, UInt8, UInt16, UInt32
 from spaces.model.schedules.conditions import format_condition, read_condition
 from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.every_operator import OPERATORS, TYPES, Form, forms
 
 X = Var("x")
 K, W = Variable(UInt16, "k"), Variable(Int32, "input.extent.0")
@@ -39,6 +41,13 @@ CONDITIONS: dict[str, Expr] = {
     "saturating_add(k, 9) > 4": fixed.saturating_add(K, 9) > 4,
     "widening_mul(k, k) > 5": fixed.widening_mul(K, K) > 5,
     "mul_shift_right(k, k, 4) > 3": fixed.mul_shift_right(K, K, 4) > 3,
+    "sqrt(float32(k)) > 1.5": fn.sqrt(cast("float32", K)) > 1.5,
+    "pow(float64(k), 2.5) > float64(k)": fn.pow(cast("float64", K), 2.5) > cast("float64", K),
+    "saturating_cast(uint8, k) > 4": fixed.saturating_cast(UInt8, K) > 4,
+    "reinterpret(uint32, input.dim(0).extent()) > 4": fixed.reinterpret(UInt32, W) > 4,
+    "mux((k % 3), k, uint16(7), uint16(8)) == 7": fn.mux(K % 3, [K, 7, 8]) == 7,
+    "lerp(k, uint16(9), uint8(128)) > 4": fixed.lerp(K, 9, constant(128, UInt8)) > 4,
+    "likely((k > 3))": fixed.likely(K > 3),
     "rounding_shift_right(input.dim(0).extent(), 2) > 1": fixed.rounding_shift_right(W, 2) > 1,
 }
 
@@ -50,6 +59,44 @@ def test_conditions_are_read_as_they_are_written(text: str) -> None:
     assert read_condition(text, ALGORITHM) is condition
     special = schedule(ALGORITHM).specialize(condition).vectorize("x", 4).schedule
     assert parse_schedule(format_schedule(special, ALGORITHM), ALGORITHM) == special
+
+
+CONVERSIONS = ("saturating_cast", "reinterpret")
+"""Operators that no function makes of what has their type already."""
+
+PARAMS = {(type, i): Param(type, f"{type}_{i}") for type in TYPES for i in range(3)}
+of_params = Func("of_params")
+of_params[X] = sum((cast(Int32, p) for p in PARAMS.values()), start=X.as_expr())
+OF_PARAMS = pipeline(of_params)
+
+
+def asked(form: Form, numbers: bool) -> Expr:
+    """A condition on an operator over Params, or over numbers but for the first."""
+    operands: list[Expr] = [
+        constant(1, type) if numbers and i > 0 else Variable(type, PARAMS[type, i].name)
+        for i, type in enumerate(form.operands)
+    ]
+    made = form.of(*operands)
+    return made if made.type.is_bool else compare("gt", made, constant(0, made.type))
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("name", [n for n in OPERATORS if n not in (*RANDOM, REQUIRE)])
+def test_every_operator_is_read_as_it_is_written(name: str, numbers: bool) -> None:
+    built = (f for f in forms(name) if name not in CONVERSIONS or f.operands != (f.result,))
+    for form in built:
+        condition = asked(form, numbers)
+        text = format_condition(condition)
+        assert read_condition(text, OF_PARAMS) is condition, (str(form), text)
+
+
+@pytest.mark.parametrize("name", [*RANDOM, REQUIRE])
+def test_what_a_condition_cannot_have_is_refused(name: str) -> None:
+    form = forms(name)[0]
+    special = schedule(OF_PARAMS).specialize(asked(form, False)).vectorize("x", 4).schedule
+    checked = verify(OF_PARAMS, special, device("cpu"))
+    assert not checked.legal
+    assert [v.rule for v in checked.violations] == ["specialize.condition"]
 
 
 @pytest.mark.parametrize("text", CONDITIONS)

@@ -237,8 +237,14 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (lambda f: RDom(0, "s"), r"RDom s is given a list .* as in RDom\(\[\(0, 10\)\]"),
         (lambda f: RDom([5]), "RDom r is given a list with the .min, extent."),
         (lambda f: ImageParam(UInt8, "2", "name"), "'2' is no number of dimensions"),
-        (lambda f: Param(UInt8, "p", 300), "The default of Param p is 300, which is no uint8"),
-        (lambda f: Param(Int32, "p", 2.5), "The default of Param p is 2.5, which is no int32"),
+        (
+            lambda f: Param(UInt8, "p", 300),
+            "The default of Param p is 300, which uint8 cannot hold",
+        ),
+        (
+            lambda f: Param(Int32, "p", 2.5),
+            "The default of Param p is 2.5, which int32 cannot hold",
+        ),
         (lambda f: RDom([]), "RDom r has 0 dimensions"),
         (lambda f: RDom([(0, 2), (X, 3)]), "RVar r.y depend on Var x, .* the same everywhere"),
         (lambda f: RDom([(0, RDom([(0, 3)], "s"))]), "RVar r.x depend on RVar s.x"),

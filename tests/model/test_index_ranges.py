@@ -34,7 +34,7 @@ INDICES: dict[str, tuple[Expr, int, int]] = {
     "bits of two": (cast(Int32, A) & S, 0, 255),
     "joined": ((A & 7) | ((B & 3) << 3), 0, 31),
     "turned": (A ^ 3, 0, 255),
-    "wide": ((cast(Int32, A) << 2) | 3, 0, 1023),
+    "wide": ((cast(Int32, A) << 2) | 3, 3, 1023),
     "difference": (fixed.absd(A >> 1, B >> 1), 0, 127),
     "saturated": (fixed.saturating_cast(UInt8, S), 0, 255),
     "average": (fixed.rounding_halving_add(A, B) >> 4, 0, 15),

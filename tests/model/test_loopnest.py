@@ -14,6 +14,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import Allocate, loop_nest, walk_nest
+from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.schedule import Schedule
 from tests.model.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
@@ -201,3 +202,24 @@ def test_the_rows_of_fused_loops_have_limits_where_no_number_of_rows_is_known(
     s = s.split("y", "y", "yi", 8).reorder("yi", "y", "x").fuse("y", "x", "t")
     s = s.func("b").compute_at("f", "yi")
     check_nest(p, s.schedule, sizes_of(p, (17, height), (-3, low)))
+
+
+@pytest.mark.parametrize(
+    ("directives", "told"),
+    [
+        (
+            lambda d: d.split("z", "z", "zi", 4),
+            "Split of z of f: z is no loop there",
+        ),
+        (lambda d: d.split("x", "xo", "xo", 4), "xo would name two loops"),
+        (lambda d: d.fuse("x", "x", "t"), "x would name two loops"),
+        (lambda d: d.parallel("z"), "The loops of f are z, x, but the stage has x; put each"),
+        (lambda d: d.gpu_single_thread().loops("__thread"), "The loops of f are __thread, but"),
+    ],
+)
+def test_orders_that_name_other_loops_have_no_nest(directives, told: str):
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    written = directives(schedule(freeze(f)))
+    with pytest.raises(OrderError, match=told):
+        loop_nest(written.pipeline, written.schedule)

@@ -398,7 +398,7 @@ def test_a_mistake_is_shown_under_its_line() -> None:
         ("blur_y[2].compute_root()", "no Func 'blur_y[2]'"),
         ("int n;", "Expected '=' after int n"),
         ("blur_y.trace_stores()", "trace_stores is not supported; remove it"),
-        ('blur_y.vectorize("x, 8)', "found '\"'"),
+        ('blur_y.vectorize("x, 8)', "found a string that does not end on its line"),
         ("blur_y.loops(twirled(x))", "kinds are"),
         ("(blur_y)", "Expected the name of a Func"),
         ("blur_y.compute_at(LoopLevel::nowhere())", "compute_at(f, x)"),

@@ -237,7 +237,7 @@ MUTANTS = (
     ),
     Mutant(
         "words-begin-anywhere",
-        "backend/cuda/printer.py",
+        "backend/cuda/declarations.py",
         "if array.in_words else",
         "if array.type.bytes > WORD_BYTES else",
         "Whole words of short elements begin where those before them happen to end.",

@@ -12,6 +12,7 @@ _DECIDED = (
     "tests/constraints/proofs/test_proven.py",
 )
 _GENERAL = ("tests/constraints/proofs/test_generalize.py",)
+_BITS = ("tests/constraints/proofs/test_bits.py",)
 _REFUTED = (
     "tests/constraints/proofs/test_refuted.py",
     "tests/constraints/proofs/test_proven.py",
@@ -274,6 +275,30 @@ ASKING = (
         "equal(x, y)",
         "Different coordinates are taken to have different places in folded storage.",
         _REFUTED,
+    ),
+    Mutant(
+        "copies-of-bits-at-the-first-coordinate",
+        f"{_FOLDER}/opaque.py",
+        "facts = () if second is None else tuple(map(second, facts))",
+        "facts = tuple(map(Second(), facts))",
+        "Bits of a second iteration are limited by the coordinates of the first one.",
+        _BITS,
+    ),
+    Mutant(
+        "common-bits-reach-the-larger-number",
+        f"{_FOLDER}/common_bits.py",
+        "at_most(common, one)))",
+        "less(common, one)))",
+        "Two numbers never have all bits of one of them in common.",
+        _BITS,
+    ),
+    Mutant(
+        "masks-keep-one-bit-more",
+        f"{_FOLDER}/common_bits.py",
+        "total = total - value % (1 << low) if low else total",
+        "total = total - value % (1 << (low - 1)) if low else total",
+        "A mask keeps the highest of the bits below it.",
+        _BITS,
     ),
     Mutant(
         "threads-never-race",

@@ -291,8 +291,8 @@ ARITHMETIC = (
     Mutant(
         "inner-extreme-without-its-number",
         "spaces/model/formulas/simplify.py",
-        "(self.polynomial(value) + inner[1] for value in operands(inner[0]))",
-        "(self.polynomial(value) for value in operands(inner[0]))",
+        "[self.polynomial(value) + inner[1] for value in operands(inner[0])]",
+        "[self.polynomial(value) for value in operands(inner[0])]",
         "What is added to a minimum inside a minimum is lost.",
         _ARITHMETIC,
     ),

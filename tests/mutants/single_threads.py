@@ -18,8 +18,8 @@ SINGLE_THREADS = (
     Mutant(
         "two-single-threads",
         "spaces/model/nest/splits.py",
-        "ranges[name] = (constant(0, Int32), constant(1, Int32))",
-        "ranges[name] = (constant(0, Int32), constant(2, Int32))",
+        "ranges[single] = (constant(0, Int32), constant(1, Int32))",
+        "ranges[single] = (constant(0, Int32), constant(2, Int32))",
         "Two threads of two blocks each compute the whole stage.",
         _TESTS,
     ),
@@ -38,6 +38,22 @@ SINGLE_THREADS = (
         "return _Tracer(stage, ordered, ()).run(order)",
         "The rules take the loops around the one thread for loops that there are not.",
         _TESTS,
+    ),
+    Mutant(
+        "rounds-of-a-single-thread",
+        "spaces/model/nest/splits.py",
+        "frozenset((*(r.name for r in stage.rvars), *order.once))",
+        "frozenset(r.name for r in stage.rvars)",
+        "A split of the loop over the one thread computes its stage again.",
+        ("tests/gate/test_loops_without_dimension.py",),
+    ),
+    Mutant(
+        "no-length-of-a-single-thread",
+        "spaces/constraints/proofs/witness.py",
+        "spans = {**spans, **dict.fromkeys(order.once, (_ZERO, _ONE))}",
+        "spans = dict(spans)",
+        "It is not known how often a loop over one thread runs where it is split.",
+        ("tests/gate/test_loops_without_dimension.py",),
     ),
     Mutant(
         "single-threads-unwritten",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _PASTED = ("tests/model/test_pasted_text.py",)
+_LIMITS = ("tests/model/test_text_limits.py",)
 _TOLD = ("tests/apps/test_commands_verify.py",)
 
 TEXTS = (
@@ -15,6 +16,46 @@ TEXTS = (
         "return self.vector_bits // 8",
         "natural_vector_size is the same for all types.",
         _PASTED,
+    ),
+    Mutant(
+        "brackets-without-end",
+        "spaces/model/writing/cursor.py",
+        "self._depth += 1\n",
+        "self._depth += 0\n",
+        "Brackets are not counted, and Python's stack ends first.",
+        _LIMITS,
+    ),
+    Mutant(
+        "products-without-end",
+        "spaces/model/writing/arithmetic.py",
+        "value = _held(value * other, sign)",
+        "value *= other",
+        "Products of declared numbers grow without limit.",
+        _LIMITS,
+    ),
+    Mutant(
+        "literals-lose-their-type",
+        "spaces/model/schedules/conditions.py",
+        "return _typed(operand) if alone and",
+        "return _text(operand) if alone and",
+        "Numbers of a condition without sizes are written as int32.",
+        _LIMITS,
+    ),
+    Mutant(
+        "infinite-by-rounding",
+        "spaces/model/expressions/numbers.py",
+        "if math.isinf(result) and not _is_infinite(value):",
+        "if math.isnan(result) and not _is_infinite(value):",
+        "A float beyond its type is silently infinite.",
+        ("tests/model/test_given_numbers.py",),
+    ),
+    Mutant(
+        "rest-is-inlined",
+        "spaces/constraints/partial.py",
+        "{**rooted, **given}.get(",
+        "given.get(",
+        "What is not understood is inlined into what is.",
+        ("tests/text_fuzz/test_findings.py",),
     ),
     Mutant(
         "one-else",

@@ -45,7 +45,7 @@ TUPLES = (
     Mutant(
         "one-component-is-inlined",
         "spaces/model/schedules/inlining.py",
-        "inlined(callee.stages[0], node.component or 0)",
+        "inlined(callee.stages[0], call.component or 0)",
         "inlined(callee.stages[0], 0)",
         "Where a Tuple is inlined every read of it gets its first value.",
         _TUPLES,

@@ -102,8 +102,12 @@ def recheck(
     context = z3.Context()
     checks, numbers, total = [], set(), len(obligations)
     for path in files:
-        text = path.read_text(encoding="utf-8")
-        number = re.search(r"^; number: (\d+) of (\d+)$", text, re.MULTILINE)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            checks.append(Recheck(path.name, "unsat", "no text"))
+            continue
+        number = re.search(r"^; number: (\d{1,6}) of (\d{1,6})$", text, re.MULTILINE)
         if number is not None:
             numbers.add(int(number[1]))
             total = max(total, int(number[2]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.proofs.formulas import SECOND
+from spaces.constraints.proofs.formulas import SECOND, Second
 from spaces.constraints.proofs.records import Kind, Obligation
 from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.expressions.expr import Expr
@@ -22,17 +22,19 @@ def obligation(
     coordinate: tuple[Expr, ...],
     exact: bool = True,
     free: frozenset[str] = frozenset(),
+    second: Second | None = None,
 ) -> Obligation:
     """An obligation about one stage; variables that are neither loops, copies of loops, values
-    nor ``free`` (coordinates) are sizes.
+    nor ``free`` (coordinates) are sizes. All copies are those of one ``second`` iteration, if any.
     """
     given = tuple(hypotheses)
+    known = subject.opaque.known(variables(*given, goal, *coordinate), second)
+    given = (*given, *known)
     names = variables(*given, goal, *coordinate)
-    given = (*given, *subject.limits(*names))
     loops, values = subject.loop_names, subject.opaque.meaning
     bare = {name: name.removesuffix(SECOND) for name in names}
     func, stage = site if isinstance(site, tuple) else (site.compute.func, site.compute.stage)
-    known = {*loops, *values, *free}
+    others = {*loops, *values, *free}
     return Obligation(
         kind=kind,
         func=func,
@@ -42,7 +44,7 @@ def obligation(
         goal=goal,
         buffer=buffer,
         coordinate=coordinate,
-        sizes=tuple(sorted(n for n in names if bare[n] not in known)),
+        sizes=tuple(sorted(n for n in names if bare[n] not in others)),
         iteration=tuple(n for n in names if n in loops),
         other=tuple((n, bare[n]) for n in names if n not in loops and bare[n] in loops),
         opaque=tuple((n, values[bare[n]]) for n in names if bare[n] in values),

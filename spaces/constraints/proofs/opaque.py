@@ -1,25 +1,31 @@
 """Index expressions as formulas: what has no meaning over integers becomes a variable.
 
 A value read from memory, a float and arithmetic that wraps are such; of a value of a narrow
-integer type the limits of the type stay known.
+integer type the limits of the type stay known. So are bits that two coordinates have in common;
+what these are limited by is known at each coordinate.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 from attrs import define, field
 
-from spaces.constraints.proofs.formulas import OPAQUE, at_most, different
+from spaces.constraints.proofs.common_bits import BITS, facts, masked
+from spaces.constraints.proofs.formulas import OPAQUE, SECOND, Second, at_most, different
+from spaces.model.expressions.definitions import REQUIRE
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import SHIFTS
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.widened import narrowed
+from spaces.model.schedules.conditions import believe
 
 _SUMS = ("add", "sub", "mul")
 
@@ -31,17 +37,25 @@ class Opaque:
     Attributes:
         loops: the numbers between which loop variables lie, where they are known.
         values: what reads may give.
+        promises: what holds of sizes and parameters in every call.
+        meaning: what the variables stand for, by name.
+        limits: between which numbers and sizes the values of a variable lie everywhere.
+        facts: what holds of a variable and of the coordinates where it has a value.
     """
 
     loops: Mapping[str, Interval] = field(factory=dict)
     values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
+    promises: tuple[Expr, ...] = ()
     meaning: dict[str, Expr] = field(factory=dict)
     limits: dict[str, tuple[Expr, ...]] = field(factory=dict)
+    facts: dict[str, tuple[Expr, ...]] = field(factory=dict)
     _done: dict[Expr, Expr] = field(factory=dict)
     _simplify: Simplifier = field(factory=Simplifier)
     _ranges: Ranges = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        for promise in self.promises:
+            believe(self._simplify, promise)
         self._ranges = Ranges(self._simplify, self.loops, self.values)
 
     def formula(self, expr: Expr) -> Expr:
@@ -58,6 +72,26 @@ class Opaque:
             return self._integers(self._simplify.polynomial(index))
         return self.formula(index)
 
+    def known(self, names: Iterable[str], second: Second | None = None) -> tuple[Expr, ...]:
+        """What is known of the variables of these names: those that are opaque, and copies of such
+        in a ``second`` iteration. Of copies in another one nothing is known but limits.
+        """
+        found, waiting, seen = dict[Expr, None](), list(names), set[str]()
+        while waiting:
+            name = waiting.pop(0)
+            bare = name.removesuffix(SECOND)
+            if name in seen or bare not in self.meaning:
+                continue
+            seen.add(name)
+            limits, facts = self.limits.get(bare, ()), self.facts.get(bare, ())
+            if name != bare:
+                limits = tuple(map(Second(), limits))
+                facts = () if second is None else tuple(map(second, facts))
+            for one in (*limits, *facts):
+                found[one] = None
+                waiting += sorted(one.names)
+        return tuple(found)
+
     def _formula(self, node: Expr) -> Expr:
         if isinstance(node, Const) and node.type in (Int32, Bool):
             return node
@@ -65,6 +99,16 @@ class Opaque:
             return node
         if node.loads and isinstance(node, Op) and node.type == Int32 and node.name in _SUMS:
             return self._sum(node)
+        if isinstance(node, Op) and node.type == Int32 and not node.loads:
+            if node.name in BITS:
+                return self._bits(node)
+            if node.name in SHIFTS:
+                return self._shifted(node)
+        if isinstance(node, Op) and node.name == REQUIRE:
+            return self.formula(node.args[1])
+        whole = narrowed(node)
+        if whole is not None:
+            return self.formula(whole)
         if isinstance(node, Op) and self._is_plain(node) and self._is_exact_quotient(node):
             return node.with_children(tuple(self.formula(a) for a in node.args))
         if isinstance(node, Cast) and node.type == Int32:
@@ -78,6 +122,55 @@ class Opaque:
             if not inner.type.is_float and inner.type.bits <= 16:  # the same number
                 return self._variable(inner)
         return self._variable(node)
+
+    def _bits(self, node: Op) -> Expr:
+        """Bits of two coordinates, over what these have in common."""
+        a, b = map(self.formula, node.args)
+        common = self._common(node, a, b)
+        if node.name == "bit_and":
+            return common
+        whole = a + b - (common if node.name == "bit_or" else common * 2)
+        if isinstance(common, Variable):
+            self.facts[common.name] += self._ends(node, whole)
+        return whole
+
+    def _common(self, node: Op, a: Expr, b: Expr) -> Expr:
+        for value, mask in ((a, b), (b, a)):
+            exact = masked(value, int(mask.value)) if isinstance(mask, Const) else None
+            if exact is not None:
+                return exact
+        pair = sorted((self._simplify(a), self._simplify(b)), key=lambda e: e.digest)
+        key = Op(Int32, "bit_and", tuple(pair))
+        if key not in self._done:
+            name = f"{OPAQUE}{len(self.meaning)}"
+            variable = self._done[key] = Variable(Int32, name)
+            self.meaning[name] = both = Op(Int32, "bit_and", node.args)
+            self.facts[name] = (*facts(variable, a, b), *self._ends(both, variable))
+        return self._done[key]
+
+    def _ends(self, node: Expr, value: Expr) -> tuple[Expr, ...]:
+        """The limits of a value, as conditions on its formula."""
+        found = self._ranges.of(node)
+        low, high = self._end(node, found.min), self._end(node, found.max)
+        if node.type == Int32 and not node.loads:
+            least, most = self._simplify.numbers(node)
+            low = constant(least, Int32) if low is None and least is not None else low
+            high = constant(most, Int32) if high is None and most is not None else high
+        below = () if low is None else (at_most(low, value),)
+        above = () if high is None else (at_most(value, high),)
+        return (*below, *above)
+
+    def _shifted(self, node: Op) -> Expr:
+        """A product or quotient by a power of two, where it is known to be one."""
+        value, by = node.args
+        if value is constant(1, Int32):
+            least, most = self._simplify.numbers(by)
+            if least is not None and most is not None and 0 <= least <= most <= 30:
+                return Op(Int32, "shift_left", (value, self.formula(by)))
+            return self._variable(node)
+        whole = self._simplify.polynomial(node).expr()
+        is_plain = isinstance(whole, Op) and whole.name not in SHIFTS
+        return self.formula(whole) if is_plain else self._variable(node)
 
     @staticmethod
     def _is_plain(node: Op) -> bool:
@@ -134,12 +227,8 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
-        found = self._ranges.of(node)
         if not node.type.is_float:
-            low, high = self._end(node, found.min), self._end(node, found.max)
-            below = () if low is None else (at_most(low, variable),)
-            above = () if high is None else (at_most(variable, high),)
-            self.limits[name] = (*below, *above)
+            self.limits[name] = self._ends(node, variable)
         self._done[node] = variable
         return variable
 

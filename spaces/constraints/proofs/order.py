@@ -78,6 +78,7 @@ def _in_turn(
         negation(any_of(dict.fromkeys(clashes))),
         func,
         write,
+        second=second,
     )
 
 
@@ -107,6 +108,7 @@ def _once(subject: Subject, site: Site) -> Obligation:
         negation(all_of(equal(c, second(c)) for c in point)),
         site.compute.func,
         site.write.args,
+        second=second,
     )
 
 
@@ -134,6 +136,7 @@ def _in_order(subject: Subject, site: Site) -> Obligation:
         precedes(point, tuple(map(second, point)), or_equal=True),
         func,
         written,
+        second=second,
     )
 
 

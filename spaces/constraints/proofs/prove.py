@@ -28,6 +28,7 @@ from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
 from spaces.constraints.verdict import CheckedSchedule, Illegal
+from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
 
 SECONDS = 60.0
@@ -72,9 +73,10 @@ def prove(
         seconds: how long all may take; what is left then is ``unknown``.
 
     Raises:
-        ValueError: what ``verify`` returned says that the schedule is illegal.
+        ValueError: what ``verify`` returned says that the schedule is illegal, or ``seconds`` is
+            no time.
     """
-    start = time.perf_counter()
+    start, seconds = time.perf_counter(), seconds_given("prove(seconds)", seconds)
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
         found: list[Proof] = []
         for case in proposed.cases:

@@ -114,6 +114,7 @@ def _apart(subject: Subject, path: Path, write: Access, access: Access) -> Oblig
         goal,
         write.buffer,
         write.args,
+        second=second,
     )
 
 

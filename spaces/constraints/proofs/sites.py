@@ -8,7 +8,7 @@ from functools import cached_property
 from attrs import define, field, frozen
 
 from spaces.constraints.proofs.assumptions import Assumptions
-from spaces.constraints.proofs.formulas import SECOND, Second, within
+from spaces.constraints.proofs.formulas import within
 from spaces.constraints.proofs.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expressions.expr import Call, Const, Expr, constant, walk
@@ -154,7 +154,8 @@ class Subject:
     def __attrs_post_init__(self) -> None:
         bounds = self.nest.bounds
         ranges = {**bounds.values.parameters, **dict(_numbers(self.nest))}
-        self.opaque = Opaque(ranges, bounds.values)
+        promises = tuple(p.condition for p in self.nest.pipeline.promises)
+        self.opaque = Opaque(ranges, bounds.values, promises)
         sites = []
         for path in all_paths(self.nest.body):
             node = path[-1].node
@@ -207,15 +208,6 @@ class Subject:
     def runs(self, site: Site, buffer: str = "") -> tuple[Expr, ...]:
         """What holds when a computation runs and accesses ``buffer``."""
         return (*self.known.about(buffer), *self.ranges(site.loops), *site.conditions)
-
-    def limits(self, *names: str) -> tuple[Expr, ...]:
-        """What is known of those variables that are opaque, or copies of such."""
-        found: list[Expr] = []
-        for name in names:
-            bare = name.removesuffix(SECOND)
-            limits = self.opaque.limits.get(bare, ())
-            found += limits if name == bare else map(Second([bare]), limits)
-        return tuple(found)
 
 
 def _numbers(nest: LoopNest) -> Iterator[tuple[str, Interval]]:

@@ -19,6 +19,7 @@ Span = tuple[Expr, Expr]
 """The first value of a loop and how many values it takes."""
 
 _ZERO = constant(0, Int32)
+_ONE = constant(1, Int32)
 
 
 def witness(
@@ -31,7 +32,8 @@ def witness(
     """The value of each final loop in the iteration that visits ``point``, given the span of each
     Var and RVar of the stage.
     """
-    spans, values = dict(spans), {**point, **dict.fromkeys(order.once, _ZERO)}
+    spans = {**spans, **dict.fromkeys(order.once, (_ZERO, _ONE))}
+    values = {**point, **dict.fromkeys(order.once, _ZERO)}
     tails = resolved_tails(stage, order, is_update)
     for record, tail in zip(order.splits, tails, strict=True):
         if isinstance(record, Fuse):

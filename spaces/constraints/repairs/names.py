@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from spaces.constraints.hazards import ordered_dimensions
+from spaces.constraints.hazards import ordering
 from spaces.constraints.orders import Trace, trace
 from spaces.constraints.repairs.calls import misspelt
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
@@ -71,8 +71,7 @@ class NameEdits:
 
     def _trace(self, order: DomainOrder) -> Trace:
         function = self.pipeline.function(self.func)
-        ordered = ordered_dimensions(function, self.stage)
-        return trace(function.stages[self.stage], order, ordered)
+        return trace(function.stages[self.stage], order, ordering(function, self.stage))
 
     def all(self) -> Iterator[Edit]:
         """Every edit of a name that means nothing; none where all names are fine."""

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from spaces.constraints.devices import Device
 from spaces.constraints.given import check_given
+from spaces.constraints.judge import pipeline_faults
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import Found
 from spaces.constraints.repairs.greedy import descend
@@ -17,14 +18,12 @@ from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 MOST_EDITS = 6
 """Edits of which all sets are tried, time permitting."""
-
-OF_ANY_SCHEDULE = frozenset({"gpu.required-values"})
-"""Rules on what a device can compute at all: what they refuse, they refuse under any schedule."""
 
 
 @frozen
@@ -107,15 +106,16 @@ def repair(
 
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
+        ValueError: ``seconds`` is no time.
     """
     check_given("repair", pipeline=pipeline, schedule=schedule, device=device)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds_given("repair(seconds)", seconds)
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):
         return Repair("legal", schedule)
-    hopeless = tuple(str(v) for v in verdict.violations if v.rule in OF_ANY_SCHEDULE)
+    hopeless = pipeline_faults(pipeline, device)
     if hopeless:
-        return Repair("none", None, left=hopeless)
+        return Repair("none", None, left=tuple(map(str, hopeless)))
     pipeline = derived(pipeline, schedule)
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
@@ -136,14 +136,13 @@ def repair(
     nearer = search.best or quick
     if nearer is not None:
         return Repair("near", nearer.after, nearer.edits, nearer.distance, exhausted)
-    return _started_over(pipeline, schedule, device, exhausted, out_of_time)
+    return _started_over(search, schedule, exhausted, out_of_time)
 
 
-def _started_over(
-    pipeline: Pipeline, schedule: Schedule, device: Device, exhausted: int, out_of_time: bool
-) -> Repair:
+def _started_over(search: Search, schedule: Schedule, exhausted: int, out_of_time: bool) -> Repair:
     """The answer where no edits were found."""
-    edit = reset(pipeline, schedule, device)
+    pipeline, device = search.pipeline, search.device
+    edit = reset(pipeline, schedule, device, search.deadline)
     if edit is not None:
         return Repair("near", edit[-1].after, edit, exhausted=exhausted)
     if out_of_time:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
 from spaces.constraints.devices import Device
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
@@ -11,9 +14,11 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
-def reset(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Edit, ...] | None:
-    """The Funcs that violations are about start over, until there are none; None where even the
-    default schedule is illegal.
+def reset(
+    pipeline: Pipeline, schedule: Schedule, device: Device, deadline: float
+) -> tuple[Edit, ...] | None:
+    """The Funcs that violations are about start over, until there are none; all of them once
+    ``deadline``, of the monotonic clock, is past. None where even the default schedule is illegal.
     """
     default = Schedule.default(pipeline)
     edits: list[Edit] = []
@@ -28,12 +33,31 @@ def reset(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Edit,
         changed = [f for f in default.funcs if schedule.of(f.name) != f]
         if not changed:
             return None
+        if time.monotonic() > deadline:
+            return _all_reset(pipeline, schedule, device, changed, edits)
         wrong = {v.func for v in verdict.violations}
         func = next((f for f in reversed(changed) if f.name in wrong), changed[-1])
         count = differences(schedule.of(func.name), func)
         schedule = schedule.replace(func)
         text = f"{func.name} as in the default schedule"
         edits.append(Edit(func.name, text, Rank.DROP, 1.0, schedule, changes=count))
+
+
+def _all_reset(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    changed: Sequence[FuncSchedule],
+    edits: Sequence[Edit],
+) -> tuple[Edit, ...] | None:
+    """The same with one verdict more: all that is ``changed`` starts over at once."""
+    found = list(edits)
+    for func in changed:
+        count = differences(schedule.of(func.name), func)
+        schedule = schedule.replace(func)
+        text = f"{func.name} as in the default schedule"
+        found.append(Edit(func.name, text, Rank.DROP, 1.0, schedule, changes=count))
+    return tuple(found) if verify(pipeline, schedule, device) else None
 
 
 def differences(one: FuncSchedule, other: FuncSchedule) -> int:

@@ -9,7 +9,7 @@ from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.writing.vocabulary import TAILS
 
 _BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
@@ -30,7 +30,7 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
         for number, record in enumerate(order.splits):
             if not isinstance(record, Split) or record.tail not in BLENDING:
                 continue
-            before = loop_dimensions(stage, DomainOrder(order.splits[:number]))
+            before = loop_dimensions(stage, order, number)
             dimensions = set(before[record.old])
             for loop in order.loops:
                 if loop.kind in _BY_THREADS and dimensions.intersection(walks[loop.name]):

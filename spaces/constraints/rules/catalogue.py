@@ -11,6 +11,7 @@ from spaces.constraints.rules import (
     companions,
     derivations,
     domain_order,
+    estimates,
     explicit_bounds,
     gpu_blocks,
     gpu_memory,
@@ -21,6 +22,7 @@ from spaces.constraints.rules import (
     matching,
     prefetches,
     repeated_updates,
+    rounding,
     specializations,
     storage,
     unnamed_updates,
@@ -28,9 +30,11 @@ from spaces.constraints.rules import (
 from spaces.constraints.rules.rule import (
     AdviceRule,
     CallRule,
+    ExactRule,
     MatchRule,
     NestRule,
     OwnRule,
+    PipelineRule,
     Rule,
 )
 from spaces.model.suggestions import suggestion
@@ -50,20 +54,28 @@ RULES: tuple[Rule, ...] = (
     *loop_kinds.RULES,
     *storage.RULES,
     *layout.RULES,
+    *estimates.RULES,
     *bounds.RULES,
     *explicit_bounds.RULES,
     *gpu_structure.RULES,
     *gpu_blocks.RULES,
     *gpu_memory.RULES,
+    rounding.exact_order,
 )
 
-ADVICE: tuple[AdviceRule, ...] = (*advice.RULES, unnamed_updates.unnamed_updates)
+ADVICE: tuple[AdviceRule, ...] = (
+    *advice.RULES,
+    unnamed_updates.unnamed_updates,
+    rounding.advised,
+)
 """What is advised of legal schedules, in the order in which it is told."""
 
+PIPELINE_RULES = tuple(r for r in RULES if isinstance(r, PipelineRule))
 MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))
 OWN_RULES = tuple(r for r in RULES if isinstance(r, OwnRule))
 CALL_RULES = tuple(r for r in RULES if isinstance(r, CallRule))
 NEST_RULES = tuple(r for r in RULES if isinstance(r, NestRule))
+EXACT_RULES = tuple(r for r in RULES if isinstance(r, ExactRule))
 
 
 def rule(id: str) -> Rule | AdviceRule:

@@ -51,7 +51,7 @@ def partner(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage."""
     for one in records.entry(func).companions:
         reason = _no_partner(records, func, one.other)
-        if one.stage >= len(records.function(func).stages):
+        if not 0 <= one.stage < len(records.function(func).stages):
             reason = f"{func} has no update {one.stage - 1}"
         if reason:
             yield _check(func, one, reason, "Compute it with a stage that has loops of its own.")

@@ -8,14 +8,15 @@ from functools import partial
 from spaces.constraints.hazards import racing_dimensions
 from spaces.constraints.orders import Fault, Trace
 from spaces.constraints.rules.atomic_updates import not_in_one_step
+from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.schedules.domain_order import LoopKind, Split, Tail
+from spaces.model.nest.splits import exact_loops, factor_expr, resolved_tails, tail_of_writes
+from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
 from spaces.model.writing.vocabulary import PARTITIONS, TAILS
 
@@ -180,30 +181,32 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "order.tail",
-    "Splits over RVars guard their tail, splits in update stages do not shift inwards, and those "
-    "of the inner loop of a split, or of either where that shifts inwards, do not predicate loads "
-    "alone.",
-    "Halide's split refuses other tails there (except the last, which gives wrong values): an "
-    "update applied twice changes the result.",
+    "Splits over RVars and over the loops of gpu_single_thread() guard their tail, splits in "
+    "update stages do not shift inwards, and those of the inner loop of a split, or of either "
+    "where that shifts inwards, do not predicate loads alone.",
+    "Halide's split refuses other tails there (except over loops of gpu_single_thread() and "
+    "the last, which give wrong values): an update applied twice changes the result.",
 )
 def tail(records: Records, func: str) -> Iterator[Check]:
     """One check for each tail that would apply an update where, or as often as, it must not."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
-        exact, inside = {r.name for r in stage.rvars}, set[str]()
+        inside = set[str]()
         tails = resolved_tails(stage, order, index > 0)
-        for number, record in enumerate(order.splits):
+        for number, (record, exact) in enumerate(
+            zip(order.splits, exact_loops(stage, order), strict=True)
+        ):
             if not isinstance(record, Split):
-                for kept in (exact, inside):
-                    if kept & {record.inner, record.outer}:
-                        kept.add(record.fused)
+                if inside & {record.inner, record.outer}:
+                    inside.add(record.fused)
                 continue
-            over_rvar, is_inside = record.old in exact, record.old in inside
-            if over_rvar:
-                exact |= {record.outer, record.inner}
+            is_inside = record.old in inside
+            of_rvars = made_from((r.name for r in stage.rvars), order.splits[:number])
             inside.discard(record.old)
             shifts = tail_of_writes(tails[number]) is Tail.SHIFT_INWARDS
             inside |= {record.outer, record.inner} if is_inside or shifts else {record.inner}
-            illegal = _illegal_tails(over_rvar, is_inside, is_update=index > 0)
+            illegal = _illegal_tails(
+                record.old in exact, record.old in of_rvars, is_inside, is_update=index > 0
+            )
             if record.tail not in illegal:
                 continue
             legal = tuple(t for t in Tail if t not in illegal)
@@ -228,13 +231,15 @@ def tail(records: Records, func: str) -> Iterator[Check]:
 
 
 def _illegal_tails(
-    over_rvar: bool, is_inside: bool, is_update: bool
+    is_exact: bool, over_rvar: bool, is_inside: bool, is_update: bool
 ) -> dict[Tail, tuple[str, str]]:
     """The tails that a split must not have, each with what the loop is and what would happen."""
     twice = "values would be updated that must not be, or twice"
-    if over_rvar:
+    if is_exact:
+        single = "runs over a loop of gpu_single_thread()", "all values would be computed again"
+        why = ("runs over an RVar", twice) if over_rvar else single
         guarded = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
-        return {t: ("runs over an RVar", twice) for t in Tail if t not in guarded}
+        return {t: why for t in Tail if t not in guarded}
     found = {Tail.SHIFT_INWARDS: ("belongs to an update stage", twice)} if is_update else {}
     if is_inside:
         stored = "whole tiles would be stored over the values of other tiles"
@@ -253,10 +258,10 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
     for index, (stage, order, traced) in enumerate(records.stages(func)):
         given = tuple(name for name in order.names if name in traced.sequence)
         fused = next((f for f in traced.faults if f.kind == "fuse-order"), None)
-        names_are_fine = sorted(given) == sorted(traced.sequence)
-        if fused is None and (given == traced.sequence or not names_are_fine):
+        wrong = traced.misplaced(given) if sorted(given) == sorted(traced.sequence) else None
+        if fused is None and wrong is None:
             continue
-        wrong = next((a for a, b in zip(given, traced.sequence, strict=False) if a != b), "")
+        met = Met.out_of_order(records, func, index, wrong)
         yield Check(
             func,
             VIOLATED,
@@ -265,17 +270,19 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
                 "and {where} runs them in another order."
                 if fused is not None
                 else "but its loops run them as {given}, outermost first."
-            ),
-            "Integer sums and products, min and max may run in any order; this one keeps "
+            )
+            + met.sentence,
+            "Integer sums and products, min and max may run in any order; this one runs as "
             "{legal}, outermost first.",
             stage=index,
-            loop=fused.loop if fused is not None else wrong,
+            loop=fused.loop if fused is not None else wrong[0] if wrong is not None else "",
             values={
                 "stage_name": stage_name(func, index),
                 "value": ", ".join(map(str, stage.values)),
                 "where": "" if fused is None else _directive(records, func, index, fused),
                 "given": listed(given),
                 "legal": listed(fused.choices if fused is not None else traced.sequence),
+                **met.values,
             },
         )
 
@@ -305,11 +312,13 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
                 continue
             free = sorted(n for n, o in traced.origins.items() if not o & racing)
             steps = not not_in_one_step(records, func, index)
+            met = Met.along(records, func, index, culprits[0])
             yield Check(
                 func,
                 VIOLATED,
                 "{directive} runs the iterations of loop {loop} of {stage_name} {at_once}, but for "
-                "different values of {culprits} they may update the same element {func}({args}).",
+                "different values of {culprits} they may update the same element {func}({args})."
+                + met.sentence,
                 "Make {loop} serial or unrolled"
                 + (", or let {stage_name} be atomic()" if steps else "")
                 + "; loops whose iterations are independent: {legal}.",
@@ -324,6 +333,7 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
                     "func": func,
                     "args": ", ".join(map(str, stage.args)),
                     "legal": listed(free),
+                    **met.values,
                 },
             )
 

@@ -130,7 +130,7 @@ class _Side:
     holds: Expr
     message: str
     end: Expr
-    required: Expr | str
+    required: Expr
 
 
 def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterator[_Side]:
@@ -141,21 +141,14 @@ def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterat
     if claim.bound.min is None:
         extent = view.largest(view.simplify(high - low + 1), path)
         holds = extent <= constant(claim.bound.extent, Int32)
-        yield _side(holds, _EXTENT, claim.high, extent, path)
+        yield _Side(holds, _EXTENT, claim.high, extent)
         return
     if low is not claim.low:
         first = view.simplify(zero - view.largest(view.simplify(zero - low), path))
-        yield _side(first >= claim.low, _FROM, claim.low, first, path)
+        yield _Side(first >= claim.low, _FROM, claim.low, first)
     if high is not claim.high:
         last = view.largest(high, path)
-        yield _side(last <= claim.high, _UP_TO, claim.high, last, path)
-
-
-def _side(holds: Expr, message: str, end: Expr, required: Expr, path: tuple[LoopVar, ...]) -> _Side:
-    """An end, of which nothing is known where the condition names loops."""
-    if any(loop.var.name in holds.names for loop in path):
-        return _Side(VIOLATED, message, end, "an unknown number")
-    return _Side(holds, message, end, required)
+        yield _Side(last <= claim.high, _UP_TO, claim.high, last)
 
 
 RULES = (explicit_dimension, explicit_range, explicit_too_small)

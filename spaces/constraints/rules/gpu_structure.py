@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.devices import GpuDevice, device_names
+from spaces.constraints.devices import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule, pipeline_rule
 from spaces.constraints.rules.written import kind_directive, level_directive, store_directive
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.required import required
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import Path, Place
@@ -383,29 +384,32 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
             )
 
 
-@own_rule(
+@pipeline_rule(
     "gpu.required-values",
     "What a GPU computes requires nothing of coordinates and values.",
     "Kernels return no status; Halide's say so by stopping the whole device.",
 )
-def required_values(records: Records, func: str) -> Iterator[Check]:
+def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Check]:
     """One check for each condition that require() writes into the definitions of a Func."""
-    if records.gpu is None:
+    pipeline, device = subject
+    if not isinstance(device, GpuDevice):
         return
-    for index, (stage, _, _) in enumerate(records.stages(func)):
-        for one in required(*stage.values):
-            yield Check(
-                func,
-                VIOLATED,
-                "{stage_name} requires that {condition}, but kernels on {device} cannot stop.",
-                "Leave require() out, clamp the value, or require it of sizes and Params alone.",
-                stage=index,
-                values={
-                    "stage_name": stage_name(func, index),
-                    "condition": str(one.condition),
-                    "device": records.device.name,
-                },
-            )
+    for function in pipeline.functions:
+        for index, stage in enumerate(function.stages):
+            for one in required(*stage.values):
+                yield Check(
+                    function.name,
+                    VIOLATED,
+                    "{stage_name} requires that {condition}, but kernels on {device} cannot stop.",
+                    "Leave require() out, clamp the value, or require it of sizes and Params "
+                    "alone.",
+                    stage=index,
+                    values={
+                        "stage_name": stage_name(function.name, index),
+                        "condition": str(one.condition),
+                        "device": device.name,
+                    },
+                )
 
 
 RULES = (

@@ -17,6 +17,8 @@ from spaces.model.schedules.schedule import Schedule
 MAX_INLINED_TERMS = 1_000_000
 """Terms that the copies of one Func may have; a million take seconds to verify."""
 
+_TERMS_IN_A_MOMENT = 20_000
+
 
 @match_rule(
     "call.inline-size",
@@ -28,23 +30,7 @@ MAX_INLINED_TERMS = 1_000_000
 )
 def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each Func that has too many copies, though no Func that reads it has."""
-    pipeline, schedule = derived(*subject), subject[1]
-    inlined = {entry.name for entry in schedule.funcs if entry.compute.is_inline}
-    copies = dict.fromkeys((f.name for f in pipeline.functions), 0)
-    oversized: set[str] = set()
-    within: set[str] = set()
-    for function in reversed(pipeline.functions):
-        func = function.name
-        substituted = func in inlined and function.is_pure and func not in pipeline.outputs
-        needed = copies[func] if substituted else 1
-        if substituted and needed > 1 and needed * _terms(function) > MAX_INLINED_TERMS:
-            oversized.add(func)
-        for stage in function.stages:
-            for call in stage.calls:
-                if call.target in copies and call.target != func:
-                    copies[call.target] += needed
-        if func in oversized or func in within:
-            within.update(function.callees)
+    copies, oversized, within = _copies(subject, MAX_INLINED_TERMS)
     for func in sorted(oversized - within):
         yield Check(
             func,
@@ -54,6 +40,39 @@ def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check
             "Compute it, or Funcs between it and the outputs, at root or at a loop.",
             values={"func": func, "copies": copies[func], "limit": MAX_INLINED_TERMS},
         )
+
+
+def is_soon_inlined(pipeline: Pipeline, schedule: Schedule) -> bool:
+    """Whether what inlining makes can be written down in a moment."""
+    copies, _, _ = _copies((pipeline, schedule), MAX_INLINED_TERMS)
+    terms = sum(copies[function.name] * _terms(function) for function in pipeline.functions)
+    return terms <= _TERMS_IN_A_MOMENT
+
+
+def _copies(
+    subject: tuple[Pipeline, Schedule], most: int
+) -> tuple[dict[str, int], set[str], set[str]]:
+    """How often the definition of each Func is needed; the Funcs whose copies have more than
+    ``most`` terms; and what these read, directly or through others.
+    """
+    pipeline, schedule = derived(*subject), subject[1]
+    inlined = {entry.name for entry in schedule.funcs if entry.compute.is_inline}
+    copies = dict.fromkeys((f.name for f in pipeline.functions), 0)
+    oversized: set[str] = set()
+    within: set[str] = set()
+    for function in reversed(pipeline.functions):
+        func = function.name
+        substituted = func in inlined and function.is_pure and func not in pipeline.outputs
+        needed = copies[func] if substituted else 1
+        if substituted and needed > 1 and needed * _terms(function) > most:
+            oversized.add(func)
+        for stage in function.stages:
+            for call in stage.calls:
+                if call.target in copies and call.target != func:
+                    copies[call.target] += needed
+        if func in oversized or func in within:
+            within.update(function.callees)
+    return copies, oversized, within
 
 
 def _terms(function: Function) -> int:

@@ -126,21 +126,19 @@ def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
         stored = placement.storage.needed(d)
         path = placement.path[: placement.store_depth]
         needed = view.largest(view.simplify(stored), path)
-        holds = needed <= constant(bound.extent, Int32)
-        is_known = all(loop.var.name not in needed.names for loop in path)
         yield Check(
             func,
-            holds if is_known else VIOLATED,
+            needed <= constant(bound.extent, Int32),
             "{directive} stores {extent} values of {func} along {dimension}, but {needed} are "
             "needed.",
-            "Bound it by at least {needed}." if is_known else "Leave it out.",
+            "Bound it by at least {needed}.",
             loop=bound.dimension,
             values={
                 "directive": storage_bound_directive(func, bound),
                 "extent": bound.extent,
                 "func": func,
                 "dimension": bound.dimension,
-                "needed": needed if is_known else "an unknown number",
+                "needed": needed,
             },
         )
 

@@ -70,6 +70,16 @@ class NestView:
         path = self.paths(func)[stage]
         return path[: path.index(loop)]
 
+    @cached_property
+    def loop_variables(self) -> frozenset[str]:
+        """The names of the variables of all loops."""
+        return frozenset(
+            loop.var.name
+            for func in self.nest.placements
+            for path in self.paths(func)
+            for loop in path
+        )
+
     def largest(self, expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
         """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
         return largest(expr, loops, self.nest.simplify)

@@ -7,7 +7,7 @@ from functools import cached_property
 from attrs import define, field
 
 from spaces.constraints.devices import Device, GpuDevice
-from spaces.constraints.hazards import ordered_dimensions
+from spaces.constraints.hazards import ordering
 from spaces.constraints.orders import Trace, trace
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.derive import derived
@@ -65,7 +65,7 @@ class Records:
         if func not in self._traced:
             function = self.function(func)
             self._traced[func] = tuple(
-                (stage, order, trace(stage, order, ordered_dimensions(function, index)))
+                (stage, order, trace(stage, order, ordering(function, index)))
                 for index, (stage, order) in enumerate(
                     zip(function.stages, self.entry(func).stages, strict=True)
                 )

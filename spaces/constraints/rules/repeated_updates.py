@@ -12,7 +12,7 @@ from spaces.constraints.rules.written import split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.nest.splits import factor_expr, resolved_tails
+from spaces.model.nest.splits import exact_loops, factor_expr, resolved_tails
 from spaces.model.schedules.domain_order import DomainOrder, Split, Tail
 
 _ZERO = constant(0, Int32)
@@ -58,21 +58,20 @@ def _inside_tiles(stage: Stage, order: DomainOrder) -> Iterator[tuple[int, Split
 
     Going over the end of the outer loop of a split leaves the domain, and touches nothing again;
     going over that of the inner one runs into its neighbor. A fused loop ends where its outer
-    part does. RVars, whose tails are guarded anyway, are left to ``order.tail``.
+    part does. RVars and loops without a dimension, whose tails are guarded anyway, are left to
+    ``order.tail``.
     """
     inside: dict[str, Expr] = {}
-    exact = {r.name for r in stage.rvars}
     tails = resolved_tails(stage, order, is_update=True)
-    for number, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
+    steps = zip(order.splits, tails, exact_loops(stage, order), strict=True)
+    for number, (record, tail, exact) in enumerate(steps):
         if not isinstance(record, Split):
-            exact |= {record.fused} if exact & {record.inner, record.outer} else set()
             inner, outer = inside.pop(record.inner, None), inside.pop(record.outer, None)
             if outer is not None:
                 inside[record.fused] = outer if inner is None else outer * inner
             continue
-        exact |= {record.outer, record.inner} if record.old in exact else set()
         extent, factor = inside.pop(record.old, None), factor_expr(record.factor)
-        if extent is not None and record.inner not in exact:
+        if extent is not None and record.old not in exact:
             if tail is Tail.ROUND_UP:
                 yield number, record, extent
             # A guard ends it too, but not where the factor divides: there is none then.

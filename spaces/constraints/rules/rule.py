@@ -11,6 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
+from spaces.constraints.devices import Device
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
@@ -71,6 +72,13 @@ class _Rule(Generic[S]):
 
 
 @frozen
+class PipelineRule(_Rule[tuple[Pipeline, Device]]):
+    """A rule that reads nothing of a schedule: what it refuses, it refuses under any. ``check`` is
+    asked once for the whole pipeline, with the pipeline's name in place of a Func's.
+    """
+
+
+@frozen
 class MatchRule(_Rule[tuple[Pipeline, Schedule]]):
     """A rule about which entries a schedule has; no other rule is asked where one fails. ``check``
     is asked once for the whole schedule, with the pipeline's name in place of a Func's.
@@ -92,14 +100,28 @@ class NestRule(_Rule[NestView]):
     """A rule about the loop nest; ``check`` is asked once for each computed Func."""
 
 
-Rule: TypeAlias = MatchRule | OwnRule | CallRule | NestRule
+@frozen
+class ExactRule(_Rule[Records]):
+    """A rule that is asked only where results must be those of the algorithm bit for bit; ``check``
+    is asked once for each Func.
+    """
+
+
+Rule: TypeAlias = PipelineRule | MatchRule | OwnRule | CallRule | NestRule | ExactRule
 
 
 @frozen
 class AdviceRule(_Rule[NestView]):
-    """What a directive must do to have an effect. It is asked of every Func of a legal schedule;
-    where a check fails the schedule stays legal, but hardly says what its author meant.
+    """What a directive must do to have an effect, or to have no other than its author may expect.
+    It is asked of every Func of a legal schedule; where a check fails the schedule stays legal.
     """
+
+
+def pipeline_rule(
+    id: str, statement: str, source: str, **units: str
+) -> Callable[[Callable[[tuple[Pipeline, Device], str], Iterable[Check]]], PipelineRule]:
+    """Make a function ``((pipeline, device), name) -> checks`` a :class:`PipelineRule`."""
+    return lambda check: PipelineRule(id, statement, source, check, units)
 
 
 def match_rule(
@@ -128,6 +150,13 @@ def nest_rule(
 ) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
     """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
     return lambda check: NestRule(id, statement, source, check, units)
+
+
+def exact_rule(
+    id: str, statement: str, source: str, **units: str
+) -> Callable[[Callable[[Records, str], Iterable[Check]]], ExactRule]:
+    """Make a function ``(records, func) -> checks`` an :class:`ExactRule`."""
+    return lambda check: ExactRule(id, statement, source, check, units)
 
 
 def advice_rule(

@@ -9,9 +9,9 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Bool
-from spaces.model.formulas.algebra import OPERATORS
 from spaces.model.schedules.cases import MOST_CASES, cases
 from spaces.model.schedules.conditions import negation
 from spaces.model.schedules.schedule import Specialization
@@ -19,6 +19,9 @@ from spaces.model.writing.calls import DirectiveCall
 from spaces.model.writing.text import format_call
 
 _PARTS = ("min", "extent", "stride")
+
+_NO_PART = (*RANDOM, UNDEFINED, REQUIRE, LIKELY_AT)
+"""Operators that mean nothing outside of a definition."""
 
 
 def _directive(func: str, one: Specialization) -> str:
@@ -52,9 +55,9 @@ def condition(records: Records, func: str) -> Iterator[Check]:
         other = [str(n) for n in nodes if n.loads and not n.children]
         other += [str(n) for n in nodes if n.loads and n.children]
         other += [n.name for n in nodes if isinstance(n, Variable) and n.name not in known]
-        strange = {n.name for n in nodes if isinstance(n, Op)} - OPERATORS
+        strange = {n.name for n in nodes if isinstance(n, Op) and n.name in _NO_PART}
         other += [f"the operator {name}" for name in sorted(strange)]
-        if one.stage >= len(records.entry(func).stages):
+        if not 0 <= one.stage < len(records.entry(func).stages):
             other = [f"stage {one.stage}, which {func} has not"]
         if not one.condition.type.is_bool:
             other = [f"a value of type {one.condition.type}"]
@@ -141,9 +144,14 @@ def few_cases(records: Records, func: str) -> Iterator[Check]:
     "Halide's pipelines stop there.",
 )
 def failure(records: Records, func: str) -> Iterator[Check]:
-    """One check for each specialize_fail: one of the conditions before it holds."""
+    """One check for each specialize_fail: one of the conditions before it holds; and none ever
+    does where each call is a case that fails.
+    """
     asked: dict[int, Expr] = {}
-    for one in records.entry(func).specializations:
+    written = records.entry(func).specializations
+    fails = any(one.failure for one in written)
+    never = fails and all(case.failure for case in cases(records.schedule))
+    for one in written:
         before = asked.get(one.stage, constant(False, Bool))
         always = isinstance(one.condition, Const) and bool(one.condition.value)
         reached = one.condition if not always else constant(True, Bool)
@@ -151,8 +159,8 @@ def failure(records: Records, func: str) -> Iterator[Check]:
             spared = before if always else Op(Bool, "or", (before, negation(reached)))
             yield Check(
                 func,
-                spared,
-                "{directive} refuses the call: {failure}.",
+                VIOLATED if never else spared,
+                f"{{directive}} refuses {'every' if never else 'the'} call: {{failure}}.",
                 "Ask for sizes and parameters that a specialization before it is for.",
                 stage=one.stage,
                 values={"failure": one.failure.rstrip("."), "directive": _directive(func, one)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
@@ -97,11 +97,22 @@ def _of_stage(func: str, stage: int, call: DirectiveCall | None) -> str:
     return name if call is None else f"{name}.{format_call(call)}"
 
 
-def _steps(records: Records, func: str, stage: int) -> Iterator[tuple[DirectiveCall, DomainOrder]]:
+def _steps(
+    records: Records, func: str, stage: int
+) -> tuple[tuple[DirectiveCall, DomainOrder], ...]:
     """The directives of a stage in the order written, and the domain order after each."""
     dimensions = records.function(func).stages[stage].dimensions
     start = DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
-    directives = trial(start)
-    for call in order_calls(start, records.entry(func).stages[stage]):
+    return _written(start, records.entry(func).stages[stage])
+
+
+@lru_cache(maxsize=16)
+def _written(
+    start: DomainOrder, target: DomainOrder
+) -> tuple[tuple[DirectiveCall, DomainOrder], ...]:
+    """Kept, for a stage with many mistakes asks once for each."""
+    directives, steps = trial(start), []
+    for call in order_calls(start, target):
         directives = call.on(directives)
-        yield call, directives.schedule.funcs[0].stages[0]
+        steps.append((call, directives.schedule.funcs[0].stages[0]))
+    return tuple(steps)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Set
 from typing import TypeAlias
 
+from spaces.model.algorithm.estimates import estimate_problems
 from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.expressions.expr import Call
+from spaces.model.expressions.expr import Call, Variable
+from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Type
 
 _Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
@@ -27,6 +31,7 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
         *(i.name for i in pipeline.images),
         *(s.name for s in pipeline.scalars),
     ]
+    scalars = {s.name for s in pipeline.scalars}
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             yield f"The name {name!r} is used {names.count(name)} times."
@@ -34,6 +39,8 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
         # A Func may read itself in its updates.
         signatures[function.name] = (function.types, len(function.args))
         yield from _function_problems(function, signatures)
+        for index in range(len(function.stages)):
+            yield from _name_problems(function, index, scalars)
     computed = {f.name for f in pipeline.functions}
     if not pipeline.outputs:
         yield "There is no output."
@@ -44,6 +51,8 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
         known = signatures.get(estimate.buffer)
         if known is None or known[1] != len(estimate.ranges):
             yield f"The estimate of {estimate.buffer!r} does not fit a buffer of the pipeline."
+            return
+    yield from estimate_problems(pipeline)
 
 
 def _function_problems(function: Function, signatures: _Signatures) -> Iterator[str]:
@@ -75,6 +84,27 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
                 yield f"Func {name} calls {call.target!r} with other dimensions or another type."
             elif call.target == name and index == 0:
                 yield f"The pure definition of Func {name} calls {name} itself."
+
+
+def _name_problems(function: Function, index: int, scalars: Set[str]) -> Iterator[str]:
+    """Names that stand twice, in another place than their own, or for nothing."""
+    where, stage = f"Stage {index} of Func {function.name}", function.stages[index]
+    for name, count in Counter(stage.dimensions).items():
+        if count > 1:
+            yield f"{where} runs over {name!r} {count} times."
+    reduced = {rvar.name for rvar in stage.rvars}
+    for arg, var in zip(stage.args, function.args, strict=False):
+        if isinstance(arg, Variable) and arg.name != var and arg.name not in reduced:
+            yield f"{where} has {arg.name!r} in the place of {var!r}."
+    bounds = [bound for rvar in stage.rvars for bound in (rvar.min, rvar.extent)]
+    used = variables(*stage.values, *stage.args, *stage.predicates, *bounds)
+    known = {*stage.dimensions, *scalars}
+    for name in used:
+        if name not in known and not _SIZE.fullmatch(name):
+            yield f"{where} names {name!r}, which is no Var, RVar, parameter or size."
+
+
+_SIZE = re.compile(r".+\.(min|extent|stride)\.[0-9]+")
 
 
 def _fits(call: Call, types: tuple[Type, ...], dimensions: int) -> bool:

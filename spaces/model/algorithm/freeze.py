@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import frozen
 
 from spaces.model.algorithm.dimensions import BufferDimensions
+from spaces.model.algorithm.estimates import estimate_problems
 from spaces.model.algorithm.func import Definition, Func
 from spaces.model.algorithm.image_param import ImageParam, SizeVariable
 from spaces.model.algorithm.param import Param, ScalarVariable
@@ -25,10 +26,11 @@ from spaces.model.algorithm.rdom import RVar
 from spaces.model.algorithm.reference import Reference
 from spaces.model.algorithm.require import Required, require, varying
 from spaces.model.algorithm.required import reading, required, requiring
-from spaces.model.algorithm.size_constraints import Constraints, check_estimates
+from spaces.model.algorithm.size_constraints import Constraints
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import RANDOM, arithmetic
 from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable, constant, walk
+from spaces.model.expressions.numbers import shown_number
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 
@@ -53,8 +55,10 @@ def pipeline(
 
     Raises:
         DefinitionError: a Func is undefined, two different Funcs, images or parameters share
-            a name, or an estimate is for nothing the pipeline has, or contradicts what is known;
-            or something else than text is given as the name, or than a mapping as estimates.
+            a name, or an estimate is for nothing the pipeline has, contradicts what is known, or
+            is more than int32 or any memory holds; conditions on sizes and Params contradict each
+            other; or something else than text is given as the name, or than a mapping as
+            estimates.
     """
     if not isinstance(name, str | None):
         raise DefinitionError(
@@ -91,8 +95,7 @@ def pipeline(
     promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
     as_said = _Freezing(names, {}, {})
     promised = tuple(Promise(arithmetic(as_said(p.condition)), p.message) for p in promises)
-    check_estimates(sizes, promised)
-    return Pipeline(
+    result = Pipeline(
         name=name or names[id(wanted[0])],
         functions=functions,
         images=tuple(Image(i.name, i.type, i.dimensions) for i in found.images),
@@ -102,6 +105,10 @@ def pipeline(
         promises=promised,
         strides=constraints.strides,
     )
+    problems = tuple(estimate_problems(result))
+    if problems:
+        raise DefinitionError("\n".join(problems))
+    return result
 
 
 def _check_outputs(wanted: Sequence[object]) -> None:
@@ -344,12 +351,6 @@ def _estimate(
         raise DefinitionError(
             f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
         )
-    for dimension, (_, extent) in enumerate(ranges):
-        if extent < 1:
-            raise DefinitionError(
-                f"The estimated extent of dimension {dimension} of {name} is {extent}; "
-                "it must be at least 1."
-            )
     return name, ranges
 
 
@@ -360,6 +361,6 @@ def _ranges(name: str, given: Sequence[int | tuple[int, int]]) -> tuple[tuple[in
         return tuple((operator.index(low), operator.index(extent)) for low, extent in pairs)
     except (TypeError, ValueError):
         raise DefinitionError(
-            f"The estimate of {name} is {given!r}; give a list of its extents, innermost first: "
-            "whole numbers, or pairs (min, extent)."
+            f"The estimate of {name} is {shown_number(given)}; give a list of its extents, "
+            "innermost first: whole numbers, or pairs (min, extent)."
         ) from None

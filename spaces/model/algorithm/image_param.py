@@ -11,7 +11,11 @@ from spaces.model.algorithm.reference import Reference, coordinates_of, indices_
 from spaces.model.algorithm.var import check_name
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.numbers import shown_number
 from spaces.model.expressions.types import Int32, Type, type_of
+
+MOST_DIMENSIONS = 64
+"""Those of an array of NumPy's."""
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -48,11 +52,13 @@ class ImageParam:
         check_name("ImageParam", name)
 
     @dimensions.validator
-    def _is_count(self, _: Any, dimensions: object) -> None:
-        if not isinstance(dimensions, int) or dimensions < 0:
+    def _is_count(self, _: Any, dimensions: Any) -> None:
+        is_count = isinstance(dimensions, int) and not isinstance(dimensions, bool)
+        if not is_count or not 0 <= dimensions <= MOST_DIMENSIONS:
             raise DefinitionError(
                 f"An ImageParam is given its element type, its number of dimensions and its name, "
-                f"as in ImageParam(UInt8, 2, 'input'); {dimensions!r} is no number of dimensions."
+                f"as in ImageParam(UInt8, 2, 'input'); {shown_number(dimensions)} is no number of "
+                f"dimensions from 0 to {MOST_DIMENSIONS}."
             )
 
     def __getitem__(self, coordinates: Any) -> Expr:

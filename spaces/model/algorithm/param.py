@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
+import math
 from typing import Any
 
 from attrs import define, field, frozen
@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.var import check_name
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Arithmetic, Expr, Variable
+from spaces.model.expressions.numbers import NumberError, number_in
 from spaces.model.expressions.types import Type, type_of
 
 
@@ -31,28 +32,41 @@ class Param(Arithmetic):
         lowest, highest: limits, as of :meth:`set_range`.
 
     Raises:
-        DefinitionError: the name is none, or the default no value of the type.
+        DefinitionError: the name is none; the default or a limit is no value of the type, or no
+            finite number of the type is near it; or the limits leave no value.
     """
 
     type: Type = field(converter=type_of)
     name: str = field()
     default: int | float | None = field(default=None)
-    lowest: int | float | None = None
-    highest: int | float | None = None
+    lowest: int | float | None = field(default=None)
+    highest: int | float | None = field(default=None)
 
     @name.validator
     def _is_name(self, _: Any, name: str) -> None:
         check_name("Param", name)
 
-    @default.validator
-    def _is_value(self, _: Any, default: object) -> None:
-        whole = isinstance(default, numbers.Integral) and self.type.holds(int(default))
-        if default is not None and not (
-            isinstance(default, numbers.Real) if self.type.is_float else whole
-        ):
-            raise DefinitionError(
-                f"The default of Param {self.name} is {default!r}, which is no {self.type}."
-            )
+    def __attrs_post_init__(self) -> None:
+        self.default = self._number("default", self.default)
+        self.lowest = self._number("least value", self.lowest)
+        self.highest = self._number("largest value", self.highest)
+        self._check_range()
+
+    def _number(self, what: str, value: Any) -> int | float | None:
+        """``value`` in the type of the parameter, rounded where that is a float.
+
+        Raises:
+            DefinitionError: it is no number of that type, or it is no number at all (NaN).
+        """
+        if value is None:
+            return None
+        try:
+            number = number_in(self.type, value)
+        except NumberError as error:
+            raise DefinitionError(f"The {what} of Param {self.name} {error}.") from None
+        if what != "default" and math.isnan(number):
+            raise DefinitionError(f"The {what} of Param {self.name} is nan, which limits nothing.")
+        return number
 
     def __repr__(self) -> str:
         return f"<Param {self.name}: {self.type}>"
@@ -70,13 +84,13 @@ class Param(Arithmetic):
 
     def set_min_value(self, lowest: int | float) -> Param:
         """Every call gives at least ``lowest``."""
-        self.lowest = lowest
+        self.lowest = self._number("least value", lowest)
         self._check_range()
         return self
 
     def set_max_value(self, highest: int | float) -> Param:
         """Every call gives at most ``highest``."""
-        self.highest = highest
+        self.highest = self._number("largest value", highest)
         self._check_range()
         return self
 

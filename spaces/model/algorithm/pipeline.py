@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from spaces.model.expressions.expr import Call, Expr, Op, Variable, component_names, walk
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, component_names, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.derivations import Derivation
 
@@ -75,14 +75,19 @@ class Stage:
         nodes = walk(*self.values, *self.args, *bounds, *self.predicates)
         return tuple(n for n in nodes if isinstance(n, Call))
 
-    def mapped(self, change: Callable[[Expr], Expr]) -> Stage:
-        """The stage with ``change`` applied to each of its expressions."""
+    def mapped(
+        self, change: Callable[[Expr], Expr], place: Callable[[Expr], Expr] | None = None
+    ) -> Stage:
+        """The stage with ``change`` applied to each of its expressions, or ``place`` to those that
+        say where values are stored: coordinates, the limits of RVars and predicates.
+        """
+        where = place or change
         return evolve(
             self,
-            args=tuple(change(a) for a in self.args),
+            args=tuple(where(a) for a in self.args),
             values=tuple(change(v) for v in self.values),
-            rvars=tuple(ReductionVar(r.name, change(r.min), change(r.extent)) for r in self.rvars),
-            predicates=tuple(change(p) for p in self.predicates),
+            rvars=tuple(ReductionVar(r.name, where(r.min), where(r.extent)) for r in self.rvars),
+            predicates=tuple(where(p) for p in self.predicates),
         )
 
 
@@ -261,6 +266,19 @@ class Pipeline:
             for e in self.estimates
             for d, (low, extent) in enumerate(e.ranges)
             for part, value in (("min", low), ("extent", extent))
+        }
+
+    def promised_sizes(self) -> dict[str, int]:
+        """The size variables that every call gives the same numbers, as ``set_bounds`` says."""
+        ends: dict[str, dict[str, set[int]]] = {}
+        for promise in self.promises:
+            match promise.condition:
+                case Op(name="ge" | "le" as side, args=(Variable(name=name), Const(value=value))):
+                    ends.setdefault(name, {}).setdefault(side, set()).add(int(value))
+        return {
+            name: min(sides["ge"])
+            for name, sides in ends.items()
+            if "." in name and len(sides) == 2 and sides["ge"] == sides["le"]
         }
 
 

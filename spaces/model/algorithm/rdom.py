@@ -40,7 +40,7 @@ class RDom(Arithmetic):
             raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
         self.name = check_name("RDom", name)
         for axis, (low, extent) in zip("xyzw", ranges, strict=False):
-            _check_domain(f"{name}.{axis}", as_expr(low), as_expr(extent))
+            _check_domain(f"{name}.{axis}", _whole(name, axis, low), _whole(name, axis, extent))
         self.vars = tuple(
             ReductionVar(f"{name}.{axis}", cast(Int32, low), cast(Int32, extent))
             for axis, (low, extent) in zip("xyzw", ranges, strict=False)
@@ -124,6 +124,23 @@ def require_one_domain(who: str, *exprs: Expr) -> None:
             f"{who} uses {len(domains)} RDoms ({', '.join(sorted(domains.values()))}); "
             "one RDom with more dimensions runs over all of them."
         )
+
+
+def _whole(domain: str, axis: str, bound: ExprLike) -> Expr:
+    """A bound, which is an integer.
+
+    Raises:
+        DefinitionError: it is none.
+    """
+    try:
+        expr = as_expr(bound)
+    except (TypeError, OverflowError) as error:
+        raise DefinitionError(f"A bound of RVar {domain}.{axis} is no int32: {error}") from None
+    if expr.type.is_float or expr.type.is_bool:
+        raise DefinitionError(
+            f"A bound of RVar {domain}.{axis}, `{expr}`, is {expr.type}; bounds are integers."
+        )
+    return expr
 
 
 def _check_domain(rvar: str, *bounds: Expr) -> None:

@@ -8,7 +8,7 @@ pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 from attrs import frozen
@@ -52,23 +52,18 @@ def required(*roots: Expr) -> Iterator[Requirement]:
     yield from found
 
 
-def reading(call: Call) -> Expr:
-    """A call with arithmetic alone in its coordinates; what they require, the value requires, and
-    what is likely in them is said beside.
+def reading(call: Call, value: Callable[[Call], Expr] = lambda plain: plain) -> Expr:
+    """The ``value`` of a call with arithmetic alone in its coordinates. What they require the value
+    requires, and what is likely in them is said beside it.
     """
     conditions = tuple(required(*call.args))
     plain = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
-    hinted = _with_hints(plain, call.args)
+    hinted = _with_hints(value(plain), call.args)
     return reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, hinted)
 
 
-def is_more_than_arithmetic(args: Sequence[Expr]) -> bool:
-    """Whether coordinates say what a call at them cannot: what they require, or what is likely."""
-    return any(isinstance(n, Op) and n.name in (REQUIRE, *SAYING) for n in walk(*args))
-
-
-def _with_hints(plain: Call, args: Sequence[Expr]) -> Expr:
-    """A call, and what is likely in its coordinates, and in those of what they read."""
+def _with_hints(value: Expr, args: Sequence[Expr]) -> Expr:
+    """What is read, and what is likely in the coordinates, and in those of what they read."""
     if not any(isinstance(n, Op) and n.name in SAYING for n in walk(*args)):
-        return plain
-    return Op(plain.type, LIKELY_AT, (plain, *(arithmetic(a, SAYING) for a in args)))
+        return value
+    return Op(value.type, LIKELY_AT, (value, *(arithmetic(a, SAYING) for a in args)))

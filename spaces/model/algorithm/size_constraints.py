@@ -13,7 +13,6 @@ from spaces.model.algorithm.pipeline import Promise, Strides, size_variable
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
 from spaces.model.expressions.types import Bool
-from spaces.model.formulas.algebra import FormulaError, evaluate
 
 Buffer: TypeAlias = tuple[str, str, int, BufferDimensions]
 """Image or output, its name, how many dimensions it has, and what is given of them."""
@@ -96,30 +95,3 @@ def _strides(buffer: Buffer) -> Strides | None:
             "give each a stride of its own."
         )
     return Strides(name, steps)
-
-
-def check_estimates(
-    sizes: Mapping[str, Sequence[tuple[int, int]]], promises: Sequence[Promise]
-) -> None:
-    """Refuse estimates that no call can have.
-
-    Raises:
-        DefinitionError: an estimate breaks a promise.
-    """
-    values = {
-        f"{buffer}.{part}.{d}": value
-        for buffer, ranges in sizes.items()
-        for d, (low, extent) in enumerate(ranges)
-        for part, value in (("min", low), ("extent", extent))
-    }
-    for promise in promises:
-        if promise.condition.names <= set(values) and not _holds(promise.condition, values):
-            shown = ", ".join(f"{n} as {values[n]}" for n in sorted(promise.condition.names))
-            raise DefinitionError(f"{promise.message} But the estimates give {shown}.")
-
-
-def _holds(condition: Expr, values: Mapping[str, int]) -> bool:
-    try:
-        return bool(evaluate(condition, values))
-    except FormulaError:
-        return True

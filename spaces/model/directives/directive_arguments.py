@@ -13,8 +13,10 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.numbers import shown_number
 from spaces.model.schedules.domain_order import Factor, Tail
 from spaces.model.schedules.schedule import LoopAlign
+from spaces.model.text_limits import LARGEST_NUMBER, is_number
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -43,15 +45,17 @@ def factor_of(value: Factor | Name) -> Factor:
 
     Raises:
         TypeError: ``value`` is neither.
+        OverflowError: it is a number that no schedule holds.
     """
     if isinstance(value, str | Variable | RDom):
         return name_of(value)
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(
             f"{value!r} is not a factor; give a whole number or the name of a parameter."
         ) from None
+    return _held(number)
 
 
 def member_of(kind: type[_E], value: _E | str) -> _E:
@@ -88,11 +92,22 @@ def whole_of(value: int) -> int:
 
     Raises:
         TypeError: it is no whole number.
+        OverflowError: no schedule holds it.
     """
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{value!r} is not a whole number.") from None
+    return _held(number)
+
+
+def _held(number: int) -> int:
+    if not is_number(number):
+        raise OverflowError(
+            f"{shown_number(number)} is beyond {LARGEST_NUMBER}, the largest number that a "
+            "schedule holds."
+        )
+    return number
 
 
 def names_of(things: Sequence[str | Func | Sequence[str | Func]]) -> tuple[str, ...]:

@@ -118,6 +118,9 @@ class Directives(LoopDirectives, CallDirectives):
         Where several conditions hold, the one that was written first counts. They are over scalar
         parameters and the sizes and strides of images and outputs. For a GPU each case has kernels
         of its own, of which the host launches those of the case that it is.
+
+        Raises:
+            ConditionError: the condition is too large to be written as text.
         """
         return self._specialized(plain_condition(condition), "")
 

@@ -235,7 +235,8 @@ class LoopDirectives(Selection):
 
     def gpu_single_thread(self) -> Self:
         """Let one thread of one block compute the whole stage: a block loop and a thread loop of
-        one iteration each, called ``__block`` and ``__thread``, go around all others.
+        one iteration each, called ``__block`` and ``__thread``, go around all others. What splits
+        one of them guards its tail: Halide computes an update again in each further iteration.
         """
         block, thread = SINGLE_THREAD
         return self._kind(thread.name, thread.kind)._kind(block.name, block.kind)

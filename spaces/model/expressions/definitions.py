@@ -8,6 +8,7 @@ is adding it everywhere. All meanings are Halide's, bit for bit on integers.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Container, Mapping
@@ -16,14 +17,15 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 
-from spaces.model.expressions import fast_math
-from spaces.model.expressions.expr import Const, Expr, Op, binary, cast, compare, constant
+from spaces.model.expressions import fast_math, signatures
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, binary, cast, compare, constant
 from spaces.model.expressions.functions import abs as magnitude
 from spaces.model.expressions.functions import clamp, max, min, select
 from spaces.model.expressions.lerp import blended
-from spaces.model.expressions.operators import BITS
+from spaces.model.expressions.operators import OPERATORS
 from spaces.model.expressions.random_bits import random_float, random_int, random_uint
 from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.signatures import SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
@@ -39,9 +41,6 @@ LIKELY_AT = "likely_at"
 which side of their tests is likely, which the call itself no longer says.
 """
 
-Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
-"""Whether a result type and operand types fit together."""
-
 Definition: TypeAlias = Callable[..., Expr]
 """The meaning, given the result type and the operands."""
 
@@ -50,17 +49,15 @@ Definition: TypeAlias = Callable[..., Expr]
 class Derived:
     """An operator defined by others."""
 
-    fits: Signature
+    fits: signatures.Signature
     definition: Definition
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
-    """Whether an operator of this module, or of
-    :data:`~spaces.model.expressions.operators.BITS`, may have these types.
+    """Whether an operator of :data:`LANGUAGE` may have these types: those that the functions which
+    build expressions give it.
     """
-    return (_BIT_SIGNATURES[name] if name in _BIT_SIGNATURES else DERIVED[name].fits)(
-        result, operands
-    )
+    return (SIGNATURES[name] if name in SIGNATURES else DERIVED[name].fits)(result, operands)
 
 
 def expanded(expr: Expr, names: Container[str] | None = None) -> Expr:
@@ -77,18 +74,28 @@ def arithmetic(expr: Expr, but: Container[str] = ()) -> Expr:
     return rewrite(expr, lambda n: n if isinstance(n, Op) and n.name in but else _arithmetic(n))
 
 
+def definition(node: Op) -> Expr:
+    """What one operator of :data:`DERIVED` means, over the operands that it has."""
+    return DERIVED[node.name].definition(node.type, *node.args)
+
+
 def _expanded(node: Expr) -> Expr:
-    if isinstance(node, Op) and node.name in DERIVED:
-        return DERIVED[node.name].definition(node.type, *node.args)
-    return node
+    return definition(node) if isinstance(node, Op) and node.name in DERIVED else node
 
 
 def _arithmetic(node: Expr) -> Expr:
     match node:
+        case Cast(type=to, value=Const(value=value)) if node.value.type.is_float:
+            return node if to.is_bool or to.is_float else _truncated(to, value)
+        case Op(name="reinterpret", args=(Const(value=value) as number,)) if number.type.is_float:
+            bits = np.asarray(value, number.type.dtype).view(node.type.dtype)
+            return node if node.type.is_float else constant(int(bits), node.type)
         case Op(name="absd", args=(a, b)) if not a.type.is_float and a.type.bits < 32:
             return cast(node.type, magnitude(cast(Int32, a) - cast(Int32, b)))
         case Op(name="absd", args=(a, b)) if a.type == Int32:
             return magnitude(a - b)  # coordinates do not wrap
+        case Op(name="halving_add", args=(a, b), type=kind) if kind.bits < 64:
+            return cast(kind, (cast(_wide(kind), a) + cast(_wide(kind), b)) >> 1)
         case Op(name="shift_left" | "shift_right", args=(value, Const(value=by))):
             # A power of two that the type does not hold would be read as a negative number.
             if 0 <= by < value.type.bits - value.type.is_int:
@@ -98,6 +105,15 @@ def _arithmetic(node: Expr) -> Expr:
             if mask >= 0 and (int(mask) + 1) & int(mask) == 0 and node.type.holds(int(mask) + 1):
                 return binary("mod", value, constant(int(mask) + 1, node.type))
     return _expanded(node)
+
+
+def _truncated(type: Type, value: float) -> Expr:
+    """A float as an integer: toward zero, the nearest that there is, and 0 for no number."""
+    if math.isnan(value):
+        return constant(0, type)
+    limited = builtins.max(float(type.min_value), builtins.min(value, float(type.max_value)))
+    whole = builtins.min(int(limited), type.max_value)
+    return constant(whole, type)
 
 
 def _unsigned(type: Type) -> Type:
@@ -112,76 +128,6 @@ def _highest(type: Type) -> Expr:
     return constant(type.max_value, type)
 
 
-def _is_pair(result: Type, operands: tuple[Type, ...]) -> bool:
-    return operands == (result, result) and not result.is_bool
-
-
-def _is_integer_pair(result: Type, operands: tuple[Type, ...]) -> bool:
-    return _is_pair(result, operands) and not result.is_float
-
-
-def _is_widening(result: Type, operands: tuple[Type, ...]) -> bool:
-    """Two operands of half the bits of the result, which is signed if one of them is."""
-    if len(operands) != 2 or result.is_float or any(o.is_float or o.is_bool for o in operands):
-        return False
-    is_signed = any(o.is_int for o in operands)
-    return result.is_int == is_signed and all(2 * o.bits == result.bits for o in operands)
-
-
-def _is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    return (
-        len(operands) == 2
-        and operands[0] == result
-        and not any(o.is_float or o.is_bool or o.bits != result.bits for o in operands)
-    )
-
-
-def _is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    return (
-        len(operands) == 2
-        and not any(o.is_float or o.is_bool or 2 * o.bits != result.bits for o in operands)
-        and result.code == operands[0].code
-    )
-
-
-def _is_required(result: Type, operands: tuple[Type, ...]) -> bool:
-    return len(operands) >= 3 and operands[0].element == Bool and operands[1] == result
-
-
-def _is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
-    return operands == (result,)
-
-
-def _is_integer_unary(result: Type, operands: tuple[Type, ...]) -> bool:
-    return operands == (result,) and not result.is_float and not result.is_bool
-
-
-def _is_float_test(result: Type, operands: tuple[Type, ...]) -> bool:
-    return result == Bool and len(operands) == 1 and operands[0].is_float
-
-
-def _is_float32(count: int) -> Signature:
-    return lambda result, operands: (
-        result.is_float and result.bits == 32 and operands == (result,) * count
-    )
-
-
-def _of_integers(result: Type) -> Signature:
-    return lambda found, operands: (
-        found == result and bool(operands) and all(o.bits == 32 and o != Bool for o in operands)
-    )
-
-
-_BIT_SIGNATURES: Mapping[str, Signature] = {
-    **dict.fromkeys(BITS, _is_integer_unary),
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _is_integer_pair),
-    **dict.fromkeys(("shift_left", "shift_right"), _is_shift),
-    "reinterpret": lambda result, operands: (
-        len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool
-    ),
-}
-
-
 def _bit_not(type: Type, a: Expr) -> Expr:
     return constant(-1, type) - a
 
@@ -189,6 +135,8 @@ def _bit_not(type: Type, a: Expr) -> Expr:
 def _absd(type: Type, a: Expr, b: Expr) -> Expr:
     if type.is_float:
         return magnitude(a - b)
+    if type.is_bool:
+        return Op(type, "ne", (a, b))
     left, right = cast(type, a), cast(type, b)
     return select(a < b, right - left, left - right)
 
@@ -316,15 +264,6 @@ def _rounding_mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
     return _narrowed(type, _rounding_shift_right(_wide(type), _product(type, a, b), amount))
 
 
-def _is_mul_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    return (
-        len(operands) == 3
-        and _is_integer_pair(result, operands[:2])
-        and result.bits < 64
-        and operands[2] == _unsigned(result)
-    )
-
-
 def _mux(type: Type, index: Expr, *values: Expr) -> Expr:
     result = values[-1]
     for number in range(len(values) - 2, -1, -1):
@@ -332,32 +271,27 @@ def _mux(type: Type, index: Expr, *values: Expr) -> Expr:
     return result
 
 
-def _is_mux(result: Type, operands: tuple[Type, ...]) -> bool:
-    index, *values = operands
-    return len(values) > 1 and not index.is_float and all(v == result for v in values)
-
-
-def _is_lerp(result: Type, operands: tuple[Type, ...]) -> bool:
-    is_weight = len(operands) == 3 and not operands[2].is_int
-    return is_weight and operands[:2] == (result, result) and (result.is_float or result.bits < 64)
-
-
 def _is_infinite(type: Type, a: Expr) -> Expr:
     return compare("eq", magnitude(a), constant(math.inf, a.type))
 
 
 DERIVED: Mapping[str, Derived] = {
-    "bit_not": Derived(_is_integer_unary, _bit_not),
+    "bit_not": Derived(signatures.is_integer_unary, _bit_not),
     "absd": Derived(
         lambda result, operands: (
             len(operands) == 2
             and operands[0] == operands[1]
-            and result == (operands[0] if result.is_float else _unsigned(operands[0]))
+            and result == (operands[0] if operands[0].is_float else _unsigned(operands[0]))
         ),
         _absd,
     ),
-    "widening_add": Derived(_is_widening, lambda t, a, b: cast(t, a) + cast(t, b)),
-    "widening_mul": Derived(_is_widening, lambda t, a, b: cast(t, a) * cast(t, b)),
+    "widening_add": Derived(
+        lambda result, operands: (
+            signatures.is_widening(result, operands) and operands[0] == operands[1]
+        ),
+        lambda t, a, b: cast(t, a) + cast(t, b),
+    ),
+    "widening_mul": Derived(signatures.is_widening, lambda t, a, b: cast(t, a) * cast(t, b)),
     "widening_sub": Derived(
         lambda result, operands: (
             result.is_int
@@ -380,50 +314,54 @@ DERIVED: Mapping[str, Derived] = {
         )
         for name in ("add", "sub", "mul")
     },
-    "halving_add": Derived(_is_integer_pair, _halving_add),
-    "halving_sub": Derived(_is_integer_pair, _halving_sub),
-    "rounding_halving_add": Derived(_is_integer_pair, _rounding_halving_add),
-    "rounding_shift_left": Derived(_is_shift, _rounding_shift_left),
-    "rounding_shift_right": Derived(_is_shift, _rounding_shift_right),
-    "widening_shift_left": Derived(_is_widening_shift, _widened_shift(operator.lshift)),
-    "widening_shift_right": Derived(_is_widening_shift, _widened_shift(operator.rshift)),
-    "saturating_add": Derived(_is_pair, _saturating_add),
-    "saturating_sub": Derived(_is_pair, _saturating_sub),
+    "halving_add": Derived(signatures.is_integer_pair, _halving_add),
+    "halving_sub": Derived(signatures.is_integer_pair, _halving_sub),
+    "rounding_halving_add": Derived(signatures.is_integer_pair, _rounding_halving_add),
+    "rounding_shift_left": Derived(signatures.is_shift, _rounding_shift_left),
+    "rounding_shift_right": Derived(signatures.is_shift, _rounding_shift_right),
+    "widening_shift_left": Derived(signatures.is_widening_shift, _widened_shift(operator.lshift)),
+    "widening_shift_right": Derived(signatures.is_widening_shift, _widened_shift(operator.rshift)),
+    "saturating_add": Derived(signatures.is_pair, _saturating_add),
+    "saturating_sub": Derived(signatures.is_pair, _saturating_sub),
     "saturating_cast": Derived(
         lambda result, operands: len(operands) == 1 and not result.is_bool, _saturating_cast
     ),
-    "mul_shift_right": Derived(_is_mul_shift, _mul_shift_right),
-    "rounding_mul_shift_right": Derived(_is_mul_shift, _rounding_mul_shift_right),
-    "lerp": Derived(_is_lerp, blended),
-    "mux": Derived(_is_mux, _mux),
-    "likely": Derived(_is_unary, lambda t, a: a),
-    "likely_if_innermost": Derived(_is_unary, lambda t, a: a),
+    "mul_shift_right": Derived(signatures.is_mul_shift, _mul_shift_right),
+    "rounding_mul_shift_right": Derived(signatures.is_mul_shift, _rounding_mul_shift_right),
+    "lerp": Derived(signatures.is_lerp, blended),
+    "mux": Derived(signatures.is_mux, _mux),
+    "likely": Derived(signatures.is_unary, lambda t, a: a),
+    "likely_if_innermost": Derived(signatures.is_unary, lambda t, a: a),
     LIKELY_AT: Derived(
         lambda result, operands: operands[:1] == (result,), lambda t, call, *places: call
     ),
     UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
-    REQUIRE: Derived(_is_required, lambda t, condition, value, *message: value),
-    "is_nan": Derived(_is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
-    "is_inf": Derived(_is_float_test, _is_infinite),
+    REQUIRE: Derived(signatures.is_required, lambda t, condition, value, *message: value),
+    "is_nan": Derived(signatures.is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
+    "is_inf": Derived(signatures.is_float_test, _is_infinite),
     "is_finite": Derived(
-        _is_float_test, lambda t, a: compare("lt", magnitude(a), constant(math.inf, a.type))
+        signatures.is_float_test,
+        lambda t, a: compare("lt", magnitude(a), constant(math.inf, a.type)),
     ),
-    "fast_exp": Derived(_is_float32(1), fast_math.exponential),
-    "fast_log": Derived(_is_float32(1), fast_math.logarithm),
-    "fast_pow": Derived(_is_float32(2), fast_math.power),
-    "fast_sin": Derived(_is_float32(1), fast_math.sine),
-    "fast_cos": Derived(_is_float32(1), fast_math.cosine),
-    "fast_inverse": Derived(_is_float32(1), lambda t, a: constant(1.0, t) / a),
+    "fast_exp": Derived(signatures.is_float32(1), fast_math.exponential),
+    "fast_log": Derived(signatures.is_float32(1), fast_math.logarithm),
+    "fast_pow": Derived(signatures.is_float32(2), fast_math.power),
+    "fast_sin": Derived(signatures.is_float32(1), fast_math.sine),
+    "fast_cos": Derived(signatures.is_float32(1), fast_math.cosine),
+    "fast_inverse": Derived(signatures.is_float32(1), lambda t, a: constant(1.0, t) / a),
     "fast_inverse_sqrt": Derived(
-        _is_float32(1), lambda t, a: constant(1.0, t) / Op(t, "sqrt", (a,))
+        signatures.is_float32(1), lambda t, a: constant(1.0, t) / Op(t, "sqrt", (a,))
     ),
-    "random_uint": Derived(_of_integers(UInt32), random_uint),
-    "random_int": Derived(_of_integers(Int32), random_int),
-    "random_float": Derived(_of_integers(Float32), random_float),
+    "random_uint": Derived(signatures.of_integers(UInt32), random_uint),
+    "random_int": Derived(signatures.of_integers(Int32), random_int),
+    "random_float": Derived(signatures.of_integers(Float32), random_float),
 }
 """The operators with a definition. ``is_nan`` is ``a != a``, and so on: those of floats assume that
 arithmetic is strict; ``likely`` is its operand.
 """
+
+LANGUAGE = (*OPERATORS, *DERIVED)
+"""The names of all operators: those that every layer knows, and those with a definition."""
 
 HINTS = ("likely", "likely_if_innermost")
 """Operators that are their operand, and say which side of a test is the usual one."""

@@ -9,6 +9,7 @@ Python (as needed by sets, dicts and record equality) is whether the two are the
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ import numpy as np
 from attrs import field, frozen
 
 from spaces.model.expressions.interning import Interned
+from spaces.model.expressions.numbers import NumberError, number_in, rounded, shown_number
 from spaces.model.expressions.operators import literal, operation, symbol
 from spaces.model.expressions.shared_text import ATOM, Shown, shared_text
 from spaces.model.expressions.types import Bool, Float32, Float64, Int32, Type, promote, type_of
@@ -178,7 +180,13 @@ class Expr(Arithmetic, metaclass=Interned):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._fields()
+        # A table, not a tree: pickle would follow operands by recursion.
+        numbers: dict[Expr, _Operand] = {}
+        table = []
+        for node in walk(self):
+            table.append((type(node), tuple(_numbered(f, numbers) for f in node._fields())))
+            numbers[node] = _Operand(len(numbers))
+        return _from_table, (tuple(table),)
 
     def written(self, children: tuple[str, ...]) -> str:
         """The text of a node that is no part of the language itself, given those below it."""
@@ -321,6 +329,33 @@ class Text(Expr):
     words: str = field()
 
 
+class _Operand(int):
+    """The number of a node in a table of nodes."""
+
+
+def _numbered(value: Any, numbers: dict[Expr, _Operand]) -> Any:
+    """A field of a node with numbers in place of operands."""
+    if isinstance(value, Expr):
+        return numbers.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(_numbered(item, numbers) for item in value)
+    return value
+
+
+def _from_table(table: tuple[tuple[type[Expr], tuple[Any, ...]], ...]) -> Expr:
+    """The last expression of a table of nodes, operands before what is made of them."""
+    nodes: list[Expr] = []
+
+    def field(value: Any) -> Any:
+        if isinstance(value, _Operand):
+            return nodes[value]
+        return tuple(map(field, value)) if isinstance(value, tuple) else value
+
+    for kind, fields in table:
+        nodes.append(kind(*map(field, fields)))
+    return nodes[-1]
+
+
 def _written(node: Expr, parts: list[Shown]) -> Shown:
     """Infix text with the fewest parentheses, given the texts of operands."""
     texts = [text for text, _ in parts]
@@ -345,9 +380,9 @@ def _written(node: Expr, parts: list[Shown]) -> Shown:
 
 
 def constant(value: int | float, type: Type) -> Const:
-    """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float32."""
+    """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float."""
     if type.is_float:
-        return Const(type, float(type.dtype.type(value)))
+        return Const(type, rounded(value, type))
     return _integer(int(value), type)
 
 
@@ -362,29 +397,56 @@ def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
 
     Raises:
         TypeError: ``value`` is no expression and no number.
-        OverflowError: an integer literal does not fit the type it meets.
+        OverflowError: a literal does not fit the type it meets; a finite float does not where it
+            would be rounded to infinity.
     """
     if isinstance(value, Expr):
         return value
     if isinstance(value, Arithmetic):
         return value.as_expr()
-    if isinstance(value, bool):
-        return constant(value, Bool)
+    if isinstance(value, bool | np.bool_):
+        return constant(bool(value), Bool)
     if isinstance(value, int):
         target = Int32 if like is None else like
         if not target.holds(value):
-            raise OverflowError(
-                f"The literal {value} does not fit {target}, the type it is combined with; "
-                "cast one side to a wider type first."
-            )
+            raise _does_not_fit(value, target)
         return constant(value, target)
     if isinstance(value, float):
-        return constant(value, like if like is not None and like.is_float else Float32)
+        return _literal(value, like if like is not None and like.is_float else Float32)
     if isinstance(value, np.integer):
         return as_expr(int(value), like)
     if isinstance(value, np.floating):
         return as_expr(float(value), like)
     raise TypeError(f"{value!r} of type {type(value).__name__} is not an expression or a number.")
+
+
+def _literal(value: int | float, type: Type) -> Const:
+    """A literal of a floating-point type."""
+    try:
+        return Const(type, number_in(type, value))
+    except NumberError:
+        raise _does_not_fit(value, type) from None
+
+
+def _long_literal(value: int | float, type: Type) -> Const:
+    """A literal beyond int32 or float32 that is converted to ``type``: whole numbers wrap."""
+    if isinstance(value, float) and not type.is_float:
+        raise _does_not_fit(value, Float32)
+    return _literal(value, type) if type.is_float else constant(value, type)
+
+
+def _is_long(value: int | float) -> bool:
+    """Whether a literal is beyond the type that it has where nothing says another."""
+    if isinstance(value, int):
+        return not Int32.holds(value)
+    return math.isfinite(value) and math.isinf(rounded(value, Float32))
+
+
+def _does_not_fit(value: int | float, type: Type) -> OverflowError:
+    return OverflowError(
+        f"The literal {shown_number(value)} does not fit {type}, the type it is combined with; "
+        "cast one side to a wider type first."
+    )
 
 
 def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
@@ -482,12 +544,16 @@ def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
 
     Raises:
         TypeError: an operand is no integer.
+        OverflowError: the type of ``value``, unsigned, does not hold a literal ``amount``.
     """
     shifted = as_expr(value)
     if isinstance(amount, int | np.integer) and not isinstance(amount, bool):
         if amount < 0:
             name = "shift_right" if name == "shift_left" else "shift_left"
-        by: Expr = constant(abs(int(amount)), Type("uint", shifted.type.bits))
+        unsigned = Type("uint", shifted.type.bits)
+        if not unsigned.holds(abs(int(amount))):
+            raise _does_not_fit(int(amount), unsigned)
+        by: Expr = constant(abs(int(amount)), unsigned)
     else:
         by = as_expr(amount)
     for operand in (shifted, by):
@@ -530,10 +596,16 @@ def wider(value: Expr, other: Expr) -> Expr:
 
 
 def cast(to: Type | str, value: ExprLike) -> Expr:
-    """``value`` converted to the element type ``to``; no node is made where nothing changes."""
+    """``value`` converted to the element type ``to``; no node is made where nothing changes.
+
+    Raises:
+        OverflowError: a literal that is converted to a float is too large for it.
+    """
     target = type_of(to)
-    if isinstance(value, int) and not Int32.holds(value):
-        return constant(value, target)
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, int | float) and _is_long(value):
+        return _long_literal(value, target)
     expr = as_expr(value)
     if expr.type == target:
         return expr

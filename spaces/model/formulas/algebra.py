@@ -19,6 +19,7 @@ import numpy as np
 from attrs import frozen
 
 from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
+from spaces.model.expressions.definitions import DERIVED, definition
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Bool, Int32, Type
 
@@ -77,6 +78,8 @@ def read_all(
                 done[node] = reading.convert(node.type, done[number])
             case Op(name=name, args=(value,)) if name in BIT_COUNTS:
                 done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
+            case Op() if node.name in DERIVED:
+                done[node] = read_all((definition(node),), values, reading, done)[0]
             case Call() | Op() | Cast() | Const():
                 raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
     return tuple(done[f] for f in formulas)
@@ -86,16 +89,17 @@ def _has_floats(node: Expr) -> bool:
     return node.type.is_float or any(child.type.is_float for child in node.children)
 
 
-_SHIFTS = ("shift_left", "shift_right")
+SHIFTS = ("shift_left", "shift_right")
+"""Operators that multiply or divide by powers of two."""
 
-_WRAPPING = ("add", "sub", "mul", "div", "bit_and", "bit_or", "bit_xor", *_SHIFTS)
+_WRAPPING = ("add", "sub", "mul", "div", "bit_and", "bit_or", "bit_xor", *SHIFTS)
 """Operators whose results may need more bits than the type has, or come without its sign."""
 
 
 def _may_wrap(node: Op) -> bool:
     """Whether the result of an operator is to be brought into its type."""
     if node.type is Int32:
-        return node.name in _SHIFTS
+        return node.name in SHIFTS
     return not node.type.is_bool and node.name in _WRAPPING
 
 

@@ -27,9 +27,9 @@ def _quotient(type: Type, a: Ends, b: Ends) -> Ends | None:
     return _at_corners("div")(type, a, b) if b[0] > 0 else None
 
 
-def _remainder(type: Type, a: Ends, b: Ends) -> Ends | None:
+def _remainder(type: Type, a: Ends, b: Ends) -> Ends:
     if b[0] <= 0:
-        return None
+        return 0, max(max(-b[0], b[1]) - 1, 0)
     return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
 
 
@@ -38,14 +38,24 @@ def _shifted(name: str) -> Callable[[Type, Ends, Ends], Ends | None]:
     return lambda type, a, b: corners(type, a, b) if 0 <= b[0] and b[1] < type.bits else None
 
 
-def _common_bits(type: Type, a: Ends, b: Ends) -> Ends | None:
+def _common_bits(type: Type, a: Ends, b: Ends) -> Ends:
     """What two numbers have in common is no more than one that is not negative."""
     tops = [high for low, high in (a, b) if low >= 0]
-    return (0, min(tops)) if tops else None
+    return (0, min(tops)) if tops else (-_reach(a, b), max(a[1], b[1]))
 
 
-def _joined_bits(type: Type, a: Ends, b: Ends) -> Ends | None:
-    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
+def _joined_bits(type: Type, a: Ends, b: Ends) -> Ends:
+    least = max(a[0], b[0]) if min(a[0], b[0]) >= 0 else min(a[0], b[0])
+    return least, -1 if min(a[1], b[1]) < 0 else _reach(a, b) - 1
+
+
+def _other_bits(type: Type, a: Ends, b: Ends) -> Ends:
+    return 0 if min(a[0], b[0]) >= 0 else -_reach(a, b), _reach(a, b) - 1
+
+
+def _reach(a: Ends, b: Ends) -> int:
+    """The power of two that has more bits than any of the numbers, sign bits left out."""
+    return 1 << max((end if end >= 0 else ~end).bit_length() for end in (*a, *b))
 
 
 def _magnitude(type: Type, a: Ends) -> Ends:
@@ -62,11 +72,13 @@ CORNERS: dict[str, Callable[..., Ends | None]] = {
     "mul": _at_corners("mul"),
     "div": _quotient,
     "mod": _remainder,
+    "min": _at_corners("min"),
+    "max": _at_corners("max"),
     "shift_left": _shifted("shift_left"),
     "shift_right": _shifted("shift_right"),
     "bit_and": _common_bits,
     "bit_or": _joined_bits,
-    "bit_xor": _joined_bits,
+    "bit_xor": _other_bits,
     "abs": _magnitude,
     "popcount": _count,
     "count_leading_zeros": _count,

@@ -13,6 +13,7 @@ from attrs import define, field
 
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial, multiples
 from spaces.model.formulas.samples import PICKS, Sample
@@ -396,7 +397,51 @@ class Limits(ABC):
             return (low, high)
         if atom.name == "div":
             return self._quotient_range(atom)
-        return (None, None)
+        return self._corners(atom)
+
+    def numbers(self, expr: Expr) -> tuple[int | None, int | None]:
+        """Numbers between which an integer expression lies; of a type that is no int32, those of
+        the type at least. What is read may wrap in each step, which is then not limited.
+        """
+        if expr.type is Int32 and not expr.loads:
+            form = self.polynomial(expr)
+            low, high = self.lower(form, 2), self.lower(form.scaled(-1), 2)
+            return low, None if high is None else -high
+        if expr.type.is_float:
+            return None, None
+        if isinstance(expr, Const):
+            return int(expr.value), int(expr.value)
+        low, high = None, None
+        if isinstance(expr, Cast) and not expr.value.type.is_float:
+            low, high = self.numbers(expr.value)
+        elif isinstance(expr, Op):
+            low, high = self._corners(expr)
+        known = [end for end in (low, high) if end is not None]
+        if not all(map(expr.type.holds, known)):
+            low = high = None
+        if expr.type is Int32:
+            return low, high
+        return (
+            expr.type.min_value if low is None else low,
+            expr.type.max_value if high is None else high,
+        )
+
+    def _corners(self, atom: Op) -> tuple[int | None, int | None]:
+        """The limits of an operator from those of its operands, or of their types."""
+        if atom.name not in CORNERS or any(a.type.is_float for a in atom.args):
+            return None, None
+        ends = [
+            (a.type.min_value if low is None else low, a.type.max_value if high is None else high)
+            for a, (low, high) in ((a, self.numbers(a)) for a in atom.args)
+        ]
+        found = CORNERS[atom.name](atom.type, *ends)
+        if found is None or not (atom.type.holds(found[0]) and atom.type.holds(found[1])):
+            return None, None
+        low, high = found
+        return (
+            None if low == atom.type.min_value else low,
+            None if high == atom.type.max_value else high,
+        )
 
     def _quotient_range(self, atom: Op) -> tuple[int | None, int | None]:
         numerator, divisor = (self.polynomial(a) for a in atom.args)

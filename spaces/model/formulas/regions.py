@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
-from operator import add, mul, sub, truediv
+from operator import add, and_, mul, or_, sub, truediv, xor
 from typing import Literal, TypeAlias
 
 from attrs import define, field, frozen
 
 from spaces.model.expressions import functions as fn
+from spaces.model.expressions.bit_counts import BIT_COUNTS
 from spaces.model.expressions.expr import (
     Call,
     Cast,
     Const,
     Expr,
     Op,
+    Text,
     Variable,
     cast,
     constant,
     walk,
 )
 from spaces.model.expressions.types import Int32, Type, UInt32
-from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate
+from spaces.model.formulas.bits import Bits
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
@@ -94,7 +97,7 @@ class Ranges:
         """An interval that contains every value of ``expr``; exact on affine expressions."""
         expr = self.simplify(expr)
         if self._is_fixed(expr):
-            return Interval.point(expr)
+            return _fixed(expr)
         known = self._done.get(expr)
         if known is not None:
             return known
@@ -113,7 +116,7 @@ class Ranges:
 
     def _end(self, expr: Expr, end: End, depth: int) -> Expr | None:
         if self._is_fixed(expr):
-            return expr
+            return _at(_fixed(expr), end)
         # Of what is read both ends must be known to see that it does not wrap.
         if expr.loads or expr in self._done or depth == _MOST_DEPTH:
             return _at(self.of(expr), end)
@@ -155,7 +158,19 @@ class Ranges:
             return self.ranges.get(node.name) or Interval.point(node)
         if _is_sum(node):
             return self._sum(node)
-        return self._simplified(self._operation(node))
+        return self._simplified(self._with_numbers(node, self._operation(node)))
+
+    def _with_numbers(self, node: Expr, found: Interval) -> Interval:
+        """The numbers that normal forms rely on, where an end is not known otherwise."""
+        if node.type is not Int32 or not isinstance(node, Op) or found.is_bounded:
+            return found
+        if node.loads and node.name not in ("mod", *BIT_COUNTS):
+            return found  # what is read may wrap before it comes here
+        low, high = self.simplify.numbers(node)
+        return Interval(
+            constant(low, Int32) if found.min is None and low is not None else found.min,
+            constant(high, Int32) if found.max is None and high is not None else found.max,
+        )
 
     def _simplified(self, interval: Interval) -> Interval:
         if interval.is_point and interval.min is not None:
@@ -239,7 +254,7 @@ class Ranges:
         limits = [self.of(c) for c in node.children]
         if not isinstance(node, Call) and all(i.is_point for i in limits):
             points = tuple(i.min for i in limits if i.min is not None)
-            return Interval.point(node.with_children(points))
+            return _fixed(node.with_children(points))
         if isinstance(node, Call):
             return _within(self.values(node), node.type)
         if isinstance(node, Cast):
@@ -256,7 +271,7 @@ class Ranges:
     def _is_exact(node: Op) -> bool:
         """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
         wraps = not node.type.is_float and node.type != Int32
-        return not wraps or node.name in ("min", "max", "select", "abs", "bit_and")
+        return not wraps or node.name in ("min", "max", "select", "abs")
 
     def _cast(self, node: Cast, value: Interval) -> Interval:
         to, source = node.type, node.value.type
@@ -298,14 +313,24 @@ class Ranges:
         if b.is_point and b.min is not None and self._is_positive(b.min):
             divisor = b.min
             return Interval(_both(a.min, divisor, truediv), _both(a.max, divisor, truediv))
-        return UNBOUNDED
+        if a.min is None or a.max is None or a.min.type is not Int32:
+            return UNBOUNDED
+        if b.min is not None and self._is_positive(b.min):  # towards 0, or -1
+            zero = constant(0, Int32)
+            return Interval(fn.min(a.min, zero), fn.max(a.max, zero))
+        # No quotient of whole numbers is further from 0 than what is divided.
+        most = fn.max(a.max, -a.min)
+        return Interval(-most, most)
 
     def _mod(self, a: Interval, b: Interval) -> Interval:
         if b.min is None or b.max is None or b.max.type.is_float:
             return UNBOUNDED
-        # A remainder may be as large as the magnitude of a negative divisor, less one.
         if not (self._is_nonnegative(b.min) and self._is_positive(b.max)):
-            return UNBOUNDED
+            if b.max.type is not Int32:
+                return UNBOUNDED
+            # A remainder is less than the magnitude of the divisor, or 0.
+            magnitude, one = fn.max(b.max, -b.min), constant(1, Int32)
+            return Interval(constant(0, Int32), fn.max(magnitude, one) - one)
         if a.min is not None and a.max is not None and b.is_point:
             first, last = self.simplify(a.min / b.max), self.simplify(a.max / b.max)
             if first is last:
@@ -327,13 +352,13 @@ class Ranges:
         largest = fn.max(fn.abs(a.min), fn.abs(a.max))
         return Interval(constant(0, largest.type), largest)
 
-    def _bit_and(self, a: Interval, b: Interval) -> Interval:
-        """No more than an operand that is not negative."""
-        tops = [i.max for i in (a, b) if i.min is not None and self._is_nonnegative(i.min)]
-        if not tops:
+    def _bitwise(self, combine: Callable[[Bits, Bits], Bits], a: Interval, b: Interval) -> Interval:
+        """Bits of int32 numbers."""
+        known = [end for i in (a, b) for end in (i.min, i.max) if end is not None]
+        if any(end.type is not Int32 for end in known):
             return UNBOUNDED
-        high = tops[0] if len(tops) == 1 else _either(tops[0], tops[1], fn.min)
-        return Interval(None if high is None else constant(0, high.type), high)
+        found = combine(*(Bits(i.min, i.max, self.simplify.at_most) for i in (a, b)))
+        return Interval(found.low, found.high)
 
     def _is_nonnegative(self, expr: Expr) -> bool:
         if isinstance(expr, Const):
@@ -356,7 +381,9 @@ _RULES: dict[str, Callable[..., Interval]] = {
     "max": Ranges._max,
     "select": Ranges._select,
     "abs": Ranges._abs,
-    "bit_and": Ranges._bit_and,
+    "bit_and": lambda r, a, b: r._bitwise(and_, a, b),
+    "bit_or": lambda r, a, b: r._bitwise(or_, a, b),
+    "bit_xor": lambda r, a, b: r._bitwise(xor, a, b),
 }
 
 
@@ -431,6 +458,19 @@ def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr
     if a is None or b is None:
         return a if b is None else b
     return combine(a, b)
+
+
+def _fixed(expr: Expr) -> Interval:
+    """What has one value: a number, where it is calculated from numbers; but floats that are known
+    are no part of formulas over integers. A Param's value is asked of a call.
+    """
+    if isinstance(expr, Const | Text) or expr.names:
+        return Interval.point(expr)
+    try:
+        value = evaluate(expr, {})
+    except FormulaError:
+        return _type_range(expr.type)
+    return Interval.point(constant(value, expr.type) if expr.type.holds(value) else expr)
 
 
 def _type_range(type: Type) -> Interval:

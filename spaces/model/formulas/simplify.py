@@ -22,7 +22,7 @@ from spaces.model.expressions.expr import (
     walk,
 )
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.formulas.algebra import INTEGERS
+from spaces.model.formulas.algebra import INTEGERS, SHIFTS
 from spaces.model.formulas.extremes import (
     EXTREMES,
     common,
@@ -34,6 +34,7 @@ from spaces.model.formulas.extremes import (
 )
 from spaces.model.formulas.limits import Limits
 from spaces.model.formulas.polynomial import Polynomial, multiples
+from spaces.model.formulas.widened import narrowed
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
     # What must be how much smaller than what for the comparison to hold (or, of "eq", to fail).
@@ -172,7 +173,12 @@ class Simplifier(Limits):
 
     def _polynomial(self, expr: Expr) -> Polynomial:
         if not isinstance(expr, Op):
+            plain = narrowed(expr)
+            if plain is not None:
+                return self.polynomial(plain)
             return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
+        if expr.name in SHIFTS and not expr.loads:
+            return self._shifted(expr)
         if expr.name == "select":
             return self._select(expr)
         if expr.name in EXTREMES:
@@ -187,6 +193,18 @@ class Simplifier(Limits):
             rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
             return Polynomial.of(expr.with_children(rebuilt))
         return _ARITHMETIC[expr.name](self, *parts)
+
+    def _shifted(self, expr: Op) -> Polynomial:
+        """A product or quotient by a power of two, where a shift is known to be by 0 to 30 bits."""
+        value, by = expr.args
+        least, most = self.numbers(by)
+        one = constant(1, Int32)
+        if value is one or least is None or most is None or not 0 <= least <= most <= 30:
+            return Polynomial.of(expr.with_children((self(value), self(by))))
+        power = self.polynomial(Op(Int32, "shift_left", (one, by)))
+        if expr.name == "shift_left":
+            return self.polynomial(value) * power
+        return self._divide(self.polynomial(value), power)
 
     def _divide(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if not b.terms:
@@ -237,6 +255,8 @@ class Simplifier(Limits):
         if len(kept) == 1:
             return kept[0].form
         shared = common([operand.form for operand in kept])
+        if not all(_fits(operand.form - shared) for operand in kept):
+            shared = shared - Polynomial.of(shared.offset)
         values = sorted((self.normal(o.form - shared) for o in kept), key=lambda e: e.digest)
         atom = extreme(name, values)
         # None of them decides another: it need not be taken apart again.
@@ -250,8 +270,9 @@ class Simplifier(Limits):
             inner = lone_extreme(name, form)
             if inner is None or (inner[1] - shared).constant is None:
                 yield form
-            else:
-                yield from (self.polynomial(value) + inner[1] for value in operands(inner[0]))
+                continue
+            parts = [self.polynomial(value) + inner[1] for value in operands(inner[0])]
+            yield from parts if all(map(_fits, parts)) else (form,)
 
     def _admit(self, name: str, kept: list[_Operand], form: Polynomial) -> None:
         """Add an operand to others of which none decides another."""
@@ -373,6 +394,11 @@ _ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
     "div": Simplifier._divide,
     "mod": Simplifier._modulo,
 }
+
+
+def _fits(form: Polynomial) -> bool:
+    """Whether the number in a sum is one of int32: code that calculates with another wraps."""
+    return Int32.holds(form.offset)
 
 
 def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial] | None:

@@ -141,6 +141,7 @@ def loop_nest(
 
     Raises:
         LevelError: a Func is computed or stored where there is no such loop.
+        OrderError: splits, fuses or loops of a stage name a loop that it does not have.
         UnboundedError: how much of a Func is needed has no limit.
         TypeError: something else is given than a Pipeline and a Schedule.
     """

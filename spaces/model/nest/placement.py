@@ -18,6 +18,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.boxes import clipped, united, united_boxes
+from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation, allocated
@@ -341,9 +342,14 @@ class Bounds:
         """From the least of the first to the largest of the last coordinate of a window."""
         low, high = analysis.least(window.first), analysis.most(window.last)
         return Interval(
-            low if low is None or not window.low else self.simplify(low + window.low),
-            high if high is None or not window.high else self.simplify(high + window.high),
+            low if low is None else self._moved(low, window.low),
+            high if high is None else self._moved(high, window.high),
         )
+
+    def _moved(self, end: Expr, by: int) -> Expr:
+        """An end and a number, which need be no int32."""
+        form = self.simplify.polynomial(end) + Polynomial.of(by) if by else None
+        return end if form is None else self.simplify.normal(form)
 
     @staticmethod
     def _check(name: str, reader: str, d: int, written: Expr, interval: Interval) -> None:

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import SHIFTS
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
 
@@ -41,7 +42,8 @@ class Reads:
     Attributes:
         windows: by Func or image, for each of its dimensions the distinct windows along it.
         forms: the normal forms of all coordinates, and of what they are made of, that mention the
-            stage's own Vars or RVars: nothing that a schedule says makes them simpler.
+            stage's own Vars or RVars, where nothing that a schedule or a call promises makes them
+            simpler.
     """
 
     windows: dict[str, tuple[tuple[Window, ...], ...]]
@@ -67,8 +69,14 @@ def reads(stage: Stage) -> Reads:
             node: simplify.polynomial(node)
             for node in walk(*bases)
             if isinstance(node, Op) and node.type is Int32 and not own.isdisjoint(node.names)
+            if not _may_become_simpler(node)
         },
     )
+
+
+def _may_become_simpler(node: Expr) -> bool:
+    """Whether it has a shift, which is a product or quotient where a call promises its limits."""
+    return any(isinstance(part, Op) and part.name in SHIFTS for part in walk(node))
 
 
 def _windows(

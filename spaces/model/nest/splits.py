@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -11,7 +11,11 @@ from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail, made_from
+
+
+class OrderError(ValueError):
+    """The splits, fuses or loops of a stage name a loop that it does not have, or has already."""
 
 
 @frozen
@@ -81,22 +85,30 @@ def factor_expr(factor: Factor) -> Expr:
     return Variable(Int32, factor) if isinstance(factor, str) else constant(factor, Int32)
 
 
+def exact_loops(stage: Stage, order: DomainOrder) -> Iterator[frozenset[str]]:
+    """For each split and fuse of ``order``, the loops there whose iterations must each run once,
+    and no others: RVars, loops without a dimension, and what is made from them. No region grows
+    where more of their iterations run; the stage is computed again.
+    """
+    found = frozenset((*(r.name for r in stage.rvars), *order.once))
+    for record in order.splits:
+        yield found
+        found = made_from(found, (record,))
+
+
 def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
     """The tail of each split and fuse of ``order``, with ``AUTO`` decided as Halide does.
 
-    Splits of RVars (or of loops made from them) guard. In update stages other splits round up, but
+    Splits of :func:`exact_loops` guard. In update stages other splits round up, but
     guard inside a tile, where rounds that go over its end would update its neighbor twice. In a
     pure stage splits shift inwards, unless an earlier such split of at least the same factor
     already covers the loop.
     """
-    exact = {r.name for r in stage.rvars}
     inside: set[str] = set()
     covered: dict[str, Factor] = {}
     tails = []
-    for record in order.splits:
+    for record, exact in zip(order.splits, exact_loops(stage, order), strict=True):
         if isinstance(record, Fuse):
-            if exact & {record.inner, record.outer}:
-                exact.add(record.fused)
             if inside & {record.inner, record.outer}:
                 inside.add(record.fused)
             tails.append(Tail.AUTO)
@@ -106,8 +118,6 @@ def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[T
         is_inside = record.old in inside
         inside.discard(record.old)
         inside |= {record.inner, record.outer} if is_inside else {record.inner}
-        if record.old in exact:
-            exact |= {record.outer, record.inner}
         if tail is Tail.AUTO:
             guards = record.old in exact or (is_update and is_inside)
             tail = _automatic(record, guards, is_update, cover)
@@ -139,11 +149,15 @@ def divided(order: DomainOrder) -> set[str]:
     return {name for record in order.splits for name in record.taken}
 
 
-def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ...]]:
-    """The Vars and RVars that each final loop of ``order`` walks along."""
+def loop_dimensions(
+    stage: Stage, order: DomainOrder, count: int | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The Vars and RVars that each final loop of ``order`` walks along; with ``count``, each loop
+    that there is after that many splits and fuses.
+    """
     walks: dict[str, tuple[str, ...]] = {name: (name,) for name in stage.dimensions}
     walks.update(dict.fromkeys(order.once, ()))
-    for record in order.splits:
+    for record in order.splits[:count]:
         if isinstance(record, Fuse):
             inner, outer = walks.pop(record.inner), walks.pop(record.outer)
             walks[record.fused] = tuple(dict.fromkeys(inner + outer))
@@ -154,23 +168,29 @@ def loop_dimensions(stage: Stage, order: DomainOrder) -> dict[str, tuple[str, ..
 
 
 def divide(
+    name: str,
     stage: Stage,
     order: DomainOrder,
     is_update: bool,
     box: dict[str, Interval],
     simplify: Simplifier,
 ) -> Division:
-    """What becomes of ``box``, a range for each Var and RVar of a stage."""
+    """What becomes of ``box``, a range for each Var and RVar of the stage called ``name``.
+
+    Raises:
+        OrderError: ``order`` names a loop that the stage does not have there, or has already.
+    """
     ranges = {
         name: (i.min, simplify(i.max - i.min + 1))
         for name, i in box.items()
         if i.min is not None and i.max is not None
     }
     whole = set(ranges)
-    for name in order.once:
-        ranges[name] = (constant(0, Int32), constant(1, Int32))
+    for single in order.once:
+        ranges[single] = (constant(0, Int32), constant(1, Int32))
     steps = []
     for record, tail in zip(order.splits, resolved_tails(stage, order, is_update), strict=True):
+        _check_names(name, record, ranges)
         if isinstance(record, Split):
             dimension = record.old if record.old in whole else ""
             steps.append(_split(record, dimension, tail, ranges, simplify))
@@ -178,7 +198,26 @@ def divide(
         else:
             steps.append(_fuse(record, ranges, simplify))
             whole -= {record.inner, record.outer}
+    if sorted(order.names) != sorted(ranges):
+        raise OrderError(
+            f"The loops of {name} are {', '.join(order.names)}, but the stage has "
+            f"{', '.join(ranges)}; put each of these into its order once. verify(...) names all "
+            "that is wrong with a schedule."
+        )
     return Division(tuple(steps), ranges)
+
+
+def _check_names(name: str, record: Split | Fuse, ranges: Mapping[str, object]) -> None:
+    left = [loop for loop in ranges if loop not in record.taken]
+    unknown = [loop for loop in record.taken if loop not in ranges]
+    twice = [loop for loop in record.made if loop in left or record.made.count(loop) > 1]
+    doubled = record.taken[:1] if len(set(record.taken)) < len(record.taken) else ()
+    for loop in (*unknown, *twice, *doubled):
+        wrong = "is no loop there" if loop in unknown else "would name two loops"
+        raise OrderError(
+            f"{type(record).__name__} of {', '.join(record.taken)} of {name}: {loop} {wrong}; the "
+            f"loops are {', '.join(ranges)}. verify(...) names all that is wrong with a schedule."
+        )
 
 
 def _split(

@@ -15,7 +15,7 @@ from spaces.model.nest.splits import Division, divide, tail_of_reads, tail_of_wr
 from spaces.model.nest.traversal import Traversal, box_of, traverse
 from spaces.model.nest.visits import visits
 from spaces.model.schedules.domain_order import Tail
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule, StageOf
 
 
 @define
@@ -78,7 +78,8 @@ class StageVisits:
         key = (function.name, index, tuple(box.values()))
         if key not in self._divisions:
             stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
-            self._divisions[key] = divide(stage, order, index > 0, box, self.simplify)
+            name = str(StageOf(function.name, index))
+            self._divisions[key] = divide(name, stage, order, index > 0, box, self.simplify)
         return self._divisions[key]
 
     def _visits(

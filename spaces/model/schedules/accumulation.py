@@ -56,6 +56,11 @@ class Accumulation:
         return any(p.of_some for p in self.parts)
 
     @property
+    def inexact(self) -> str:
+        """Why another order of what is combined may give other bits, in words; else nothing."""
+        return next((p.inexact for p in self.parts if p.inexact), "")
+
+    @property
     def identities(self) -> tuple[Const, ...]:
         """What partial results begin with."""
         found = {c: i for p in self.parts for c, i in zip(p.components, p.identities, strict=True)}

@@ -40,6 +40,8 @@ class Part:
         order: what an update does whose order matters, in words; else nothing.
         of_some: whether ``identities`` change a value that is there already, so that only results
             of something may follow it.
+        inexact: why floats that are combined in another order may give other bits, in words; empty
+            where the bits are the same.
     """
 
     components: tuple[int, ...]
@@ -49,6 +51,23 @@ class Part:
     operator: str = ""
     order: str = ""
     of_some: bool = False
+    inexact: str = ""
+
+
+ROUNDED = "each sum and each product of floats is rounded"
+"""Why sums and products of floats depend on the order of what they combine."""
+
+KEPT = "the order decides which of a zero and a negative zero stays, and whether a NaN stays"
+"""Why the least and the greatest of floats depend on it: comparisons do not tell these apart."""
+
+
+def why_inexact(operator: str, type: Type) -> str:
+    """Why ``operator`` gives other bits where what it combines comes in another order; empty where
+    it does not: integers wrap, and no operator on them rounds.
+    """
+    if not type.is_float:
+        return ""
+    return KEPT if operator in ("min", "max") else ROUNDED
 
 
 def by_operator(function: Function, stage: Stage, number: int) -> Part | None:
@@ -64,6 +83,7 @@ def by_operator(function: Function, stage: Stage, number: int) -> Part | None:
         (identity(operator, type),),
         (Op(type, operator, (now(function, number), following(function, number))),),
         operator,
+        inexact=why_inexact(operator, type),
     )
 
 

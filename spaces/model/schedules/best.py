@@ -4,10 +4,20 @@ does.
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Bool
-from spaces.model.schedules.associative import Part, following, identity, is_now, now, reads_own
+from spaces.model.schedules.associative import (
+    Part,
+    following,
+    identity,
+    is_now,
+    now,
+    reads_own,
+    why_inexact,
+)
 
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _NEGATED = {"lt": "ge", "gt": "le", "le": "gt", "ge": "lt"}
@@ -23,8 +33,18 @@ def best(function: Function, stage: Stage, group: tuple[int, ...]) -> Part | Non
             operands = tuple(_taken(function, stage, number, key, name) for number in group)
             found = tuple(operand for operand in operands if operand is not None)
             if len(found) == len(operands) and not reads_own(function, *found):
-                return _best_by(function, name, key, group, found)
+                part = _best_by(function, name, key, group, found)
+                return evolve(part, inexact=_inexact(function, stage, key))
     return None
+
+
+def _inexact(function: Function, stage: Stage, key: int) -> str:
+    """Why partial results may have other bits: a minimum or maximum takes the last of equal zeros,
+    and a NaN, where the comparison of partial results does not.
+    """
+    value = stage.values[key]
+    is_selected = isinstance(value, Op) and value.name == "select"
+    return "" if is_selected else why_inexact("min", function.types[key])
 
 
 def _taken(function: Function, stage: Stage, number: int, key: int, name: str) -> Expr | None:

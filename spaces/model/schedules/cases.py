@@ -54,13 +54,16 @@ def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
     for func in schedule.funcs:
         stages = list(func.stages)
         for one in reversed(func.specializations):
-            if not one.failure and _holds(one.condition, values):
+            if not one.failure and holds(one.condition, values):
                 stages[one.stage] = one.order
         funcs.append(attrs.evolve(func, stages=tuple(stages), specializations=()))
     return schedule.with_funcs(funcs)
 
 
-def _holds(condition: Expr, values: Mapping[str, int]) -> bool:
+def holds(condition: Expr, values: Mapping[str, int]) -> bool:
+    """Whether a condition on sizes and parameters holds; one on anything else, or that calculates
+    with floats, is taken not to hold.
+    """
     try:
         return bool(evaluate(condition, values))
     except FormulaError:

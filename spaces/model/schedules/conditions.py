@@ -7,13 +7,18 @@ input.extent.0 >= 64 & gain > 0.5
 from __future__ import annotations
 
 import ast
+import inspect
+import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.expressions import approximations
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
+from spaces.model.expressions.definitions import LANGUAGE, LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import (
     Cast,
     Const,
@@ -25,11 +30,15 @@ from spaces.model.expressions.expr import (
     cast,
     compare,
     constant,
+    logical,
+    walk,
 )
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32
+from spaces.model.expressions.types import SCALAR_TYPES, Bool, Float32, Int32, Type
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.suggestions import some_of
+from spaces.model.text_limits import LARGEST_CONDITION, MOST_NESTED
 
 _SIGNS = {
     "add": "+",
@@ -51,22 +60,26 @@ _SIGNS = {
     "shift_left": "<<",
     "shift_right": ">>",
 }
-_CALLS: dict[str, Callable[..., Expr]] = {
-    "min": fn.min,
-    "max": fn.max,
-    "abs": fn.abs,
-    "select": fn.select,
-    **{
-        name: getattr(fixed, name)
-        for name in (
-            "absd", "popcount", "count_leading_zeros", "count_trailing_zeros", "halving_add",
-            "halving_sub", "rounding_halving_add", "rounding_shift_left", "rounding_shift_right",
-            "saturating_add", "saturating_sub", "widening_add", "widening_sub", "widening_mul",
-            "widening_shift_left", "widening_shift_right", "mul_shift_right",
-            "rounding_mul_shift_right", "is_nan", "is_inf", "is_finite",
-        )
-    },
-}  # fmt: skip
+_TO_TYPE = ("saturating_cast", "reinterpret")
+"""Operators whose text begins with the type that they make."""
+
+_OF_SEVERAL_TYPES = ("lerp", "mux", *_TO_TYPE)
+"""Operators whose operands do not tell the types of one another."""
+
+_WITHOUT_TEXT = ("not", "bit_not", REQUIRE, UNDEFINED, LIKELY_AT, *RANDOM)
+"""Operators that are written with signs, or that no condition has."""
+
+
+def _built(name: str) -> Callable[..., Expr]:
+    """The function that users build an operator with."""
+    if name == "mux":
+        return lambda index, *values: fn.mux(index, values)
+    found: Callable[..., Expr] = next(vars(m)[name] for m in _FUNCTIONS if name in vars(m))
+    return found
+
+
+_FUNCTIONS = (fn, fixed, approximations)
+_CALLS = {name: _built(name) for name in LANGUAGE if name not in (*_SIGNS, *_WITHOUT_TEXT)}
 _DIMENSIONS = {"width": 0, "height": 1, "channels": 2}
 _OPERATORS: dict[type, Callable[[Expr, Expr], Expr]] = {
     ast.Add: operator.add,
@@ -116,14 +129,51 @@ def _text(expr: Expr) -> str:
         case Op(name="not", args=(a,)):
             return f"(!{_text(a)})"
         case Op(name="bit_not", args=(a,)):
-            return f"(~{_text(a)})"
+            return f"(~{_operand_text(a, expr.args)})"
+        case Op(name=name, args=(a, b)) if name in _SHIFT_NAMES:
+            return f"({_operand_text(a, (a,))} {_SIGNS[name]} {_amount_text(a, b)})"
         case Op(name=name, args=(a, b)) if name in _SIGNS:
-            return f"({_text(a)} {_SIGNS[name]} {_text(b)})"
+            one, other = (_operand_text(x, expr.args) for x in (a, b))
+            return f"({one} {_SIGNS[name]} {other})"
+        case Op(name="select", args=(condition, *values)):
+            shown = (_operand_text(v, values) for v in values)
+            return f"select({', '.join((_text(condition), *shown))})"
+        case Op(name=name, args=(a, b)) if name in _SHIFTING:
+            return f"{name}({_operand_text(a, (a,))}, {_amount_text(a, b)})"
         case Op(name=name, args=args):
-            return f"{name}({', '.join(map(_text, args))})"
+            to = (str(expr.type),) if name in _TO_TYPE else ()
+            is_mixed = name in _OF_SEVERAL_TYPES or len({a.type for a in args}) > 1
+            shown = (_typed(a) if is_mixed else _operand_text(a, args) for a in args)
+            return f"{name}({', '.join((*to, *shown))})"
         case Cast(type=type, value=value):
-            return f"{type}({_text(value)})"
+            return f"{type}({_operand_text(value, (value,))})"
     return str(expr)
+
+
+_SHIFT_NAMES = ("shift_left", "shift_right")
+_SHIFTING = tuple(f"{how}_{name}" for how in ("rounding", "widening") for name in _SHIFT_NAMES)
+
+
+def _amount_text(shifted: Expr, by: Expr) -> str:
+    return _text(by) if by.type == _amount_type(shifted) else _typed(by)
+
+
+def _amount_type(shifted: Expr) -> Type:
+    """The type of a number by which something is shifted."""
+    return Type("uint", shifted.type.bits)
+
+
+def _operand_text(operand: Expr, operands: Sequence[Expr]) -> str:
+    """An operand beside others. Alone, or among numbers only, a number has the type of a literal
+    unless it says another.
+    """
+    alone = all(isinstance(o, Const) for o in operands)
+    return _typed(operand) if alone and operand.type not in (Int32, Float32) else _text(operand)
+
+
+def _typed(expr: Expr) -> str:
+    is_number = isinstance(expr, Const) and not expr.type.is_bool
+    return f"{expr.type}({_text(expr)})" if is_number else _text(expr)
 
 
 def read_condition(text: str, pipeline: Pipeline) -> Expr:
@@ -138,12 +188,68 @@ def read_condition(text: str, pipeline: Pipeline) -> Expr:
     plain = re.sub(r"\b(true|false)\b", lambda m: m[0].capitalize(), plain)
     try:
         tree = ast.parse(plain.strip().replace("\n", " "), mode="eval").body
-    except SyntaxError:
-        raise ConditionError(f"`{text}` is no condition.") from None
-    condition = _Reader(pipeline).expr(tree)
+    except (RecursionError, MemoryError):
+        raise _too_deep() from None
+    except (SyntaxError, ValueError):
+        raise ConditionError(f"`{_shortened(text)}` is no condition.") from None
+    _check_tree(tree)
+    try:
+        condition = _Reader(pipeline).expr(tree)
+    except (TypeError, OverflowError) as error:
+        raise ConditionError(str(error)) from None
     if not condition.type.is_bool:
-        raise ConditionError(f"`{text}` is a number ({condition.type}), no condition.")
+        raise ConditionError(f"`{_shortened(text)}` is a number ({condition.type}), no condition.")
+    check_size(condition)
     return condition
+
+
+def _too_deep() -> ConditionError:
+    return ConditionError(
+        f"The operators and brackets of this condition are nested more than {MOST_NESTED} deep; "
+        "write it with fewer, or as a parameter of the pipeline."
+    )
+
+
+def _too_large() -> ConditionError:
+    return ConditionError(
+        f"This condition has more than {LARGEST_CONDITION} names, numbers and operators; write it "
+        "with fewer, or as a parameter of the pipeline."
+    )
+
+
+def _check_tree(tree: ast.expr) -> None:
+    """Refuse what is too deep or too large to be read."""
+    level: list[ast.AST] = [tree]
+    depth = count = 0
+    while level:
+        depth, count = depth + 1, count + sum(isinstance(node, ast.expr) for node in level)
+        if depth > 2 * MOST_NESTED:  # f.dim(0).extent() is four nodes deep, and one name
+            raise _too_deep()
+        if count > 4 * LARGEST_CONDITION:
+            raise _too_large()
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+
+
+@lru_cache(maxsize=1024)
+def check_size(condition: Expr) -> None:
+    """Refuse a condition that has no text.
+
+    Raises:
+        ConditionError: it is nested too deep, or too large where shared parts are written out.
+    """
+    depth: dict[Expr, int] = {}
+    count: dict[Expr, int] = {}
+    for node in walk(condition):
+        depth[node] = 1 + max((depth[c] for c in node.children), default=0)
+        count[node] = 1 + sum(count[c] for c in node.children)
+        if depth[node] > MOST_NESTED:
+            raise _too_deep()
+        if count[node] > LARGEST_CONDITION:
+            raise _too_large()
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 class _Reader:
@@ -154,58 +260,83 @@ class _Reader:
         self.buffers = {i.name for i in pipeline.images} | set(pipeline.outputs)
 
     def expr(self, node: ast.expr) -> Expr:
+        number = self.literal(node)
+        if number is not None:
+            return as_expr(number)
         match node:
             case ast.Constant(value=bool() as value):
                 return constant(value, Bool)
-            case ast.Constant(value=int() | float() as value):
-                return as_expr(value)
             case ast.Name(id=name) if name in self.scalars:
                 return Variable(self.scalars[name], name)
             case ast.BoolOp(op=op, values=values):
                 name = "and" if isinstance(op, ast.And) else "or"
                 first, *others = (self.expr(v) for v in values)
                 for other in others:
-                    first = Op(Bool, name, (first, other))
+                    first = logical(name, first, other)
                 return first
             case ast.UnaryOp(op=ast.Not(), operand=a):
-                return Op(Bool, "not", (self.expr(a),))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-                return as_expr(-value)
+                return logical("not", self.expr(a))
             case ast.UnaryOp(op=ast.USub(), operand=a):
                 return -self.expr(a)
             case ast.UnaryOp(op=ast.Invert(), operand=a):
                 return ~self.expr(a)
             case ast.BinOp(left=a, op=op, right=b) if type(op) in _SHIFTS:
                 return _SHIFTS[type(op)](self.expr(a), self.operand(b))
-            case ast.BinOp(left=ast.Constant() as a, op=op, right=b) if type(op) in _OPERATORS:
-                other = self.expr(b)
-                return _OPERATORS[type(op)](as_expr(self._number(a), other.type), other)
             case ast.BinOp(left=a, op=op, right=b) if type(op) in _OPERATORS:
-                one = self.expr(a)
-                return _OPERATORS[type(op)](one, as_expr(self.operand(b), one.type))
+                sides = self.operand(a), self.operand(b)
+                kind = next((side.type for side in sides if isinstance(side, Expr)), None)
+                return _OPERATORS[type(op)](*(as_expr(side, kind) for side in sides))
             case ast.Compare(left=a, ops=[op], comparators=[b]) if type(op) in _COMPARISONS:
                 return compare(_COMPARISONS[type(op)], self.operand(a), self.operand(b))
-            case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
-                return _CALLS[name](*map(self.operand, args))
-            case ast.Call(func=ast.Name(id=name), args=[a]) if name in SCALAR_TYPES:
-                return cast(SCALAR_TYPES[name], self.expr(a))
-            case ast.Call(func=ast.Attribute(value=owner, attr=part), args=[]):
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS:
+                return self._call(name, args)
+            case ast.Call(func=ast.Name(id=name), args=[a], keywords=[]) if name in SCALAR_TYPES:
+                return self._cast(SCALAR_TYPES[name], a)
+            case ast.Call(func=ast.Attribute(value=owner, attr=part), args=[], keywords=[]):
                 return self._size(owner, part, node)
         raise self._refusal(node)
 
     def operand(self, node: ast.expr) -> Expr | int | float:
         """An operand; a number takes the type of the other one."""
-        match node:
-            case ast.Constant():
-                return self._number(node)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as number):
-                return -self._number(number)
-        return self.expr(node)
+        number = self.literal(node)
+        return self.expr(node) if number is None else number
 
-    def _number(self, node: ast.Constant) -> int | float:
-        if isinstance(node.value, int | float):
-            return node.value
-        raise self._refusal(node)
+    def literal(self, node: ast.expr) -> int | float | None:
+        """The number or truth value that a node is, with its sign; None where it is none."""
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=a):
+                number = self.literal(a)
+                return None if number is None or isinstance(number, bool) else -number
+            case ast.Constant(value=float() as value) if math.isinf(value):
+                raise ConditionError("A number in this condition is larger than any float64.")
+            case ast.Constant(value=int() | float() as value):
+                return value
+            case ast.Name(id="inf" | "nan" as name) if name not in self.scalars:
+                return float(name)
+        return None
+
+    def _call(self, name: str, args: Sequence[ast.expr]) -> Expr:
+        signature = inspect.signature(_CALLS[name])
+        values: list[ExprLike | Type] = []
+        for place, arg in enumerate(args):
+            match arg:
+                case ast.Name(id=to) if name in _TO_TYPE and place == 0 and to in SCALAR_TYPES:
+                    values.append(SCALAR_TYPES[to])
+                case _:
+                    values.append(self.operand(arg))
+        try:
+            signature.bind(*values)
+        except TypeError:
+            wanted = ", ".join(signature.parameters)
+            message = f"{name} is given {len(args)} operands here; it takes ({wanted})."
+            raise ConditionError(message) from None
+        return _CALLS[name](*values)
+
+    def _cast(self, type: Type, value: ast.expr) -> Expr:
+        number = self.literal(value)
+        if isinstance(number, float) and type.is_float:
+            return as_expr(number, type)
+        return cast(type, self.expr(value) if number is None else number)
 
     def _size(self, owner: ast.expr, part: str, node: ast.expr) -> Expr:
         dimension = _DIMENSIONS.get(part)
@@ -214,7 +345,7 @@ class _Reader:
         match owner:
             case ast.Call(
                 func=ast.Attribute(value=buffer, attr="dim"), args=[ast.Constant(value=int() as d)]
-            ) if part in ("min", "extent", "stride"):
+            ) if part in ("min", "extent", "stride") and not isinstance(d, bool):
                 return size_variable(self._buffer(buffer, node), part, d)
         raise self._refusal(node)
 
@@ -229,9 +360,9 @@ class _Reader:
     def _refusal(self, node: ast.expr) -> ConditionError:
         known = [*self.scalars, *sorted(self.buffers)]
         return ConditionError(
-            f"`{ast.unparse(node)}` is nothing that a condition of specialize can ask for: that "
-            f"is sizes, as in {known[-1]}.dim(0).extent() >= 64, and parameters; there are "
-            f"{', '.join(known)}."
+            f"`{_shortened(ast.unparse(node))}` is nothing that a condition of specialize can ask "
+            f"for: that is sizes, as in {known[-1]}.dim(0).extent() >= 64, and parameters; there "
+            f"are {some_of(known)}."
         )
 
 

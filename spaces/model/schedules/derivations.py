@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from spaces.model.schedules.domain_order import Fuse, Split
 
@@ -50,12 +50,20 @@ class RFactor:
     """The update ``update`` of ``func`` reduces what a new Func holds, which has for each loop over
     RVars that is ``preserved`` a Var of the name given, and reduces along the others (Halide's
     ``rfactor``). ``splits`` are those of the RVars of the update, made before.
+
+    Raises:
+        ValueError: no loop is preserved.
     """
 
     func: str
     update: int
     splits: tuple[Split | Fuse, ...]
-    preserved: tuple[tuple[str, str], ...]
+    preserved: tuple[tuple[str, str], ...] = field()
+
+    @preserved.validator
+    def _preserves(self, _: Any, preserved: tuple[tuple[str, str], ...]) -> None:
+        if not preserved:
+            raise ValueError("an rfactor preserves at least one loop")
 
     @property
     def name(self) -> str:

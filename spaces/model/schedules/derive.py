@@ -41,22 +41,36 @@ def derivation(pipeline: Pipeline, schedule: Schedule) -> Derived:
     """The same, with what cannot be applied."""
     if schedule.derivations == pipeline.derivations:
         return Derived(pipeline)
-    return _applied(pipeline, schedule.derivations)
+    steps = schedule.derivations
+    for length in range(_STRIDE, len(steps), _STRIDE):
+        _applied(pipeline, steps[:length])
+    return _applied(pipeline, steps)
+
+
+_STRIDE = 32
+"""Steps that are applied by recursion; whoever applies more has those before them kept already."""
 
 
 @lru_cache(maxsize=256)
 def _applied(pipeline: Pipeline, derivations: tuple[Derivation, ...]) -> Derived:
-    refusals = []
-    for step in dict.fromkeys(derivations):
-        if step in pipeline.derivations:
-            continue
-        try:
-            changed = _derive(pipeline, step)
-        except Refusal as refusal:
-            refusals.append(refusal)
-        else:
-            pipeline = evolve(changed, derivations=(*pipeline.derivations, step))
-    return Derived(pipeline, tuple(refusals))
+    """The last of the steps on top of the others, which are kept: directives add Funcs one after
+    another.
+    """
+    if not derivations:
+        return Derived(pipeline)
+    return _with_step(_applied(pipeline, derivations[:-1]), derivations[-1])
+
+
+def _with_step(found: Derived, step: Derivation) -> Derived:
+    """One derivation more; a step is applied once."""
+    pipeline = found.pipeline
+    if step in pipeline.derivations or any(r.step == step for r in found.refusals):
+        return found
+    try:
+        changed = _derive(pipeline, step)
+    except Refusal as refusal:
+        return evolve(found, refusals=(*found.refusals, refusal))
+    return evolve(found, pipeline=evolve(changed, derivations=(*pipeline.derivations, step)))
 
 
 def _derive(pipeline: Pipeline, step: Derivation) -> Pipeline:

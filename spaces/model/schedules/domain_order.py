@@ -179,8 +179,11 @@ class DomainOrder:
 
     @property
     def once(self) -> tuple[str, ...]:
-        """Those of :data:`SINGLE_THREAD` among the loops, each once, outermost first."""
-        return tuple(dict.fromkeys(name for name in self.names if name in OUTERMOST))
+        """Those of :data:`SINGLE_THREAD` that are loops, or were before splits and fuses replaced
+        them; outermost first.
+        """
+        names = self.all_names
+        return tuple(name for name in OUTERMOST if name in names)
 
     @property
     def all_names(self) -> frozenset[str]:

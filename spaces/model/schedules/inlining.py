@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from attrs import evolve
 
-from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.algorithm.required import is_more_than_arithmetic, reading
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.algorithm.required import reading, required, requiring
 from spaces.model.algorithm.undefined import inlined
+from spaces.model.expressions.definitions import REQUIRE, arithmetic
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.schedules.schedule import Schedule
@@ -48,17 +49,38 @@ def _may_go(pipeline: Pipeline, function: Function) -> bool:
 
 
 def _expand(function: Function, bodies: dict[str, Function]) -> Function:
+    def value(call: Call) -> Expr:
+        if call.target not in bodies:
+            return call
+        callee = bodies[call.target]
+        arguments = dict(zip(callee.args, call.args, strict=True))
+        return substitute(inlined(callee.stages[0], call.component or 0), arguments)
+
     def inline(node: Expr) -> Expr:
-        if isinstance(node, Call) and node.target in bodies:
-            callee = bodies[node.target]
-            arguments = dict(zip(callee.args, node.args, strict=True))
-            value = inlined(callee.stages[0], node.component or 0)
-            return substitute(value, arguments)
-        if isinstance(node, Call) and is_more_than_arithmetic(node.args):
-            return reading(node)
-        return node
+        return reading(node, value) if isinstance(node, Call) else node
 
     def expanded(expr: Expr) -> Expr:
-        return rewrite(expr, inline) if bodies else expr
+        return rewrite(expr, inline)
 
-    return evolve(function, stages=tuple(stage.mapped(expanded) for stage in function.stages))
+    def place(expr: Expr) -> Expr:
+        # Values that have become coordinates are arithmetic, as those written there are.
+        return arithmetic(expanded(expr), (REQUIRE,))
+
+    if not bodies:
+        return function
+    return evolve(
+        function,
+        stages=tuple(_with_plain_places(s.mapped(expanded, place)) for s in function.stages),
+    )
+
+
+def _with_plain_places(stage: Stage) -> Stage:
+    """A stage with arithmetic alone on its left side; its values require what that does."""
+    conditions = tuple(required(*stage.args))
+    if not conditions:
+        return stage
+    values = (
+        reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, value)
+        for value in stage.values
+    )
+    return evolve(stage, args=tuple(map(arithmetic, stage.args)), values=tuple(values))

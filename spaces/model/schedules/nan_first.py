@@ -12,6 +12,9 @@ from spaces.model.schedules.associative import Part, following, identity, is_now
 _KEPT = {"gt": "max", "ge": "max", "lt": "min", "le": "min"}
 """What stays where the value that there is compares so with the next."""
 
+ZEROS = "the order decides which of a zero and a negative zero stays"
+"""Why such a component depends on the order of what it compares."""
+
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
@@ -30,7 +33,13 @@ def nan_first(function: Function, stage: Stage, number: int) -> Part | None:
     type, old, new = function.types[number], now(function, number), following(function, number)
     stays = Op(Bool, "or", (Op(Bool, "is_nan", (old,)), Op(Bool, order, (old, new))))
     pattern = Op(type, "select", (stays, old, new))
-    return Part((number,), (next,), (identity(_KEPT[order], type),), (pattern,))
+    return Part(
+        (number,),
+        (next,),
+        (identity(_KEPT[order], type),),
+        (pattern,),
+        inexact=ZEROS if type.is_float else "",
+    )
 
 
 def _order(test: Op, kept: Expr, next: Expr) -> str:

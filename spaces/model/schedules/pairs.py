@@ -19,6 +19,7 @@ from spaces.model.schedules.associative import (
     is_now,
     now,
     reads_own,
+    why_inexact,
 )
 
 
@@ -63,7 +64,11 @@ def _product(function: Function, stage: Stage, real: int, other: int) -> Part | 
         whole = Op(type, first[other].operator, (whole, Op(type, "mul", (b, d))))
     mixed = Op(type, "add", (Op(type, "mul", (b, c)), Op(type, "mul", (a, d))))
     return Part(
-        (real, other), (factor, cross), (constant(1, type), constant(0, type)), (whole, mixed)
+        (real, other),
+        (factor, cross),
+        (constant(1, type), constant(0, type)),
+        (whole, mixed),
+        inexact=why_inexact("mul", type),
     )
 
 
@@ -125,4 +130,5 @@ def _running(function: Function, operator: str, key: int, operands: dict[int, Ex
         tuple(Op(type, operator, (now(function, key), following(function, n))) for n in operands),
         order="combines each value with those before it",
         of_some=True,
+        inexact=why_inexact(operator, type),
     )

@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, Loop
 
@@ -137,7 +138,7 @@ def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ..
     """An order of dimensions says nothing any more once a later one has them all."""
     kept: tuple[tuple[str, ...], ...] = ()
     for order in orders:
-        kept = (*(k for k in kept if not set(k) <= set(order)), order)
+        kept = (*(k for k in kept if not set(k) <= set(order)), *([order] if order else []))
     return kept
 
 
@@ -163,6 +164,12 @@ class StageOf:
         return f"{self.func}.update({self.stage - 1})" if self.stage else self.func
 
 
+def _said(pairs: Iterable[tuple[str, LoopAlign]]) -> tuple[tuple[str, LoopAlign], ...]:
+    """The last alignment of each loop that has one."""
+    said = dict(pairs).items()
+    return tuple((loop, align) for loop, align in said if align is not LoopAlign.AUTO)
+
+
 @frozen
 class Companion:
     """The loops of stage ``stage`` down to ``loop`` are fused with those of ``other``; of those
@@ -171,7 +178,7 @@ class Companion:
 
     other: StageOf
     loop: str
-    aligned: tuple[tuple[str, LoopAlign], ...] = ()
+    aligned: tuple[tuple[str, LoopAlign], ...] = field(default=(), converter=_said)
     stage: int = 0
 
     def align(self, loop: str) -> LoopAlign:
@@ -189,10 +196,13 @@ def _last_of_each_stage(companions: Iterable[Companion]) -> tuple[Companion, ...
 class Specialization:
     """Where ``condition`` holds, and none of an earlier one, stage ``stage`` follows ``order``
     instead; with a ``failure`` the pipeline stops there and says that.
+
+    Raises:
+        ConditionError: the condition is too large to be written as text.
     """
 
     stage: int
-    condition: Expr
+    condition: Expr = field(validator=lambda self, attribute, value: check_size(value))
     order: DomainOrder
     failure: str = ""
 
@@ -247,6 +257,15 @@ class FuncSchedule:
     specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
     atomic: tuple[int, ...] = field(default=(), converter=_each_once)
     companions: tuple[Companion, ...] = field(default=(), converter=_last_of_each_stage)
+
+    @property
+    def records(self) -> int:
+        """How many loops, splits, bounds and other parts there are in all."""
+        own = (self.folds, self.storage_orders, self.pads, self.storage_bounds, self.bounds)
+        orders = (*self.stages, *(one.order for one in self.specializations))
+        return sum(map(len, (*own, self.specializations))) + sum(
+            len(o.splits) + len(o.loops) + len(o.partitions) + len(o.prefetches) for o in orders
+        )
 
     @property
     def is_hoisted(self) -> bool:

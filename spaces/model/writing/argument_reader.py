@@ -16,6 +16,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import Factor, Loop, Partition, PrefetchBound, Tail
 from spaces.model.schedules.schedule import LoopAlign, Memory, StageOf
 from spaces.model.suggestions import suggestion
+from spaces.model.text_limits import MOST_ADDED_FUNCS
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument
 from spaces.model.writing.syntax import Applied, Braces, Code, Item, Reference, Whole, Word
 from spaces.model.writing.syntax_error import Mistake
@@ -96,8 +97,16 @@ class ArgumentReader:
         if call.name.text not in ("in", "in_", "clone_in"):
             message = f"{call.name.text} leads to no Func; in and clone_in do."
             raise Mistake(message, call.name.start, call.name.end)
+        self.check_added(call)
         verb = directives.clone_in if call.name.text == "clone_in" else directives.in_
         return verb(*consumers)
+
+    def check_added(self, call: Applied) -> None:
+        """Refuse a directive that would add one Func too many."""
+        if len(self.directives.schedule.derivations) < MOST_ADDED_FUNCS:
+            return
+        message = f"A schedule adds at most {MOST_ADDED_FUNCS} Funcs; leave some out."
+        raise Mistake(message, call.start, call.end)
 
     def argument(self, item: Item, kinds: tuple[Kind, ...]) -> Argument:
         """``item`` read as the first of ``kinds`` that it can be."""

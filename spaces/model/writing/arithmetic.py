@@ -8,8 +8,10 @@ import re
 
 from attrs import define, field
 
+from spaces.model.text_limits import LARGEST_NUMBER, is_number
 from spaces.model.writing.cursor import Cursor
 from spaces.model.writing.syntax_error import Mistake
+from spaces.model.writing.tokens import Token, shortened
 
 NUMBER, QUALIFIERS = "int", ("const", "constexpr", "static")
 """What declares a number, and what may stand before it."""
@@ -82,8 +84,8 @@ class Arithmetic(Cursor):
 
     def assignment(self) -> None:
         """``tile_w *= vec``."""
-        name = self.advance().text
-        sign = self.advance().text
+        place = self.advance()
+        name, sign = place.text, self.advance().text
         before, self.numbers[name] = self.numbers[name], None
         if sign == "=":
             self.numbers[name] = self.value_of(name)
@@ -91,9 +93,8 @@ class Arithmetic(Cursor):
         self.advance()
         value = self.value_of(name)
         if before is not None:
-            self.numbers[name] = {"*": before * value, "+": before + value, "-": before - value}[
-                sign
-            ]
+            results = {"*": before * value, "+": before + value, "-": before - value}
+            self.numbers[name] = _held(results[sign], place)
 
     def value_of(self, name: str) -> int:
         start, place = self.here.start, self.index
@@ -108,9 +109,10 @@ class Arithmetic(Cursor):
         """A whole number, or a sum or product of such."""
         value = self.product()
         while self.here.text in ("+", "-") or self.here.text.startswith("-"):
+            place = self.here
             sign = -1 if self.accept("-") else 1
             self.accept("+")
-            value += sign * self.product()
+            value = _held(value + sign * self.product(), place)
         return value
 
     def product(self) -> int:
@@ -119,9 +121,9 @@ class Arithmetic(Cursor):
             sign = self.advance()
             other = self.operand()
             if sign.text == "*":
-                value *= other
+                value = _held(value * other, sign)
             elif other and value % other == 0:
-                value //= other
+                value = _held(value // other, sign)
             else:
                 raise Mistake(f"{value} / {other} is not a whole number.", sign.start, sign.end)
         return value
@@ -138,7 +140,8 @@ class Arithmetic(Cursor):
         if self._names_size():
             return self.size()
         if self.accept("("):
-            value = self.sum()
+            with self.inside(token):
+                value = self.sum()
             self.expect(")", "a number")
             return value
         raise self.fail("a whole number, or one declared before as in const int vec = 8")
@@ -172,6 +175,20 @@ class Arithmetic(Cursor):
     def literal(self) -> int:
         token = self.advance()
         try:
-            return int(token.text, 10)
+            value = int(token.text, 10)
         except ValueError:
-            raise Mistake(f"{token.text} is not a whole number.", token.start, token.end) from None
+            message = f"{shortened(token.text)} is not a whole number."
+            raise Mistake(message, token.start, token.end) from None
+        return _held(value, token)
+
+
+def _held(value: int, place: Token) -> int:
+    """``value``, where it is no larger than numbers of schedules are.
+
+    Raises:
+        Mistake: it is.
+    """
+    if is_number(value):
+        return value
+    message = f"This number is beyond {LARGEST_NUMBER}, the largest that a schedule holds."
+    raise Mistake(message, place.start, place.end)

@@ -60,6 +60,7 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
             f"The schedule is not one of pipeline {pipeline.name}: it has (Func, stages) "
             f"{given}, and the pipeline has {expected}."
         )
+    _check_stages(schedule)
     lines = {
         (target.name, stage): _stage_lines(start, target, stage)
         for start, target in reversed(list(zip(default.funcs, schedule.funcs, strict=True)))
@@ -78,6 +79,19 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
     for found in lines.values():
         result += found
     return tuple(result)
+
+
+def _check_stages(schedule: Schedule) -> None:
+    """Refuse what is said of stages that there are not: no directive says it."""
+    for entry in schedule.funcs:
+        said = [*entry.atomic, *(one.stage for one in entry.companions)]
+        said += [one.stage for one in entry.specializations]
+        strange = [stage for stage in said if not 0 <= stage < len(entry.stages)]
+        if strange:
+            raise ValueError(
+                f"The schedule says something of stage {strange[0]} of {entry.name}, which has "
+                f"stages 0 to {len(entry.stages) - 1}."
+            )
 
 
 def _derived(pipeline: Pipeline, schedule: Schedule) -> tuple[Schedule, tuple[Derivation, ...]]:

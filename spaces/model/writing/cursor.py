@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from attrs import define, field
 
+from spaces.model.text_limits import LONGEST_WORD, MOST_NESTED
 from spaces.model.writing.syntax_error import Mistake
-from spaces.model.writing.tokens import CLOSE, OPEN, Token
+from spaces.model.writing.tokens import CLOSE, OPEN, Token, shortened
 
 _T = TypeVar("_T")
 
@@ -21,6 +23,23 @@ class Cursor:
     source: str
     index: int = 0
     mistakes: list[Mistake] = field(factory=list)
+    _depth: int = 0
+
+    @contextmanager
+    def inside(self, bracket: Token) -> Iterator[None]:
+        """Read what stands inside a bracket.
+
+        Raises:
+            Mistake: it stands in too many others.
+        """
+        if self._depth == MOST_NESTED:
+            message = f"Brackets are nested more than {MOST_NESTED} deep here; write fewer."
+            raise Mistake(message, bracket.start, bracket.end)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     @property
     def here(self) -> Token:
@@ -33,7 +52,10 @@ class Cursor:
     @property
     def after_lines(self) -> Token:
         """The next token that is no line's end."""
-        return next(t for t in self.tokens[self.index :] if t.kind != "newline")
+        index = self.index
+        while self.tokens[index].kind == "newline":
+            index += 1
+        return self.tokens[index]
 
     @property
     def is_at_end(self) -> bool:
@@ -47,10 +69,20 @@ class Cursor:
 
     def fail(self, expected: str) -> Mistake:
         token = self.here
-        found = {"newline": "the line ends", "end": "the text ends"}.get(token.kind)
-        return Mistake(
-            f"Expected {expected}, but {found or f'found {token.text!r}'}.", token.start, token.end
-        )
+        if token.kind == "long":
+            return Mistake(
+                f"This has {len(token.text)} characters; a name or a number has at most "
+                f"{LONGEST_WORD}, unless it stands in quotes.",
+                token.start,
+                token.end,
+            )
+        found = {
+            "newline": "the line ends",
+            "end": "the text ends",
+            "open": "found a string that does not end on its line",
+        }.get(token.kind)
+        found = found or f"found {shortened(token.text)!r}"
+        return Mistake(f"Expected {expected}, but {found}.", token.start, token.end)
 
     def accept(self, sign: str) -> bool:
         if self.here.kind == "sign" and self.here.text == sign:

@@ -9,10 +9,9 @@ from typing import Any
 
 from attrs import define, field
 
-from spaces.model.expressions.definitions import DERIVED, fits
+from spaces.model.expressions.definitions import LANGUAGE, fits
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
-from spaces.model.expressions.operators import ARITHMETIC, BITS, COMPARISONS, LOGIC, OPERATORS
-from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32, Type
+from spaces.model.expressions.types import SCALAR_TYPES, Int32, Type
 
 
 class NodeError(ValueError):
@@ -154,24 +153,9 @@ def _value(value: object, type_: Type) -> int | float:
 
 def _check_operator(name: str, result: Type, args: tuple[Expr, ...]) -> None:
     """Operands must be as the functions that build expressions make them."""
-    known = (*OPERATORS, *DERIVED)
-    if name not in known:
-        raise NodeError(f"{name!r} is not an operator; those are {', '.join(known)}.")
-    types = [a.type for a in args]
-    if name in ARITHMETIC:
-        right = types == [result, result]
-    elif name in COMPARISONS:
-        right = len(types) == 2 and types[0] == types[1] and result.element == Bool
-    elif name in LOGIC:
-        right = types == [result] * (1 if name == "not" else 2) and result.element == Bool
-    elif name == "select":
-        right = len(types) == 3 and types[0].element == Bool and types[1:] == [result, result]
-    elif name == "abs":
-        right = len(types) == 1 and types[0].bits == result.bits
-    elif name in BITS or name in DERIVED:
-        right = fits(name, result, tuple(types))
-    else:
-        right = types == [result] * (2 if name in ("pow", "atan2") else 1)
-    if not right:
+    if name not in LANGUAGE:
+        raise NodeError(f"{name!r} is not an operator; those are {', '.join(LANGUAGE)}.")
+    types = tuple(a.type for a in args)
+    if not fits(name, result, types):
         given = ", ".join(map(str, types))
         raise NodeError(f"{name} of ({given}) does not give {result}.")

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from spaces.model.directives.directives import Directives
+from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule
 from spaces.model.suggestions import some_of, suggestion
+from spaces.model.text_limits import MOST_MISTAKES, MOST_RECORDS
 from spaces.model.writing.argument_reader import (
     ArgumentReader,
     flat,
@@ -43,16 +45,21 @@ class Reader(ArgumentReader):
     Attributes:
         named: the Funcs of which something is said.
         unread: those of which not all that is said could be read.
+        full: those that have as many records as there can be.
     """
 
     mistakes: list[Mistake] = field(factory=list)
     named: set[str] = field(factory=set)
     unread: set[str] = field(factory=set)
+    full: set[str] = field(factory=set)
 
     def read_all(self, parsed: Parsed) -> Schedule:
         """The schedule that statements make, as far as they can be read."""
         for statement in parsed.statements:
-            self.read(statement)
+            if len(self.mistakes) <= MOST_MISTAKES:
+                self.read(statement)
+            elif isinstance(statement, Chain):
+                self.unread.add(self.func_name(statement.head))
         self.mistakes += parsed.mistakes
         for word in parsed.unread:
             self.unread.add(self.func_name(word))
@@ -82,8 +89,11 @@ class Reader(ArgumentReader):
             return
         for call in chain.calls:
             selected = self.directives.selected
+            if selected in self.full or len(self.mistakes) > MOST_MISTAKES:
+                self.unread.add(selected)
+                return
             try:
-                self.directives = self.applied(call)
+                self.directives = self.limited(call, self.applied(call))
             except Mistake as mistake:
                 self.mistakes.append(mistake)
                 self.unread.add(selected)
@@ -94,6 +104,20 @@ class Reader(ArgumentReader):
                 self.named.add(self.directives.selected)
             stage = self.directives.selected, self.directives.stage, ""
             self.places[stage] = chain.head.start, chain.head.end
+
+    def limited(self, call: Applied, made: Directives) -> Directives:
+        """``made``, where the Func that is selected then has no more records than there can be;
+        what else is said of it is not read.
+        """
+        name = made.selected
+        if made.schedule.of(name).records <= MOST_RECORDS:
+            return made
+        self.full.add(name)
+        message = (
+            f"{name} has more than {MOST_RECORDS} loops, splits, bounds and other records from "
+            "here on; leave some out."
+        )
+        raise Mistake(message, call.name.start, call.name.end)
 
     def declared(self, declaration: Declaration) -> str:
         """What a declared identifier stands for: a text, a dimension of a Func, or a Func that a
@@ -174,7 +198,7 @@ class Reader(ArgumentReader):
             )
         try:
             return DirectiveCall(name, args).on(self.directives)
-        except TypeError as error:
+        except (TypeError, ConditionError) as error:
             raise Mistake(str(error), call.start, call.end) from None
 
     def update(self, call: Applied) -> Directives:
@@ -190,6 +214,7 @@ class Reader(ArgumentReader):
         """A directive that adds a Func."""
         if call.name.text != "rfactor":
             return self.added(self.directives, call)
+        self.check_added(call)
         names = tuple(self.loop(item) for item in flat(call.args))
         try:
             return DirectiveCall("rfactor", names).on(self.directives)

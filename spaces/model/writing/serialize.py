@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,7 +29,10 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.transformers import Move
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
+from spaces.model.schedules.conditions import ConditionError
+from spaces.model.text_limits import LARGEST_NUMBER, LONGEST_DOCUMENT, is_number
 from spaces.model.writing.expr_json import NodeError, NodeTable, parse_type, read_nodes
+from spaces.model.writing.tokens import shortened
 
 _T = TypeVar("_T")
 
@@ -61,10 +66,7 @@ def from_json(text: str, type_: type[_T]) -> _T:
         DocumentError: the text is no JSON, or holds something else, or has unknown, missing or
             senseless fields; the message names all of them.
     """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(f"The text is not JSON: {error}.") from None
+    document = _loaded(text)
     if not isinstance(document, dict) or not {"is", "value"} <= set(document):
         raise DocumentError('A document has the keys "is" and "value"; this text has not.')
     extra = set(document) - {"is", "nodes", "value"}
@@ -86,6 +88,58 @@ def from_json(text: str, type_: type[_T]) -> _T:
     if problems:
         raise DocumentError("\n".join(["The document is not a sound Pipeline.", *problems]))
     return record
+
+
+def _loaded(text: str) -> object:
+    """The values of a JSON text.
+
+    Raises:
+        DocumentError: it is none, or it is beyond a limit, or a key stands twice in an object.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"The text of a document comes first, and it is no {type(text).__name__}.")
+    if len(text) > LONGEST_DOCUMENT:
+        raise DocumentError(
+            f"A document has at most {LONGEST_DOCUMENT} characters; this one has {len(text)}."
+        )
+    try:
+        document = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except RecursionError:
+        raise DocumentError(
+            "The text is not JSON: its lists and objects are nested too deep."
+        ) from None
+    except DocumentError:
+        raise
+    except ValueError as error:
+        raise DocumentError(f"The text is not JSON: {error}.") from None
+    if _SURROGATE.search(text) is not None and not _is_unicode(document):
+        raise DocumentError("A string of the document holds half of a character (a surrogate).")
+    return document
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def _is_unicode(document: object) -> bool:
+    """Whether all strings can be written: halves of characters cannot."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in keys.items() if count > 1)
+        raise DocumentError(f"The key {shortened(twice)!r} stands twice in an object.")
+    return found
+
+
+def _no_number(word: str) -> object:
+    raise DocumentError(f"{word} is no number of JSON.")
 
 
 _writing: ContextVar[NodeTable] = ContextVar("nodes of the document being written")
@@ -111,7 +165,7 @@ class _Expected(ValueError):
 
 
 def _sentence(error: BaseException, _: object) -> str:
-    if isinstance(error, _Expected | NodeError):
+    if isinstance(error, _Expected | NodeError | ConditionError):
         return str(error)
     if isinstance(error, KeyError):
         return "This field is missing."
@@ -127,13 +181,22 @@ def _primitive(*allowed: type) -> Callable[[object, object], Any]:
     def read(value: object, _: object) -> object:
         if float in allowed and isinstance(value, dict) and value.get("float") in _NOT_FINITE:
             return float(value["float"])
+        if type(value) is int and (int in allowed or float in allowed) and not is_number(value):
+            raise _Expected(f"Expected a number of at most {LARGEST_NUMBER}.")
         if type(value) in allowed:
             return value
         if type(value) is int and allowed == (float,):
             return float(value)
-        raise _Expected(f"Expected {names}, not {json.dumps(value)[:40]}.")
+        raise _Expected(f"Expected {names}, not {_shown(value)}.")
 
     return read
+
+
+def _shown(value: object) -> str:
+    """A value of JSON in a message."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return shortened(json.dumps(value))
 
 
 _NOT_FINITE = ("inf", "-inf", "nan")
@@ -253,7 +316,7 @@ def _tuple_reader(type_: Any) -> Callable[[Any, object], tuple[Any, ...]]:
 
     def read(value: Any, _: object) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            raise _Expected(f"Expected a list, not {json.dumps(value)[:40]}.")
+            raise _Expected(f"Expected a list, not {_shown(value)}.")
         if every is not None:
             return tuple(every(value, type_))
         if len(value) != len(members):

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, frozen
 
+from spaces.model.text_limits import LONGEST_SCHEDULE, LONGEST_WORD
 from spaces.model.writing.arithmetic import NUMBER, QUALIFIERS, Arithmetic, Unsaid
 from spaces.model.writing.syntax_error import Mistake
 from spaces.model.writing.tokens import CLOSE, OPEN, Token, tokenize, unquote
@@ -150,6 +151,9 @@ def parse_statements(text: str, vector_bits: int | None = None) -> Parsed:
     """The statements of a schedule text; ``vector_bits`` is the width of the vectors of the CPU
     whose ``natural_vector_size`` is meant.
     """
+    if len(text) > LONGEST_SCHEDULE:
+        message = f"A schedule has at most {LONGEST_SCHEDULE} characters; this one has more."
+        return Parsed((), (Mistake(message, LONGEST_SCHEDULE, LONGEST_SCHEDULE + 1),), ())
     parser = _Parser(tokenize(text), text, vector_bits=vector_bits)
     statements: list[Statement] = []
     unread: list[Word] = []
@@ -258,8 +262,9 @@ class _Parser(Arithmetic):
         """``pyramid[1]``, where an index follows a name."""
         if word.quoted or self.here.text != "[":
             return word
-        self.advance()
-        index = self.sum()
+        bracket = self.advance()
+        with self.inside(bracket):
+            index = self.sum()
         end = self.expect("]", f"{word.text}[{index}").end
         return Word(f"{word.text}[{index}]", False, word.start, end)
 
@@ -315,11 +320,12 @@ class _Parser(Arithmetic):
             self.advance()
 
     def applied(self, name: Word) -> Applied:
-        self.expect("(", f"directive {name.text}")
+        bracket = self.expect("(", f"directive {name.text}")
         if name.text in CONDITIONAL and not name.quoted:
             code = self.code()
             return Applied(name, (code,), name.start, self.expect(")", "the condition").end)
-        args = () if self.here.text == ")" else self.separated(self.item)
+        with self.inside(bracket):
+            args = () if self.here.text == ")" else self.separated(self.item)
         end = self.expect(")", f"the arguments of {name.text}").end
         return Applied(name, args, name.start, end)
 
@@ -338,7 +344,8 @@ class _Parser(Arithmetic):
         if self.is_number:
             return Whole(self.sum(), token.start, self.tokens[self.index - 1].end)
         if self.accept("{"):
-            items = () if self.here.text == "}" else self.separated(self.item)
+            with self.inside(token):
+                items = () if self.here.text == "}" else self.separated(self.item)
             return Braces(items, token.start, self.expect("}", "the names in braces").end)
         name = self.element(self.name("a loop, a Func or a number"))
         if self.here.text == "(" and not name.quoted:
@@ -380,4 +387,7 @@ class _Parser(Arithmetic):
             token = self.advance()
             parts.append(token.text)
             end = token.end
+        if end - first.start > LONGEST_WORD:
+            message = f"This name is too long; one has at most {LONGEST_WORD} characters."
+            raise Mistake(message, first.start, end)
         return Word(".".join(parts), False, first.start, end)

@@ -16,6 +16,7 @@ from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import Loop
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.schedule import Schedule, StageOf
+from spaces.model.text_limits import LONGEST_WORD
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument, DirectiveCall
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.schedule_reader import Reader
@@ -29,11 +30,13 @@ from spaces.model.writing.written import WrittenSchedule
 def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
     """``schedule`` as directives, one line a Func (and one an update stage), consumers first.
 
-    Every record has a text, illegal ones too: parsing it gives the same record. The default
-    schedule is the empty text.
+    Every record has a text, illegal ones too: parsing it gives the same record, where it is within
+    the limits of texts and its conditions are about sizes and parameters. The default schedule is
+    the empty text.
 
     Raises:
-        ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
+        ValueError: ``schedule`` is not one of this pipeline's Funcs and stages, or says something
+            of stages that there are not.
         TypeError: something else is given than a Schedule and a Pipeline.
     """
     check_schedule("format_schedule", schedule)
@@ -113,7 +116,8 @@ class _Speller:
 
     def name(self, name: str) -> str:
         taken = name in self.ambiguous or name.split(".")[0] in RESERVED
-        return name if is_plain(name) and not taken else quote(name)
+        is_short = len(name) <= LONGEST_WORD
+        return name if is_short and is_plain(name) and not taken else quote(name)
 
     def call(self, call: DirectiveCall) -> str:
         if call.name in DERIVING:

@@ -6,12 +6,15 @@ import re
 
 from attrs import frozen
 
+from spaces.model.text_limits import LONGEST_WORD
+
 _TOKEN = re.compile(
     r"""
     (?P<space>   [ \t\r\f\v]+ | \\\n | //[^\n]* | \#[^\n]* | /\*.*?(?:\*/|\Z) )
   | (?P<newline> \n )
   | (?P<number>  -?[0-9](?:[\w.]*\w)? )
   | (?P<string>  "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' )
+  | (?P<open>    ["'][^\n]* )
   | (?P<word>    [A-Za-z_$][\w$]* )
   | (?P<sign>    :: | . )
     """,
@@ -22,9 +25,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 OPEN, CLOSE = "([", ")]"
 
 
+_SHOWN = 60
+"""Characters of the text of a user that a message shows of one name."""
+
+
 @frozen
 class Token:
-    """Characters ``[start, end)`` of a text that belong together."""
+    """Characters ``[start, end)`` of a text that belong together.
+
+    Attributes:
+        kind: ``number``, ``string``, ``word`` or ``sign``; ``newline`` and ``end``; ``open`` for a
+            string that does not end, ``long`` for a name or a number that is too long.
+    """
 
     kind: str
     text: str
@@ -38,6 +50,8 @@ def tokenize(text: str) -> list[Token]:
     depth = 0
     for found in _TOKEN.finditer(text):
         kind = str(found.lastgroup)
+        if kind in ("number", "word") and found.end() - found.start() > LONGEST_WORD:
+            kind = "long"
         token = Token(kind, found.group(), found.start(), found.end())
         if kind == "newline" and depth > 0 and _CHAIN_START.match(text, found.end()):
             # A parenthesis was left open; the next line is read all the same.
@@ -73,3 +87,8 @@ def quote(text: str) -> str:
 def is_plain(name: str) -> bool:
     """Whether ``name`` needs no quotes."""
     return re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", name) is not None
+
+
+def shortened(text: str) -> str:
+    """``text``, of which a long one is cut."""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -86,7 +86,7 @@ def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
         Store("r", number(1), T * T),
         Store("out", T, load("r", number(0)) + load("r", number(1))),
     )
-    own = Allocate("r", Int32, Memory.REGISTER, number(2), pair)
+    own = Allocate("r", Int32, Memory.REGISTER, (number(2),), pair)
     found = insert_barriers(kernel(rounds(each(own)))).body
     assert shape(found) == ["r", "r", "out"]
 

@@ -30,8 +30,10 @@ from spaces import (
     prove,
     verify,
 )
-from spaces.constraints.proofs.records import Proven
+from spaces.constraints.proofs.records import Proven, Refuted
+from spaces.model.schedules.domain_order import Tail
 from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.vocabulary import TAILS
 from tests.backend.cuda.gpu_runs import check
 
 GPU = device("sm_80")
@@ -124,7 +126,7 @@ def taps() -> Pipeline:
         ("total.update(0).gpu_single_thread()\ntotal.compute_inline()", "call.inline-update"),
         (f"{TILES}\nbase.compute_at(out, x).gpu_single_thread()", "gpu.nested-blocks"),
         ("out.split(x, x, __block, 8)", "order.duplicate-loop"),
-        ("out.gpu_single_thread().split(__thread, a, b, 2)", "order.unknown-loop"),
+        ("out.gpu_single_thread().split(__thread, __thread, b, 2, RoundUp)", "order.tail"),
         ("out.gpu_single_thread().gpu_blocks(x)", "gpu.blocks-inside-threads"),
     ],
 )
@@ -132,6 +134,35 @@ def test_what_it_does_not_go_with_is_refused(text: str, rule: str) -> None:
     verdict = verify(SUMS, read(text), GPU)
     assert not isinstance(verdict, CheckedSchedule)
     assert rule in {violation.rule for violation in verdict.violations}
+
+
+ROUNDS = ["unroll(__thread, 4", "vectorize(__thread, 4", "unroll(__block, 3"]
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_is_split_of_its_loops_runs_once(rounds: str) -> None:
+    values, y, total = ImageParam(Int32, 1, "values"), Var("y"), Func("total")
+    total[y] = 0
+    total[y] += values[RDom([(0, 8)])]
+    built = pipeline(total)
+
+    def written(tail: str) -> Schedule:
+        once = "total.gpu_single_thread(); total.update(0).gpu_single_thread()"
+        return parse_schedule(f"{once}.{rounds}{tail})", built)
+
+    given = {"values": np.arange(8, dtype=np.int32)}
+    compiled = compile_gpu(built, written(""))
+    assert compiled.run(given, sizes={"total": [4]})["total"].tolist() == [28, 28, 28, 28]
+    for tail in map(TAILS.__getitem__, Tail):
+        verdict = verify(built, written(f", {tail}"), GPU)
+        if tail in ("Auto", "GuardWithIf", "Predicate"):
+            assert isinstance(verdict, CheckedSchedule)
+            assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+        else:
+            assert "order.tail" in {violation.rule for violation in verdict.violations}
+    often = prove(loop_nest(built, written(", RoundUp"))).proofs
+    repeated = [p.obligation.statement for p in often if isinstance(p.outcome, Refuted)]
+    assert "total.update(0) is applied once at each point of its domain." in repeated
 
 
 def test_a_cpu_has_no_threads_of_blocks() -> None:

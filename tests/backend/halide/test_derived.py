@@ -96,8 +96,8 @@ def test_halide_factors_into_the_same_loops() -> None:
     made = reduced("add", Int32)
     written = parse_schedule(FACTORED[1], made)
     lines = [line.strip() for line in bridge.build(made, written).loop_nest().splitlines()]
-    start = lines.index("produce f:")
-    loops = [line for line in lines[start:] if line.startswith(("for", "vectorized"))]
+    # The partial results stand first; what Halide names them depends on the names used before.
+    loops = [line for line in lines if line.startswith(("for", "vectorized"))]
     names = [line.split()[1].rstrip(":") for line in loops]
     assert names[:7] == ["v", "u", "x", "xo", "v", "x", "u"]
     partial = written.of("f_intm")

@@ -38,6 +38,11 @@ EXAMPLES = (
         SIZED.func("bx").compute_root().bound("y", 0, 2562),
         "at the estimated sizes",
     ),
+    on_cpu(
+        "bounds.impossible-estimates",
+        schedule(algorithms.blur_of_image((96, 64), (98, 65))),
+        schedule(algorithms.blur_of_image((96, 64), (98, 66))),
+    ),
     on_cpu("bounds.unbounded", SCATTERED.func("g").compute_root(), SCATTERED),
     on_cpu(
         "bounds.smaller-than-tile",

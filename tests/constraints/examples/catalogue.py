@@ -16,6 +16,7 @@ from tests.constraints.examples import (
     loop_kinds,
     matching,
     prefetches,
+    rounding,
     specializations,
     storage,
     updates,
@@ -40,4 +41,7 @@ EXAMPLES = (
 )
 """For each rule a schedule that breaks it, and its neighbor that does not."""
 
-ADVICE_EXAMPLES = advice.EXAMPLES
+EXACT_EXAMPLES = rounding.EXAMPLES
+"""The same of the rules that are asked only where results must be exact."""
+
+ADVICE_EXAMPLES = (*advice.EXAMPLES, *rounding.ADVICE_EXAMPLES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.constraints.examples.example import on_cpu
+from tests.constraints.examples.example import on_cpu, on_gpu
 from tests.constraints.examples.starts import POWERS, SUM, D
 
 EXAMPLES = (
@@ -23,6 +23,12 @@ EXAMPLES = (
         "order.tail",
         SUM.split("r.x", "ro", "ri", 4, "round_up").func("s").compute_root(),
         SUM.split("r.x", "ro", "ri", 4, "guard_with_if").func("s").compute_root(),
+    ),
+    on_gpu(
+        "order.tail",
+        D.gpu_single_thread().unroll("__thread", 4, "round_up"),
+        D.gpu_single_thread().unroll("__thread", 4),
+        "over one iteration",
     ),
     on_cpu("order.reduction", POWERS.reorder("r.y", "r.x"), POWERS.reorder("x", "r.x", "r.y", "y")),
     on_cpu("race.update", SUM.parallel("r.y"), SUM.parallel("y")),

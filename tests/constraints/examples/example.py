@@ -5,6 +5,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from spaces.constraints.devices import Device, device
+from spaces.constraints.verdict import Verdict
+from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule
@@ -14,11 +16,17 @@ CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 
 @frozen
 class Subject:
-    """What is judged."""
+    """What is judged; ``exact`` as ``verify`` takes it."""
 
     pipeline: Pipeline
     schedule: Schedule
     device: Device
+    exact: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What ``verify`` says of it."""
+        return verify(self.pipeline, self.schedule, self.device, exact=self.exact)
 
 
 @frozen
@@ -53,3 +61,9 @@ def on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> 
 
 def on_gpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
     return Example(rule, gpu(broken), gpu(legal), case)
+
+
+def exact_on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
+    """The results must be those of the algorithm bit for bit."""
+    subjects = (Subject(d.pipeline, d.schedule, CPU, exact=True) for d in (broken, legal))
+    return Example(rule, *subjects, case)

@@ -1,0 +1,319 @@
+"""What the functions of a module do about the memory that they access, by access mode.
+
+In plain code nothing is done. In hardened code each buffer has a record, which lies on the stack of
+the function that obtained the memory and is passed on to the bodies of parallel loops::
+
+    number of the buffer, first byte, byte behind the last, element at the least coordinates,
+    how many dimensions are known, and of each its min, extent and stride
+
+all words of 64 bits. Before memory is touched, the addresses of what is touched are compared with
+the first and the last byte: what was asked for and is there, not what an index should be. The
+function leaves with :data:`OUTSIDE` where they lie outside. A copy of the record, the place, the
+number of bytes and what was to be done are then where the caller wants to be told.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from attrs import define, field, frozen
+from llvmlite import ir
+
+from backend.access import POISON, Access, Outside, Side
+from backend.llvm.blocks import I1, I8, I32, I64, NULL, POINTER, VOID, Value, i32, i64
+from backend.llvm.memory import Kept, Memory
+from backend.llvm.words import local_bytes
+from backend.lowering.statements import walk_statements
+from backend.program import Allocate, BufferParameter, LoopProgram
+from spaces.model.expressions.types import Type
+
+if TYPE_CHECKING:
+    from backend.llvm.module import Module
+
+OUTSIDE = -2
+"""The status where an access is outside of what was obtained."""
+
+Leave: TypeAlias = Callable[[Value, Callable[[], Value]], None]
+"""Leaves the function where a condition holds, with a status that is worked out there."""
+
+_HEAD = 5
+"""Words of a record before its dimensions."""
+
+_TOLD = 4
+"""Words that are told before the record: status, address, bytes, what was to be done."""
+
+
+class Accesses:
+    """Nothing is done about accesses.
+
+    Attributes:
+        words_passed: how many words the body of a parallel loop is given for each of its buffers.
+    """
+
+    words_passed: ClassVar[int] = 1
+
+    def memory(self, builder: Any, module: Module, operators: Any) -> Memory:
+        """What accesses memory in the body of a function."""
+        return Memory(builder, module.scopes, operators)
+
+    def begin(self, entry: Any, here: Any) -> None:
+        """The function is there: the end of its first block, and of its body."""
+
+    def leave_by(self, told: Value, leave: Leave) -> None:
+        """How the function is left, and where its caller wants to be told."""
+
+    def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
+        """The caller passes memory."""
+
+    def obtained(self, node: Allocate, block: Value, nbytes: Value, value: Any) -> None:
+        """Memory begins to hold the values of a buffer; ``value`` gives those of coordinates."""
+
+    def again(self, node: Allocate, value: Any) -> None:
+        """Memory obtained for another buffer begins to hold the values of this one."""
+
+    def passed(self, buffers: Sequence[str]) -> list[Value]:
+        """What the body of a parallel loop is given beside the addresses of its buffers."""
+        return []
+
+    def received(self, buffers: Sequence[str], records: Sequence[Value]) -> None:
+        """What it is given."""
+
+
+@frozen
+class _Held:
+    """Memory as a function knows it: its record, first byte and number of bytes."""
+
+    record: Value
+    first: Value
+    nbytes: Value
+
+
+@define
+class HardenedAccesses(Accesses):
+    """Every access is tested, and fresh memory is poisoned."""
+
+    words_passed: ClassVar[int] = 2
+
+    module: Module
+    _entry: Any = None
+    _here: Any = None
+    _told: Value = None
+    _leave: Leave | None = None
+    _held: dict[str, _Held] = field(factory=dict)
+
+    def memory(self, builder: Any, module: Module, operators: Any) -> Memory:
+        return CheckedMemory(builder, module.scopes, operators, self)
+
+    def begin(self, entry: Any, here: Any) -> None:
+        self._entry, self._here = entry, here
+
+    def leave_by(self, told: Value, leave: Leave) -> None:
+        self._told, self._leave = told, leave
+
+    def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
+        """Memory of the caller reaches from its element at the least address to that at the
+        largest; none is there where an extent is 0.
+        """
+        build = self._entry
+        parts = ("min", "extent", "stride")
+        sides = [
+            tuple(sizes[f"{buffer.name}.{part}.{d}"] for part in parts)
+            for d in range(buffer.dimensions)
+        ]
+        least = most = i64(0)
+        empty: Value = I1(0)
+        for _, extent, stride in sides:
+            reach = build.mul(build.sub(extent, i64(1)), stride)
+            back = build.icmp_signed("<", reach, i64(0))
+            least = build.add(least, build.select(back, reach, i64(0)))
+            most = build.add(most, build.select(back, i64(0), reach))
+            empty = build.or_(empty, build.icmp_signed("<", extent, i64(1)))
+        size, place = i64(buffer.type.bytes), build.ptrtoint(first, I64)
+        low = build.add(place, build.mul(least, size))
+        end = build.add(place, build.mul(build.add(most, i64(1)), size))
+        self._hold(build, buffer.name, place, low, build.select(empty, low, end), sides)
+
+    def obtained(self, node: Allocate, block: Value, nbytes: Value, value: Any) -> None:
+        build = self._here
+        place = build.ptrtoint(block, I64)
+        sides = [(value(d.min), value(d.extent), value(d.stride)) for d in node.dimensions]
+        self._hold(build, node.buffer, place, place, build.add(place, nbytes), sides)
+        self._poison(block, nbytes)
+
+    def again(self, node: Allocate, value: Any) -> None:
+        held, build = self._held[node.within], self._here
+        sides = [(value(d.min), value(d.extent), value(d.stride)) for d in node.dimensions]
+        end = build.add(held.first, held.nbytes)
+        self._hold(build, node.buffer, held.first, held.first, end, sides)
+        self._poison(build.inttoptr(held.first, POINTER), held.nbytes)
+
+    def passed(self, buffers: Sequence[str]) -> list[Value]:
+        return [self._held[buffer].record for buffer in buffers]
+
+    def received(self, buffers: Sequence[str], records: Sequence[Value]) -> None:
+        build = self._entry
+        for buffer, record in zip(buffers, records, strict=True):
+            first, end = (
+                build.load(build.gep(record, [i64(n)], source_etype=I64), typ=I64, align=8)
+                for n in (1, 2)
+            )
+            self._held[buffer] = _Held(record, first, build.sub(end, first))
+
+    def _hold(
+        self,
+        build: Any,
+        buffer: str,
+        place: Value,
+        low: Value,
+        end: Value,
+        sides: Sequence[tuple[Value, ...]],
+    ) -> None:
+        """Write the record of a buffer."""
+        number = self.module.numbers[buffer]
+        words = [i64(number), low, end, place, i64(len(sides)), *(w for s in sides for w in s)]
+        record = local_bytes(self._entry, 8 * len(words))
+        for n, word in enumerate(words):
+            build.store(word, build.gep(record, [i64(n)], source_etype=I64), align=8)
+        self._held[buffer] = _Held(record, low, build.sub(end, low))
+
+    def _poison(self, block: Value, nbytes: Value) -> None:
+        fill = self.module.intrinsic("llvm.memset.p0.i64", VOID, POINTER, I8, I64, I1)
+        self._here.call(fill, [block, I8(POISON), nbytes, I1(0)])
+
+    def is_outside(self, buffer: str, place: Value, nbytes: Value) -> Value:
+        """Whether bytes from an address on are not all in the memory of a buffer."""
+        held, build = self._held[buffer], self._here
+        offset = build.sub(place, held.first)
+        before = build.icmp_signed("<", offset, i64(0))
+        behind = build.icmp_signed(">", offset, build.sub(held.nbytes, nbytes))
+        return build.or_(before, behind)
+
+    def stop(
+        self, outside: Value, access: Access, buffer: str, place: Value, nbytes: Value
+    ) -> None:
+        """Leave the function where an access is outside."""
+        assert self._leave is not None
+        record = self._held[buffer].record
+        arguments = [self._told, record, place, nbytes, i64(access)]
+        self._leave(outside, lambda: self._here.call(self.module.outside(), arguments))
+
+
+@frozen
+class CheckedMemory(Memory):
+    """Tests what will be touched."""
+
+    accesses: HardenedAccesses
+
+    def touch(self, access: Access, buffer: str, address: Value, type: Type) -> None:
+        place, nbytes = self.builder.ptrtoint(address, I64), i64(type.bytes * type.lanes)
+        outside = self.accesses.is_outside(buffer, place, nbytes)
+        self.accesses.stop(outside, access, buffer, place, nbytes)
+
+    def touch_masked(
+        self, access: Access, buffer: str, address: Value, type: Type, mask: Value
+    ) -> None:
+        """From the first lane that the mask names to the last one."""
+        build, lanes = self.builder, ir.IntType(type.lanes)
+        bits = build.bitcast(mask, lanes)
+        first = self._wide(build.cttz(bits, I1(0)))
+        behind = build.sub(i64(type.lanes), self._wide(build.ctlz(bits, I1(0))))
+        size = i64(type.bytes)
+        place = build.add(build.ptrtoint(address, I64), build.mul(first, size))
+        nbytes = build.mul(build.sub(behind, first), size)
+        outside = self.accesses.is_outside(buffer, place, nbytes)
+        some = build.icmp_unsigned("!=", bits, lanes(0))
+        self.accesses.stop(build.and_(some, outside), access, buffer, place, nbytes)
+
+    def _wide(self, count: Value) -> Value:
+        width = count.type.width
+        if width == 64:
+            return count
+        return (self.builder.zext if width < 64 else self.builder.trunc)(count, I64)
+
+    def touch_lanes(
+        self,
+        access: Access,
+        buffer: str,
+        address: Callable[[int], Value],
+        type: Type,
+        kept: Kept | None,
+    ) -> None:
+        """All lanes at once: the place that is told is that of the last one outside."""
+        build, nbytes = self.builder, i64(type.bytes)
+        any_outside, worst = I1(0), i64(0)
+        for lane in range(type.lanes):
+            place = build.ptrtoint(address(lane), I64)
+            outside = self.accesses.is_outside(buffer, place, nbytes)
+            if kept is not None:
+                outside = build.and_(outside, build.extract_element(kept[0], i32(lane)))
+            worst = build.select(outside, place, worst)
+            any_outside = build.or_(any_outside, outside)
+        self.accesses.stop(any_outside, access, buffer, worst, nbytes)
+
+
+def emit_outside(module: Any, memcpy: Value) -> Value:
+    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: tell of an access
+    outside, unless something else was told before, and return the status.
+    """
+    kind = ir.FunctionType(I32, (POINTER, POINTER, I64, I64, I64))
+    function = ir.Function(module, kind, "outside")
+    function.linkage = "internal"
+    for attribute in ("nounwind", "cold", "noinline"):
+        function.attributes.add(attribute)
+    told, record, *words = function.args
+    entry, ask, tell, done = (
+        function.append_basic_block(n) for n in ("entry", "ask", "tell", "done")
+    )
+    build = ir.IRBuilder(entry)
+    build.cbranch(build.icmp_unsigned("!=", told, NULL), ask, done)
+    build.position_at_end(ask)
+    pair = build.cmpxchg(told, i64(0), i64(OUTSIDE), "monotonic", "monotonic")
+    build.cbranch(build.extract_value(pair, 1), tell, done)
+    build.position_at_end(tell)
+    for n, word in enumerate(words, start=1):
+        build.store(word, build.gep(told, [i64(n)], source_etype=I64), align=8)
+    sides = build.load(build.gep(record, [i64(_HEAD - 1)], source_etype=I64), typ=I64, align=8)
+    size = build.mul(build.add(build.mul(sides, i64(3)), i64(_HEAD)), i64(8))
+    copy = build.gep(told, [i64(_TOLD)], source_etype=I64)
+    build.call(memcpy, [copy, record, size, I1(0)])
+    build.branch(done)
+    build.position_at_end(done)
+    build.ret(i32(OUTSIDE))
+    return function
+
+
+def types_of(program: LoopProgram) -> dict[str, Type]:
+    """The element type of each buffer of a program; buffers are numbered in this order."""
+    parameters = {b.name: b.type for b in program.buffers}
+    scratch = {s.buffer: s.type for s in walk_statements(program.body) if isinstance(s, Allocate)}
+    return {**parameters, **scratch}
+
+
+def access_words(program: LoopProgram) -> int:
+    """How many words tell of an access outside of the buffers of a program."""
+    scratch = (s for s in walk_statements(program.body) if isinstance(s, Allocate))
+    dimensions = (
+        *(b.dimensions for b in program.buffers),
+        *(len(s.dimensions) for s in scratch),
+    )
+    return _TOLD + _HEAD + 3 * max(dimensions, default=0)
+
+
+def told_outside(program: LoopProgram, told: ctypes.Array[ctypes.c_int64]) -> Outside:
+    """What the words say that were told."""
+    _, address, nbytes, access, number, first, end, origin, count, *words = told
+    types = types_of(program)
+    buffer = list(types)[number]
+    sides = (Side(*words[3 * d : 3 * d + 3]) for d in range(count))
+    return Outside(
+        buffer=buffer,
+        access=Access(access),
+        offset=address - origin,
+        nbytes=nbytes,
+        first=first - origin,
+        last=end - origin,
+        element_bytes=types[buffer].bytes,
+        sides=tuple(sides),
+    )

@@ -1,0 +1,385 @@
+"""Which iterations of an update stage touch the same element of their Func, one of them writing it.
+
+It is asked once for each stage of an algorithm, whatever the schedules: first by the distances
+between such iterations, where all coordinates step alike; then by intervals; and at last, where no
+coordinate depends on values that are read, by the solver. What is not found out counts as touching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import z3
+from attrs import frozen
+
+from spaces.constraints.proofs.decide import Terms
+from spaces.constraints.proofs.formulas import (
+    OPAQUE,
+    Second,
+    all_of,
+    at_most,
+    conjuncts,
+    equal,
+    less,
+    negation,
+    primed,
+    within,
+)
+from spaces.constraints.proofs.intervals import Intervals
+from spaces.constraints.proofs.opaque import Opaque
+from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.expressions.expr import Const, Expr, Variable, cast, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.simplify import Simplifier
+
+SOLVER_STEPS = 400_000
+"""How much z3 may do for one question, in its own units: the same on every machine."""
+
+
+@frozen
+class Ordering:
+    """The order in which loops have to run.
+
+    Attributes:
+        dimensions: those of which iterations depend on one another, outermost first.
+        before: pairs of them of which the first has to stay outside of the second.
+    """
+
+    dimensions: tuple[str, ...] = ()
+    before: frozenset[tuple[str, str]] = frozenset()
+
+    @staticmethod
+    def total(dimensions: tuple[str, ...]) -> Ordering:
+        """The order in which all of some dimensions keep their places."""
+        pairs = ((a, b) for i, a in enumerate(dimensions) for b in dimensions[i + 1 :])
+        return Ordering(dimensions, frozenset(pairs))
+
+
+@frozen
+class Meeting:
+    """Two iterations of a stage that touch the same element, and one of them writes it.
+
+    Attributes:
+        first: the coordinates and RVars of the earlier one, by name.
+        second: those of the later one.
+        place: the coordinates of the element, innermost first.
+        sizes: sizes and parameters with which they do so, by name.
+        depends: whether they do so only if values that are read say so.
+    """
+
+    first: Mapping[str, int]
+    second: Mapping[str, int]
+    place: tuple[int, ...]
+    sizes: Mapping[str, int]
+    depends: bool
+
+
+@lru_cache(maxsize=4096)
+def dependences(function: Function, index: int) -> Ordering:
+    """The dimensions along which iterations of an update stage touch the same element, and which
+    of them have to keep their order for such iterations to run as the algorithm says.
+    """
+    if index == 0:
+        return Ordering()
+    asked = _Question.of(function, index)
+    outer_first = tuple(reversed(function.stages[index].dimensions))
+    free = asked.written_alike
+    single = {r.name for r in asked.stage.rvars if _is_single(r.extent)}
+    candidates = tuple(name for name in outer_first if name not in free | single)
+    if not candidates:
+        return Ordering()
+    distances = asked.distances()
+    if distances is None:
+        return asked.decided(candidates)
+    found = _by_distances(outer_first, distances)
+    if not asked.stage.predicates or not any(any(d.values()) for d in distances):
+        return found
+    decided = asked.decided(found.dimensions)  # predicates may leave out one of two that meet
+    return Ordering(decided.dimensions, decided.before & found.before)
+
+
+@lru_cache(maxsize=1024)
+def meeting(
+    function: Function, index: int, along: str, against: str | None = None
+) -> Meeting | None:
+    """Two iterations of a stage that touch the same element and differ along a dimension; with
+    ``against``, of which the earlier one is further along that. None where none was found.
+    """
+    return _Question.of(function, index).meeting(along, against)
+
+
+_Distance: TypeAlias = Mapping[str, int]
+"""The numbers of iterations by which two that meet differ; along what is missing by any number."""
+
+
+def _by_distances(outer_first: tuple[str, ...], distances: Iterable[_Distance]) -> Ordering:
+    """What follows from the distances between iterations that meet, the later one first or last."""
+    met: set[str] = set()
+    before: set[tuple[str, str]] = set()
+    for distance in distances:
+        met.update(name for name in outer_first if distance.get(name) != 0)
+        for sign in (1, -1):
+            ends = {n: sorted((sign * distance.get(n, -1), sign * distance.get(n, 1))) for n in met}
+            carriers = [n for n in outer_first if n in met]
+            for at, carrier in enumerate(carriers):
+                least, most = ends[carrier]
+                if most > 0:
+                    before.update((carrier, n) for n in carriers[at + 1 :] if ends[n][0] < 0)
+                if not least <= 0 <= most:
+                    break
+    return Ordering(tuple(name for name in outer_first if name in met), frozenset(before))
+
+
+@frozen
+class _Question:
+    """What is asked about one update stage.
+
+    Attributes:
+        write: where an iteration writes, one int32 expression a dimension of the Func.
+        reads: where it reads its own Func.
+    """
+
+    function: Function
+    index: int
+    stage: Stage
+    write: tuple[Expr, ...]
+    reads: tuple[tuple[Expr, ...], ...]
+
+    @staticmethod
+    def of(function: Function, index: int) -> _Question:
+        stage = function.stages[index]
+        own = (c.args for c in stage.calls if c.target == function.name)
+        places = dict.fromkeys(tuple(cast(Int32, a) for a in args) for args in own)
+        return _Question(
+            function, index, stage, tuple(cast(Int32, a) for a in stage.args), tuple(places)
+        )
+
+    @property
+    def written_alike(self) -> frozenset[str]:
+        """The dimensions that some coordinate steps along, alone and in every access alike: what
+        meets has the same number there.
+        """
+        found = set()
+        for d, arg in enumerate(self.write):
+            name = _only_variable(arg, self.stage)
+            if name is not None and all(read[d] is arg for read in self.reads):
+                found.add(name)
+        return frozenset(found)
+
+    def distances(self) -> list[_Distance] | None:
+        """How far apart iterations are that meet, where that is the same wherever they do; None
+        where it is not, or is not seen here.
+        """
+        extents = {r.name: r.extent for r in self.stage.rvars}
+        found: list[_Distance] = []
+        for access in (self.write, *self.reads):
+            distance: dict[str, int] = {}
+            meets = True
+            for written, touched in zip(self.write, access, strict=True):
+                step = _step(written, touched, self.stage)
+                if step is None:
+                    return None
+                name, number, divisor = step
+                if not name:
+                    meets = meets and number == 0
+                    continue
+                apart, rest = divmod(number, divisor)
+                meets = meets and rest == 0 and distance.setdefault(name, apart) == apart
+                extent = extents.get(name)
+                if isinstance(extent, Const):
+                    meets = meets and abs(apart) < extent.value
+            if meets:
+                single = {name: 0 for name, extent in extents.items() if _is_single(extent)}
+                found.append(distance | single)
+        return found
+
+    def decided(self, candidates: tuple[str, ...]) -> Ordering:
+        """The same by intervals and the solver, for what of ``candidates`` cannot be excluded."""
+        asked = _Formulas(self)
+        met = tuple(name for name in candidates if not asked.excludes(asked.along(name)))
+        before = frozenset(
+            (a, b)
+            for i, a in enumerate(met)
+            for b in met[i + 1 :]
+            if not asked.excludes(asked.against(a, b))
+        )
+        return Ordering(met, before)
+
+    def meeting(self, along: str, against: str | None) -> Meeting | None:
+        """Two iterations that meet, by the solver."""
+        asked = _Formulas(self)
+        where = asked.along(along) if against is None else asked.against(along, against)
+        return asked.meeting(where)
+
+
+class _Formulas:
+    """Accesses of two iterations as formulas; the names of the second one are primed."""
+
+    def __init__(self, about: _Question) -> None:
+        self.about = about
+        stage = about.stage
+        opaque = Opaque()
+        self.second = Second(stage.dimensions)
+        ranges = [
+            c
+            for r in stage.rvars
+            for v in (Variable(Int32, r.name),)
+            for c in (at_most(r.min, v), less(v, r.min + r.extent))
+        ]
+        known = [opaque.formula(c) for c in (*ranges, *stage.predicates)]
+        self.write = tuple(map(opaque.formula, about.write))
+        self.reads = [tuple(map(opaque.formula, read)) for read in about.reads]
+        self.opaque = opaque
+        known += opaque.known(opaque.meaning)
+        self.known = (*known, *map(self.second, known))
+        self.terms = Terms()
+
+    @cached_property
+    def solver(self) -> Any:
+        """A solver that knows what holds of both iterations; z3 has no types."""
+        made = z3.SimpleSolver()
+        made.set("rlimit", SOLVER_STEPS)
+        made.add(*map(self.terms.condition, self.known))
+        return made
+
+    @property
+    def _dimensions(self) -> Iterator[frozenset[str]]:
+        return (frozenset({n, primed(n)}) for n in self.about.stage.dimensions)
+
+    def _order(self, name: str) -> tuple[Expr, Expr]:
+        return Variable(Int32, name), Variable(Int32, primed(name))
+
+    def along(self, name: str) -> tuple[Expr, ...]:
+        """Two iterations that differ along a dimension; which is the first does not matter."""
+        return (less(*self._order(name)),)
+
+    def against(self, carrier: str, other: str) -> tuple[Expr, ...]:
+        """The second iteration is later by one dimension, and earlier along another one."""
+        dimensions = tuple(reversed(self.about.stage.dimensions))
+        outer = dimensions[: dimensions.index(carrier)]
+        later, earlier = self._order(carrier), self._order(other)[::-1]
+        return (*(equal(*self._order(n)) for n in outer), less(*later), less(*earlier))
+
+    @property
+    def _meetings(self) -> Iterator[tuple[tuple[Expr, ...], Expr]]:
+        """Where the first iteration touches what, and that the second one touches it, too."""
+        for place, other in (
+            (self.write, self.write),
+            *((self.write, read) for read in self.reads),
+            *((read, self.write) for read in self.reads),
+        ):
+            second = tuple(map(self.second, other))
+            yield place, all_of(equal(a, b) for a, b in zip(place, second, strict=True))
+
+    def excludes(self, where: tuple[Expr, ...]) -> bool:
+        """Whether no two iterations of which this holds meet."""
+        known = Intervals((*self.known, *where))
+        left = [(p, m) for p, m in self._meetings if not known.prove(negation(m))]
+        if any(not any(map(self._tells, conjuncts(meet))) for _, meet in left):
+            return False  # values that are read decide it alone, if anything does
+        return all(self._ask(where, *one) is None for one in left)
+
+    def _tells(self, condition: Expr) -> bool:
+        """Whether a condition is about more than values that are read, and what is alike anyway."""
+        apart = set(self.about.stage.dimensions) - self.about.written_alike
+        of_either = apart.union(map(primed, apart))
+        return not self._depends(condition) and not of_either.isdisjoint(condition.names)
+
+    def meeting(self, where: tuple[Expr, ...]) -> Meeting | None:
+        """Two iterations of which this holds that meet; rather where no value decides it."""
+        for place, meet in sorted(self._meetings, key=lambda one: self._depends(one[1])):
+            model = self._ask((*where, *self._small), place, meet) or self._ask(where, place, meet)
+            if model:
+                return self._met(model, place, self._depends(meet))
+        return None
+
+    @property
+    def _small(self) -> Iterator[Expr]:
+        """That iterations and sizes are small numbers, which are easier to read."""
+        names = frozenset[str]().union(*(h.names for h in self.known), *self._dimensions)
+        for name in sorted(n for n in names if not n.startswith(OPAQUE)):
+            yield from within(
+                Variable(Int32, name), constant(-_SMALL, Int32), constant(_SMALL, Int32)
+            )
+
+    def _depends(self, meet: Expr) -> bool:
+        return any(name.startswith(OPAQUE) for name in meet.names)
+
+    def _ask(
+        self, where: tuple[Expr, ...], place: tuple[Expr, ...], meet: Expr
+    ) -> dict[str, int] | None:
+        """Numbers with which two iterations meet; none where the solver gives up, and None where
+        there are none.
+        """
+        values = self.terms.variables((*self.known, *where, meet, *place))
+        self.solver.push()
+        self.solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
+        self.solver.add(*map(self.terms.condition, (*where, meet)))
+        answer = self.solver.check()
+        model = self.solver.model() if answer == z3.sat else None
+        self.solver.pop()
+        if answer == z3.unsat:
+            return None
+        if model is None:
+            return {}
+        return {n: model.eval(t, model_completion=True).as_long() for n, t in values.items()}
+
+    def _met(self, model: Mapping[str, int], place: tuple[Expr, ...], depends: bool) -> Meeting:
+        names = self.about.stage.dimensions
+        iterations = {*names, *map(primed, names)}
+        return Meeting(
+            {n: model[n] for n in names if n in model},
+            {n: model[primed(n)] for n in names if primed(n) in model},
+            tuple(evaluate(c, model) for c in place),
+            {
+                n: value
+                for n, value in model.items()
+                if n not in iterations and not n.startswith(OPAQUE)
+            },
+            depends,
+        )
+
+
+_SMALL = 64
+
+
+def _is_single(extent: Expr) -> bool:
+    """Whether a dimension has one iteration at most."""
+    return isinstance(extent, Const) and extent.value <= 1
+
+
+def _only_variable(arg: Expr, stage: Stage) -> str | None:
+    """The dimension that ``arg`` is a multiple of plus a number, or None."""
+    if arg.type != Int32 or arg.loads:
+        return None
+    form = Simplifier().polynomial(arg)
+    terms = [m for m in form.terms if m]
+    if len(terms) != 1 or len(terms[0]) != 1:
+        return None
+    (atom,) = terms[0]
+    return atom.name if isinstance(atom, Variable) and atom.name in stage.dimensions else None
+
+
+def _step(written: Expr, touched: Expr, stage: Stage) -> tuple[str, int, int] | None:
+    """Of two coordinates that step alike along one dimension at most: that dimension, if there is
+    one, by how much they differ in the same iteration, and their step.
+    """
+    if written.loads or touched.loads:
+        return None
+    simplify = Simplifier()
+    first, second = simplify.polynomial(written), simplify.polynomial(touched)
+    apart = (first - second).constant
+    names = first.names & set(stage.dimensions)
+    if apart is None or len(names) > 1:
+        return None
+    if not names:
+        return "", apart, 1
+    (name,) = names
+    parts = first.split(Variable(Int32, name))
+    step = None if parts is None else parts[0].constant
+    if parts is None or not step or name in parts[1].names:
+        return None
+    return name, apart, step

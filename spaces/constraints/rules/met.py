@@ -1,0 +1,84 @@
+"""Two iterations that touch the same element, in words, for messages of rules about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.constraints.dependences import Meeting, meeting
+from spaces.constraints.hazards import ordering
+from spaces.constraints.rules.records import Records
+
+_Found: TypeAlias = Callable[[], Meeting | None]
+
+
+@frozen
+class Met:
+    """What a message says of two iterations of a stage, which are found when it is told.
+
+    Attributes:
+        func: the Func that they update.
+        found: how they are found.
+    """
+
+    func: str
+    found: _Found
+
+    @staticmethod
+    def along(records: Records, func: str, index: int, dimension: str) -> Met:
+        """Two that differ along a dimension."""
+        return Met(func, partial(meeting, records.function(func), index, dimension))
+
+    @staticmethod
+    def out_of_order(records: Records, func: str, index: int, loops: tuple[str, str] | None) -> Met:
+        """Two that a wrong order of loops, of which the second should be outside of the first, runs
+        the wrong way round; any where it is not known which these are.
+        """
+        function = records.function(func)
+        traced = records.stages(func)[index][2]
+        inner, outer = (traced.origins.get(n, frozenset()) for n in loops or ("", ""))
+        for carrier, other in sorted(ordering(function, index).before):
+            if (loops is None) or (carrier in outer and other in inner):
+                return Met(func, partial(meeting, function, index, carrier, other))
+        along = [n for n in ordering(function, index).dimensions if loops is None or n in outer]
+        return Met(func, partial(meeting, function, index, *along[:1]))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for a message, with fields."""
+        return " {meeting}"
+
+    @property
+    def values(self) -> Mapping[str, Callable[[], str]]:
+        """What stands for the fields, and for parts of the sentence by themselves."""
+        return {
+            "meeting": self._told,
+            "first": lambda: self._part(lambda met: _listed(met.first)),
+            "second": lambda: self._part(lambda met: _listed(met.second)),
+            "place": lambda: self._part(self._place),
+        }
+
+    def _part(self, tell: Callable[[Meeting], str]) -> str:
+        met = self.found()
+        return "unknown" if met is None else tell(met)
+
+    def _place(self, met: Meeting) -> str:
+        return f"{self.func}({', '.join(map(str, met.place))})"
+
+    def _told(self) -> str:
+        met = self.found()
+        if met is None:
+            return "Which iterations do so is unknown."
+        where = f", for {_listed(met.sizes)}" if met.sizes else ""
+        depends = ", if what they read says so" if met.depends else ""
+        return (
+            f"The iterations at {_listed(met.first)} and at {_listed(met.second)} both touch "
+            f"{self._place(met)}{depends}{where}."
+        )
+
+
+def _listed(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -1,0 +1,181 @@
+"""Where a schedule combines floats in another order than the algorithm, so that their last bits, or
+more, may differ from those of the algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import asdict, frozen
+
+from spaces.constraints.dependences import dependences
+from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.orders import trace
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule, exact_rule
+from spaces.constraints.rules.written import kind_directive, split_directive
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.associative import KEPT, ROUNDED
+from spaces.model.schedules.derivations import RFactor
+from spaces.model.schedules.domain_order import LoopKind
+
+_BY_THREADS = {
+    LoopKind.PARALLEL: "threads",
+    LoopKind.GPU_BLOCK: "GPU blocks",
+    LoopKind.GPU_THREAD: "GPU threads",
+}
+
+
+@frozen
+class Rounding:
+    """A directive that lets a stage combine floats in another order than the algorithm.
+
+    Attributes:
+        func: the Func that is updated.
+        stage: 0 for its pure stage, n for its update n - 1.
+        loop: the loop that runs in another order; empty where a directive adds a Func.
+        directive: what is written.
+        why: how the results may differ, and by what, in words.
+        varies: whether two runs of the same program may give different results.
+    """
+
+    func: str
+    stage: int
+    loop: str
+    directive: str
+    why: str
+    varies: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"{self.directive} combines values of {stage_name(self.func, self.stage)} in another "
+            f"order than the algorithm; {self.why}."
+        )
+
+    def json(self) -> dict[str, Any]:
+        """As a dictionary of JSON's types."""
+        return asdict(self)
+
+
+def roundings(records: Records) -> tuple[Rounding, ...]:
+    """All of a schedule that has an entry for each Func, Func by Func."""
+    return tuple(one for f in records.pipeline.functions for one in roundings_of(records, f.name))
+
+
+def roundings_of(records: Records, func: str) -> Iterator[Rounding]:
+    """Those of the updates of one Func: what they are factored into, then the loops of each."""
+    yield from _factored(records, func)
+    function = records.function(func)
+    for index, (_, order, _) in enumerate(records.stages(func)):
+        why = why_order_matters(function, index) if index else ""
+        if not why:
+            continue
+        yield from _reordered(records, func, index, why)
+        if index not in records.entry(func).atomic:
+            continue
+        racing = racing_dimensions(function, index)
+        traced = records.stages(func)[index][2]
+        for loop in order.loops:
+            if not racing.isdisjoint(traced.origins.get(loop.name, frozenset())):
+                yield from _at_once(records, func, index, loop.name, why)
+
+
+def why_order_matters(function: Function, index: int) -> str:
+    """Why a stage gives other bits where its iterations run in another order, in words; empty where
+    its values are no floats, or what it does with them is exact.
+    """
+    if not any(type.is_float for type in function.types):
+        return ""
+    found = accumulation(function, index)
+    return f"{ROUNDED}, and {KEPT}" if found is None else found.inexact
+
+
+def _factored(records: Records, func: str) -> Iterator[Rounding]:
+    """Partial results are combined after all of what they hold."""
+    steps = [d for d in records.pipeline.derivations if isinstance(d, RFactor)]
+    for number, step in enumerate(steps):
+        if step.func == func:
+            # The update as it was written is now that of the Func that it was factored into last.
+            name, index = step.name, 1
+            for later in steps[number + 1 :]:
+                if (later.func, later.update) == (name, index - 1):
+                    name = later.name
+            why = why_order_matters(records.function(name), index)
+            if why:
+                yield Rounding(func, step.update + 1, "", str(step), why)
+
+
+def _reordered(records: Records, func: str, index: int, why: str) -> Iterator[Rounding]:
+    """Loops that run in another order than written; of sums ``order.reduction`` refuses these."""
+    function = records.function(func)
+    stage, order, _ = records.stages(func)[index]
+    traced = trace(stage, order, dependences(function, index))
+    fused = next((f for f in traced.faults if f.kind == "fuse-order"), None)
+    if fused is not None and fused.record is not None:
+        directive = split_directive(records, func, index, fused.record)
+        yield Rounding(func, index, fused.loop, directive, why)
+        return
+    given = tuple(name for name in order.names if name in traced.sequence)
+    wrong = traced.misplaced(given)
+    if wrong is not None:
+        directive = f"{stage_name(func, index)}.reorder({', '.join(reversed(given))})"
+        yield Rounding(func, index, wrong[0], directive, why)
+
+
+def _at_once(records: Records, func: str, index: int, loop: str, why: str) -> Iterator[Rounding]:
+    """Iterations that run at once and change the same element, one after the other."""
+    kind = records.entry(func).stages[index].kind(loop)
+    directive = kind_directive(records, func, index, loop)
+    if kind in _BY_THREADS:
+        who = _BY_THREADS[kind]
+        why = f"{why}, and {who} come in another order in each run"
+        yield Rounding(func, index, loop, directive, why, varies=True)
+    elif kind is LoopKind.VECTORIZED:
+        yield Rounding(func, index, loop, directive, why)
+
+
+def _checks(records: Records, func: str, advice: str) -> Iterator[Check]:
+    for one in roundings_of(records, func):
+        yield Check(
+            func,
+            VIOLATED,
+            "{directive} combines values of {stage_name} in another order than the algorithm; "
+            "{why}.",
+            advice,
+            stage=one.stage,
+            loop=one.loop,
+            values={
+                "directive": one.directive,
+                "stage_name": stage_name(func, one.stage),
+                "why": one.why,
+            },
+        )
+
+
+@exact_rule(
+    "exact.order",
+    "Where results must be those of the algorithm bit for bit, floats are combined in its order.",
+    "Sums and products of floats are not associative (IEEE 754); Halide allows all of this.",
+)
+def exact_order(records: Records, func: str) -> Iterator[Check]:
+    """One check for each directive that lets updates of a Func combine floats in another order."""
+    yield from _checks(
+        records,
+        func,
+        "Leave it out, calculate with integers, or do without results that are exact.",
+    )
+
+
+@advice_rule(
+    "advice.rounding",
+    "Floats are combined in the order of the algorithm.",
+    "In another order results differ from those of the algorithm, and may from run to run.",
+)
+def advised(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each directive that lets updates of a Func combine floats in another order."""
+    advice = "verify(..., exact=True) refuses it."
+    yield from _checks(view.records, func, advice)

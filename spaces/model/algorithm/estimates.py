@@ -1,0 +1,143 @@
+"""What no call can have: estimates beyond any memory, and conditions that contradict each other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import z3
+
+from spaces.model.algorithm.pipeline import Pipeline, Promise
+from spaces.model.expressions.expr import Expr, Variable, walk
+from spaces.model.expressions.numbers import shown_number
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.formulas.algebra import FormulaError, evaluate
+from spaces.model.formulas.smt import Term, condition
+
+MOST_BYTES = 1 << 47
+"""Bytes that a process may address: the user half of 48-bit addresses (AMD64 Architecture
+Programmer's Manual, volume 2, 5.3; Linux gives 64-bit Arm processes 48 bits, too).
+"""
+
+_MILLISECONDS = 1000
+"""The time to see that conditions contradict one another; they are taken not to after it."""
+
+
+def estimate_problems(pipeline: Pipeline) -> Iterator[str]:
+    """What is wrong with the estimates and conditions of a pipeline, one sentence each."""
+    for estimate in pipeline.estimates:
+        wrong = tuple(_range_problems(estimate.buffer, estimate.ranges))
+        yield from wrong or _memory_problems(pipeline, estimate.buffer, estimate.ranges)
+    yield from _promise_problems(pipeline)
+
+
+def _range_problems(buffer: str, ranges: Sequence[tuple[int, int]]) -> Iterator[str]:
+    for d, (low, extent) in enumerate(ranges):
+        place = f"dimension {d} of {buffer}"
+        if extent < 1:
+            shown = shown_number(extent)
+            yield f"The estimated extent of {place} is {shown}; it must be at least 1."
+        elif (
+            low < Int32.min_value or low + extent - 1 > Int32.max_value or extent > Int32.max_value
+        ):
+            yield (
+                f"The estimate of {place} is {shown_number(extent)} values from "
+                f"{shown_number(low)} on; coordinates and extents are int32, from "
+                f"{Int32.min_value} to {Int32.max_value}."
+            )
+
+
+def _memory_problems(
+    pipeline: Pipeline, buffer: str, ranges: Sequence[tuple[int, int]]
+) -> Iterator[str]:
+    extents = [extent for _, extent in ranges]
+    steps = pipeline.steps(buffer, len(ranges))
+    for (a, one), (b, other) in itertools.combinations(enumerate(steps), 2):
+        if one is None or other is None:
+            continue
+        common = math.gcd(one, other)
+        if extents[a] > other // common and extents[b] > one // common:
+            yield (
+                f"The strides of {buffer}, {one} in dimension {a} and {other} in dimension {b}, "
+                f"let different elements share their place: {extents[a]} x {extents[b]} are "
+                "estimated. Give other strides, or smaller estimates."
+            )
+    needed = math.prod(extents) * _bytes(pipeline, buffer)
+    if needed > MOST_BYTES:
+        yield (
+            f"The estimate of {buffer} is {' x '.join(map(str, extents))} elements, which take "
+            f"{needed} bytes; a process can address {MOST_BYTES}. Estimate less."
+        )
+
+
+def _bytes(pipeline: Pipeline, buffer: str) -> int:
+    """The bytes of the largest element of an image or output."""
+    images = {image.name: image.type.bytes for image in pipeline.images}
+    if buffer in images:
+        return images[buffer]
+    return max(type.bytes for type in pipeline.function(buffer).types)
+
+
+def _promise_problems(pipeline: Pipeline) -> Iterator[str]:
+    """Promises that no call can keep, alone or all together; the fewest that are found."""
+    sizes = pipeline.sizes()
+    broken = [p for p in pipeline.promises if _is_broken(p, sizes)]
+    yield from dict.fromkeys(_told(p, sizes) for p in broken)
+    if not broken and len(pipeline.promises) > 0:
+        yield from _contradictions(pipeline.promises, sizes)
+
+
+def _is_broken(promise: Promise, sizes: Mapping[str, int]) -> bool:
+    if not promise.condition.names <= sizes.keys():
+        return False
+    try:
+        return not evaluate(promise.condition, sizes)
+    except FormulaError:
+        return False
+
+
+def _told(promise: Promise, sizes: Mapping[str, int]) -> str:
+    names = sorted(promise.condition.names)
+    if not names:
+        return f"{promise.message} No call can meet that: `{promise.condition}` never holds."
+    shown = ", ".join(f"{name} as {sizes[name]}" for name in names)
+    return f"{promise.message} But the estimates give {shown}."
+
+
+def _contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Iterator[str]:
+    """Conditions over integers that the solver shows to contradict one another."""
+    solver = z3.Solver()
+    solver.set("timeout", _MILLISECONDS)
+    terms: dict[str, Term] = {}
+    tracked: dict[str, str] = {}
+    for number, promise in enumerate(promises):
+        terms |= _terms(promise.condition, terms, solver)
+        try:
+            asked = condition(promise.condition, terms)
+        except FormulaError:
+            continue  # over floats
+        tracked[f"promise {number}"] = f"`{promise.condition}` ({promise.message})"
+        solver.assert_and_track(asked, f"promise {number}")
+    for name in sizes.keys() & terms.keys():
+        solver.assert_and_track(terms[name] == sizes[name], name)
+    if solver.check() != z3.unsat:
+        return
+    core = sorted(map(str, solver.unsat_core()))
+    parts = dict.fromkeys(tracked[label] for label in core if label in tracked)
+    given = ", ".join(f"{name} is {sizes[name]}" for name in core if name in sizes)
+    where = f" where {given}, as estimated" if given else ""
+    told = "; ".join(parts)
+    yield f"No call can meet these conditions together{where}: {told}. Change one of them."
+
+
+def _terms(asked: Expr, known: Mapping[str, Term], solver: Term) -> dict[str, Term]:
+    """A term for each variable that has none yet, which has the values of its type."""
+    found: dict[str, Term] = {}
+    for node in walk(asked):
+        if isinstance(node, Variable) and not node.type.is_float and node.name not in known:
+            found[node.name] = z3.Bool(node.name) if node.type == Bool else z3.Int(node.name)
+            if node.type != Bool:
+                lowest = 1 if ".extent." in node.name else node.type.min_value
+                solver.add(found[node.name] >= lowest, found[node.name] <= node.type.max_value)
+    return found

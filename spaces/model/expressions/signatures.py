@@ -1,0 +1,148 @@
+"""Which types each operator takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from spaces.model.expressions.operators import ARITHMETIC, BITS, COMPARISONS, LOGIC, MATH
+from spaces.model.expressions.types import Bool, Type
+
+Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
+"""Whether a result type and operand types fit together."""
+
+
+def is_pair(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two numbers of the type of the result."""
+    return operands == (result, result) and not result.is_bool
+
+
+def is_integer_pair(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two integers of the type of the result."""
+    return is_pair(result, operands) and not result.is_float
+
+
+def is_widening(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two operands of half the bits of the result, which is signed if one of them is."""
+    if len(operands) != 2 or result.is_float or any(o.is_float or o.is_bool for o in operands):
+        return False
+    is_signed = any(o.is_int for o in operands)
+    return result.is_int == is_signed and all(2 * o.bits == result.bits for o in operands)
+
+
+def is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    """An integer of the type of the result, and an integer as wide."""
+    return (
+        len(operands) == 2
+        and operands[0] == result
+        and not any(o.is_float or o.is_bool or o.bits != result.bits for o in operands)
+    )
+
+
+def is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    """An integer of half the bits of the result and of its sign, and one as wide."""
+    return (
+        len(operands) == 2
+        and not any(o.is_float or o.is_bool or 2 * o.bits != result.bits for o in operands)
+        and result.code == operands[0].code
+    )
+
+
+def is_required(result: Type, operands: tuple[Type, ...]) -> bool:
+    """A condition, a value of the type of the result, and the parts of a message."""
+    return len(operands) >= 3 and operands[0].element == Bool and operands[1] == result
+
+
+def is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
+    """One value of the type of the result."""
+    return operands == (result,)
+
+
+def is_integer_unary(result: Type, operands: tuple[Type, ...]) -> bool:
+    """One integer of the type of the result."""
+    return operands == (result,) and not result.is_float and not result.is_bool
+
+
+def is_float_test(result: Type, operands: tuple[Type, ...]) -> bool:
+    """One float, and a condition."""
+    return result == Bool and len(operands) == 1 and operands[0].is_float
+
+
+def is_float32(count: int) -> Signature:
+    """So many floats of 32 bits, as the result is."""
+    return lambda result, operands: (
+        result.is_float and result.bits == 32 and operands == (result,) * count
+    )
+
+
+def of_integers(result: Type) -> Signature:
+    """Any integers of 32 bits, and one type of results."""
+    return lambda found, operands: (
+        found == result and bool(operands) and all(o.bits == 32 and o != Bool for o in operands)
+    )
+
+
+def is_mul_shift(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two integers of the type of the result, of at most 32 bits, and an unsigned one."""
+    return (
+        len(operands) == 3
+        and is_integer_pair(result, operands[:2])
+        and result.bits < 64
+        and operands[2] == Type("uint", result.bits, result.lanes)
+    )
+
+
+def is_mux(result: Type, operands: tuple[Type, ...]) -> bool:
+    """An index, and two or more values of the type of the result."""
+    is_choice = len(operands) > 2 and not operands[0].is_float
+    return is_choice and all(value == result for value in operands[1:])
+
+
+def is_lerp(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two numbers of the type of the result, and a weight that has no sign or is a float."""
+    is_weight = len(operands) == 3 and not operands[2].is_int
+    return is_weight and operands[:2] == (result, result) and (result.is_float or result.bits < 64)
+
+
+def is_comparison(result: Type, operands: tuple[Type, ...]) -> bool:
+    """Two values of one type, and a condition."""
+    return len(operands) == 2 and operands[0] == operands[1] and result.element == Bool
+
+
+def _is_logic(count: int) -> Signature:
+    return lambda result, operands: operands == (result,) * count and result.element == Bool
+
+
+def _is_choice(result: Type, operands: tuple[Type, ...]) -> bool:
+    return operands[1:] == (result, result) and operands[0].element == Bool
+
+
+def _is_magnitude(result: Type, operands: tuple[Type, ...]) -> bool:
+    if len(operands) != 1 or operands[0].is_uint or result.lanes != operands[0].lanes:
+        return False
+    code = "float" if operands[0].is_float else "uint"
+    return result.code == code and result.bits == operands[0].bits
+
+
+def _is_float(count: int) -> Signature:
+    return lambda result, operands: result.is_float and operands == (result,) * count
+
+
+SIGNATURES: Mapping[str, Signature] = {
+    **dict.fromkeys(ARITHMETIC, is_pair),
+    **dict.fromkeys(("min", "max"), lambda result, operands: operands == (result, result)),
+    **dict.fromkeys(COMPARISONS, is_comparison),
+    **dict.fromkeys(LOGIC, _is_logic(2)),
+    "not": _is_logic(1),
+    **dict.fromkeys(MATH, _is_float(1)),
+    **dict.fromkeys(("pow", "atan2"), _is_float(2)),
+    "select": _is_choice,
+    "abs": _is_magnitude,
+    **dict.fromkeys(BITS, is_integer_unary),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), is_integer_pair),
+    **dict.fromkeys(("shift_left", "shift_right"), is_shift),
+    "reinterpret": lambda result, operands: (
+        len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool
+    ),
+}
+"""Those of :data:`spaces.model.expressions.operators.OPERATORS`."""

@@ -1,0 +1,105 @@
+"""Between which ends bits of two numbers lie, in formulas over the ends of the two.
+
+What two numbers have in common, ``a & b``, is no more than one that is not negative, and no less
+than ``a + b + 1`` where one is negative: ``a & b = a - (a & ~b)``, and ``a & ~b <= ~b``. The others
+follow: ``a | b = ~(~a & ~b)`` and ``a ^ b = a + b - 2 * (a & b)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.types import Int32
+
+End: TypeAlias = Expr | None
+
+_ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
+
+
+@frozen
+class Bits:
+    """The ends of an int32 number, of which one that is missing is unknown.
+
+    Attributes:
+        is_proven: whether a condition ``a <= b`` follows from what is known.
+    """
+
+    low: End
+    high: End
+    is_proven: Callable[[Expr, Expr], bool]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is never negative."""
+        return self.low is not None and self.is_proven(_ZERO, self.low)
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether it is negative everywhere."""
+        return self.high is not None and self.is_proven(self.high, _ALL)
+
+    def __invert__(self) -> Bits:
+        low = None if self.high is None else _ALL - self.high
+        high = None if self.low is None else _ALL - self.low
+        return Bits(low, high, self.is_proven)
+
+    def __and__(self, other: Bits) -> Bits:
+        return Bits(self._least_common(other), self._most_common(other), self.is_proven)
+
+    def __or__(self, other: Bits) -> Bits:
+        return ~(~self & ~other)
+
+    def __xor__(self, other: Bits) -> Bits:
+        for a, b in ((self, other), (other, self)):
+            if b.is_negative:
+                return ~(a ^ ~b)
+        for a, b in ((self, other), (other, self)):
+            if b.is_plain:
+                return a._turned(b)
+        if self.reach is None or other.reach is None:
+            return Bits(None, None, self.is_proven)
+        most = self.reach + other.reach
+        return Bits(_ALL - most, most, self.is_proven)
+
+    @property
+    def reach(self) -> End:
+        """How far it is from 0, or below 0 from -1."""
+        if self.low is None or self.high is None:
+            return None
+        return fn.max(self.high, _ALL - self.low)
+
+    def _least_common(self, other: Bits) -> End:
+        if self.is_plain or other.is_plain:
+            return _ZERO
+        if self.low is None or other.low is None:
+            return None
+        if self.is_negative or other.is_negative:
+            return self.low + other.low + _ONE
+        return fn.min(self.low, _ZERO) + fn.min(other.low, _ZERO)
+
+    def _most_common(self, other: Bits) -> End:
+        """No more than a number beside one that is negative, or than one that is not."""
+        tops = [
+            a.high
+            for a, b in ((self, other), (other, self))
+            if a.high is not None and (a.is_plain or b.is_negative)
+        ]
+        if tops:
+            return tops[0] if len(tops) == 1 else fn.min(*tops)
+        if self.high is None or other.high is None:
+            return None
+        return fn.max(self.high, other.high)
+
+    def _turned(self, other: Bits) -> Bits:
+        """With the bits of a number that is not negative turned over: no further off than that."""
+        low = high = None
+        if other.high is not None and self.low is not None:
+            low = self.low - other.high
+        if other.high is not None and self.high is not None:
+            high = self.high + other.high
+        return Bits(_ZERO if self.is_plain else low, high, self.is_proven)

@@ -1,0 +1,97 @@
+"""Coordinates that are calculated in more bits than they have, and then fit again.
+
+``saturating_add(x, 3)`` is ``int32(clamp(int64(x) + 3, ...))``: no step of it can wrap, so that it
+is the same sum of mathematical integers, which normal forms take apart.
+"""
+
+from __future__ import annotations
+
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, cast, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.corners import CORNERS, Ends
+
+_ALIKE = ("add", "sub", "mul", "div", "mod", "min", "max")
+"""Operators that are the same in all types as long as nothing wraps."""
+
+_RING = ("add", "sub", "mul", "reinterpret")
+"""Operators of which the lowest bits depend on the lowest bits alone."""
+
+
+def narrowed(node: Expr) -> Expr | None:
+    """An int32 expression over the int32 parts of a conversion to int32, if no step between can
+    wrap whatever these are, or if it is the same where all steps wrap to int32; None otherwise.
+    What is read may wrap there, and is left alone.
+    """
+    if not isinstance(node, Cast) or node.type is not Int32 or node.loads:
+        return None
+    if node.value.type.is_float or node.value.type.bits < 32:
+        return None
+    found = _plain(node.value)
+    if found is not None and all(map(Int32.holds, found[1])):
+        return found[0]
+    return _modular(node.value)
+
+
+def _modular(node: Expr) -> Expr | None:
+    """An int32 expression that is equal modulo 2**32: sums and products of 32 bits and more have
+    the same lowest 32 bits, whatever else they have.
+    """
+    kind = node.type
+    if kind.is_float or kind.is_bool:
+        return None
+    if isinstance(node, Const):
+        return constant(Int32.wrap(int(node.value)), Int32)
+    if kind is Int32 or kind.bits < 32:
+        return cast(Int32, node)
+    if isinstance(node, Cast):
+        return _modular(node.value)
+    if not isinstance(node, Op) or node.name not in _RING:
+        return None
+    parts = [_modular(a) for a in node.args]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return known[0] if node.name == "reinterpret" else Op(Int32, node.name, tuple(known))
+
+
+def _plain(node: Expr) -> tuple[Expr, Ends] | None:
+    """The same number as an int32 expression, and its ends; None where a step may wrap."""
+    kind = node.type
+    if kind.is_float or kind.is_bool:
+        return None
+    if isinstance(node, Const):
+        value = int(node.value)
+        return (constant(value, Int32), (value, value)) if Int32.holds(value) else None
+    if kind is Int32:
+        return node, (Int32.min_value, Int32.max_value)
+    if kind.bits < 32:
+        return cast(Int32, node), (kind.min_value, kind.max_value)
+    found: tuple[Expr, Ends] | None = None
+    if isinstance(node, Cast):
+        found = _plain(node.value)
+    elif isinstance(node, Op) and node.name in _ALIKE:
+        found = _operation(node)
+    elif isinstance(node, Op) and node.name == "shift_right":
+        found = _halved(node)
+    if found is None or not (kind.holds(found[1][0]) and kind.holds(found[1][1])):
+        return None
+    return found
+
+
+def _operation(node: Op) -> tuple[Expr, Ends] | None:
+    parts = [_plain(a) for a in node.args]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    ends = CORNERS[node.name](node.type, *(end for _, end in known))
+    return None if ends is None else (Op(Int32, node.name, tuple(e for e, _ in known)), ends)
+
+
+def _halved(node: Op) -> tuple[Expr, Ends] | None:
+    """A shift to the right by a number, which is a quotient."""
+    value, by = node.args
+    found = _plain(value)
+    if found is None or not isinstance(by, Const) or not 0 <= by.value <= 30:
+        return None
+    plain, (low, high) = found
+    return plain / (1 << int(by.value)), (low >> int(by.value), high >> int(by.value))

@@ -1,0 +1,161 @@
+"""Every pass of the GPU road keeps what the gate's pipelines compute under schedules for GPUs.
+
+The program after each pass is interpreted, its blocks and threads one after the other; the kernels
+that are carved out of the last one run on the gate's machine, which knows who orders what.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from backend.lowering.gpu_passes import GPU_PASSES, gpu_stages
+from backend.lowering.kernel_sizes import KernelSizes
+from backend.lowering.kernels import carve_kernels
+from backend.lowering.passes import START
+from backend.program import LoopProgram
+from spaces import (
+    CheckedSchedule,
+    Func,
+    ImageParam,
+    Int32,
+    Schedule,
+    UInt8,
+    Var,
+    cast,
+    device,
+    parse_schedule,
+    pipeline,
+    verify,
+)
+from spaces.model.formulas.algebra import evaluate
+from tests.backend.guarded import guarded
+from tests.backend.placed_arrays import Arrays, outcome
+from tests.gate.gpu_machine import GpuMachine
+from tests.gate.gpu_schedules import gpu_schedule
+from tests.gate.oracle import Oracle
+from tests.gate.pipelines import KINDS
+from tests.gate.subjects import EXACT, ODD, Subject, subject
+
+X, Y = Var("x"), Var("y")
+
+SCHEDULES, MOST_DRAWN = 4, 60
+"""Legal schedules for a pipeline, and how many are drawn to find them."""
+
+
+def possible(rng: random.Random, kind: str) -> Oracle:
+    """The oracle of a subject whose estimates some schedule can meet."""
+    while True:
+        made = subject(rng, kind)
+        if verify(made.pipeline, Schedule.default(made.pipeline), device("cpu")):
+            return Oracle(made)
+
+
+def dense(oracle: Oracle, size: int) -> Arrays:
+    """The arrays of a call as they lie in device memory."""
+    ranges, values = oracle.arrays(size), oracle.device_values(size)
+    strides = {
+        name: tuple(int(values[f"{name}.stride.{d}"]) for d in range(len(ends)))
+        for name, ends in ranges.items()
+    }
+    return Arrays(ranges, strides, oracle.subject.images)
+
+
+def whole(oracle: Oracle, size: int) -> dict[str, int]:
+    """Sizes and parameters that are whole numbers."""
+    return {name: v for name, v in oracle.values(size).items() if isinstance(v, int)}
+
+
+def is_accepted(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
+    """Whether a call at a size meets what a schedule requires."""
+    values = whole(oracle, size)
+    return all(evaluate(r.condition, values) for r in verdict.requirements)
+
+
+def check_passes(oracle: Oracle, schedule: Schedule, negative: bool) -> set[str]:
+    """Hold the program after each pass, and the kernels, against the reference: the passes that
+    were; none where the schedule is not legal at a small size. ``negative`` is which garbage there
+    is where nothing was stored.
+    """
+    verdict = verify(oracle.subject.pipeline, schedule, device("sm_80"))
+    if not isinstance(verdict, CheckedSchedule):
+        return set()
+    size = next((s for s in (ODD, EXACT) if is_accepted(oracle, verdict, s)), None)
+    if size is None:
+        return set()
+    arrays = dense(oracle, size)
+    nest = verdict.at(whole(oracle, size)).nest
+    expected = oracle.expected(size)
+    wanted = {name: arrays.cells(name, expected[name], flat=False) for name in expected}
+    before: LoopProgram | None = None
+    stages = gpu_stages(nest)
+    for name, program in stages.items():
+        if program != before:
+            found = outcome(program, arrays, oracle.values(size), negative)
+            assert found == wanted, f"after {name}"
+        before = program
+    assert before is not None
+    oracle.run_gpu(GpuMachine(carve_kernels(before, KernelSizes.of(nest))), size)
+    return set(stages)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_pass_keeps_the_values(kind: str) -> None:
+    rng = random.Random(f"gpu passes {kind}")
+    oracle = possible(rng, kind)
+    pipeline = oracle.subject.pipeline
+    legal = 0
+    for number in range(MOST_DRAWN):
+        seen = check_passes(oracle, gpu_schedule(rng, pipeline), negative=bool(number % 2))
+        assert seen in (set(), {START, *GPU_PASSES})
+        legal += bool(seen)
+        if legal == SCHEDULES:
+            return
+    assert legal, "no schedule that is drawn is legal"
+
+
+def siblings() -> Func:
+    """Two Funcs that have nothing to do with each other, of unlike sizes in a block."""
+    source, out = ImageParam(Int32, 2, "im"), Func("out")
+    first, second = Func("first"), Func("second")
+    first[X, Y] = source[X, Y] * 3
+    second[X, Y] = source[X, Y] - X
+    out[X, Y] = first[X - 2, Y] - first[X + 2, Y] + second[X, Y + 1] * second[X, Y]
+    return out
+
+
+def interleaved() -> Func:
+    """Pixels of three channels side by side, in and out."""
+    source, out = ImageParam(UInt8, 3, "im"), Func("out")
+    source.dim(0).set_stride(3)
+    source.dim(2).set_stride(1)
+    out[X, Y] = cast(Int32, source[X, Y, 0]) * 7 + source[X, Y, 2] - source[X, Y + 1, 1]
+    return out
+
+
+IN_TILES = "out.gpu_tile(x, y, xi, yi, 4, 4);"
+BOTH = "{0}.compute_at(out, x).gpu_threads(x, y);{1}.compute_at(out, x).gpu_threads(x, y);"
+WRITTEN = (
+    (siblings, IN_TILES + BOTH.format("first", "second")),
+    (siblings, IN_TILES + BOTH.format("second", "first")),
+    (siblings, IN_TILES + "first.compute_at(out, x);second.compute_at(out, xi)"),
+    (interleaved, IN_TILES),
+)
+
+
+@pytest.mark.parametrize(("build", "text"), WRITTEN)
+def test_every_pass_keeps_the_values_of_schedules_by_hand(
+    build: Callable[[], Func], text: str
+) -> None:
+    made = pipeline(build())
+    ((image, dimensions),) = [(i, i.dimensions) for i in made.images]
+    places = ((-9, 40), (-9, 40), (0, 3))[:dimensions]
+    shape = tuple(extent for _, extent in reversed(places))
+    values = np.random.default_rng(1).integers(0, 99, shape).astype(image.type.dtype)
+    sizes = tuple({"out": (ends, ends)} for ends in ((0, 8), (-3, 11), (1, 30)))
+    oracle = Oracle(Subject("", made, {"im": guarded(values)[0]}, {}, {"im": places}, sizes))
+    for negative in (False, True):
+        assert check_passes(oracle, parse_schedule(text, made), negative)

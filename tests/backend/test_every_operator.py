@@ -1,0 +1,273 @@
+"""Every operator of the language in every place where an expression may stand: what is compiled
+gives what the reference gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+import pytest
+
+from backend.arguments import RequirementError
+from backend.compile import compile_cpu
+from backend.reference import evaluate
+from spaces.constraints.devices import device
+from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.definitions import RANDOM, REQUIRE
+from spaces.model.expressions.expr import Expr, cast, constant
+from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.types import Int32, Type
+from spaces.model.schedules.schedule import Schedule
+from tests.every_operator import OPERATORS, Form, some
+
+X, C = Var("x"), Var("c")
+SIZE = 40
+
+ROUNDED = frozenset(MATH) - {"sqrt", "floor", "ceil", "round", "trunc"}
+"""Functions whose last bits are not those of NumPy: what they decide may be decided otherwise."""
+
+Making = Callable[[Form], list[Func]]
+
+
+def pixels(type: Type, seed: int, size: int = SIZE) -> np.ndarray:
+    """Numbers of a type, the ends of its range among them; of signed ones of 32 bits and more small
+    ones, for their sums must not overflow.
+    """
+    random = np.random.default_rng([seed, type.bits])
+    if type.is_bool:
+        return random.integers(0, 2, size).astype(bool)
+    if type.is_float:
+        return np.concatenate([[0, 1, -1, 0.5], random.uniform(-3, 3, size - 4)]).astype(type.dtype)
+    is_wide = type.is_int and type.bits >= 32
+    low, high = (-999, 999) if is_wide else (type.min_value, type.max_value)
+    ends = np.array([low, high, 0, 1, max(low, -1), high // 2, 3], type.dtype)
+    some = random.integers(low, high, size - len(ends), type.dtype, endpoint=True)
+    return random.permutation(np.concatenate([ends, some]))
+
+
+def read(form: Form, at: Expr = X) -> Expr:
+    """The operator over one image for each operand."""
+    return form.of(*(image(type, i)[at] for i, type in enumerate(form.operands)))
+
+
+@cache
+def image(type: Type, number: int) -> ImageParam:
+    """The image of an operand."""
+    return ImageParam(type, 1, f"in{number}_{type}")
+
+
+def number(value: Expr) -> Expr:
+    """A value as a whole number."""
+    return cast(Int32, fn.clamp(value, -9.0, 9.0) if value.type.is_float else value)
+
+
+def truth(value: Expr) -> Expr:
+    """Whether a value is not 0."""
+    return value if value.type.is_bool else value != constant(0, value.type)
+
+
+def func(name: str, form: Form) -> Func:
+    return Func(f"{name}_{form.result}_{'_'.join(map(str, form.operands))}")
+
+
+def value(form: Form) -> list[Func]:
+    f = func("value", form)
+    f[X] = read(form)
+    return [f]
+
+
+def component(form: Form) -> list[Func]:
+    f, pair = func("component", form), func("pair", form)
+    pair[X] = (read(form), X)
+    f[X] = pair[X][0]
+    return [f]
+
+
+def condition(form: Form) -> list[Func]:
+    f = func("condition", form)
+    f[X] = fn.select(truth(read(form)), X, -X)
+    return [f]
+
+
+def constants(form: Form) -> list[Func]:
+    funcs = []
+    columns = [pixels(type, i)[:4] for i, type in enumerate(form.operands)]
+    for values in zip(*columns, strict=True):
+        operands = zip(values, form.operands, strict=True)
+        funcs.append(Func(f"of{len(funcs)}_{func('constants', form).name}"))
+        funcs[-1][X] = form.of(*(constant(v.item(), type) for v, type in operands))
+    return funcs
+
+
+def inlined_constants(form: Form) -> list[Func]:
+    f, inner = func("inlined", form), func("inner", form)
+    inner[C] = form.of(*(cast(type, C) for type in form.operands))
+    f[X] = inner[1]
+    return [f]
+
+
+@cache
+def table() -> Func:
+    """What is read at coordinates."""
+    squares = Func("table")
+    squares[X] = X * X
+    return squares
+
+
+def coordinate(form: Form) -> list[Func]:
+    f = func("coordinate", form)
+    f[X] = table()[fn.clamp(number(read(form)), 0, 9)]
+    return [f]
+
+
+def inlined_coordinate(form: Form) -> list[Func]:
+    """The operator over the coordinate itself, which it meets when a Func is substituted."""
+    f, place = func("moved", form), func("place", form)
+    place[X] = form.of(*(cast(type, X + i) for i, type in enumerate(form.operands)))
+    f[X] = table()[fn.clamp(number(place[X]), 0, 9)]
+    return [f]
+
+
+def constant_coordinate(form: Form) -> list[Func]:
+    f, offset = func("offset_by", form), func("offset", form)
+    offset[C] = form.of(*(cast(type, C) for type in form.operands))
+    f[X] = table()[X + fn.clamp(number(offset[2]), 0, 9)]
+    return [f]
+
+
+def predicate(form: Form) -> list[Func]:
+    f, r = func("where", form), RDom([(0, SIZE)], "r")
+    r.where(truth(read(form, r.x)))
+    f[X] = 0
+    f[X] += r.x
+    return [f]
+
+
+def left_side(form: Form) -> list[Func]:
+    f, r = func("left", form), RDom([(0, SIZE)], "r")
+    f[X] = 0
+    f[fn.clamp(number(read(form, r.x)), 0, 9)] += r.x
+    return [f]
+
+
+def inlined_places(form: Form) -> list[Func]:
+    """A left-hand coordinate and a predicate that are values of a Func."""
+    f, place, r = func("both", form), func("decided", form), RDom([(0, SIZE)], "r")
+    place[X] = read(form)
+    r.where(truth(place[r.x]))
+    f[X] = 0
+    f[fn.clamp(number(place[r.x]), 0, 9)] += r.x
+    return [f]
+
+
+ANYWHERE: Mapping[str, Making] = {
+    "value": value,
+    "component": component,
+    "condition": condition,
+    "constants": constants,
+    "inlined constants": inlined_constants,
+}
+PLACES: Mapping[str, Making] = {
+    "coordinate": coordinate,
+    "inlined coordinate": inlined_coordinate,
+    "constant coordinate": constant_coordinate,
+    "where": predicate,
+    "left side": left_side,
+    "inlined places": inlined_places,
+}
+
+
+def inputs(algorithm: Pipeline) -> dict[str, np.ndarray]:
+    """The arrays of the images that :func:`read` names."""
+    return {i.name: pixels(i.type, int(i.name[2])) for i in algorithm.images}
+
+
+def checked(algorithm: Pipeline, chosen: Schedule) -> CheckedSchedule:
+    verdict = verify(algorithm, chosen, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    return verdict
+
+
+def assert_same(found: np.ndarray, wanted: np.ndarray, about: str, is_rounded: bool) -> None:
+    if is_rounded:
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=about)
+    else:
+        np.testing.assert_array_equal(found, wanted, err_msg=about, strict=True)
+
+
+def outcome(run: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] | None:
+    """What a run gives; None where a requirement does not hold."""
+    try:
+        return run()
+    except RequirementError:
+        return None
+
+
+def assert_compiled_as_evaluated(name: str, algorithm: Pipeline, is_rounded: bool) -> None:
+    """By loops and by vectors."""
+    sizes = dict.fromkeys(algorithm.outputs, (SIZE,))
+    wanted = outcome(lambda: evaluate(algorithm, inputs(algorithm), sizes=sizes))
+    vectors = schedule(algorithm)
+    for output in algorithm.outputs:
+        vectors = vectors.func(output).vectorize("x", 8)
+    for chosen in (schedule(algorithm).schedule, vectors.schedule):
+        compiled = compile_cpu(algorithm, checked(algorithm, chosen))
+        found = outcome(lambda: compiled.run(inputs(algorithm), sizes=sizes))  # noqa: B023
+        assert (found is None) == (wanted is None), name
+        for output, values in (wanted or {}).items():
+            assert found is not None
+            assert_same(found[output], values, f"{name} in {output}", is_rounded)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_values_and_conditions(name: str) -> None:
+    for form in some(name, 5):
+        kinds = {k: v for k, v in ANYWHERE.items() if k != "condition" or name not in ROUNDED}
+        funcs = [f for making in kinds.values() for f in making(form)]
+        assert_compiled_as_evaluated(name, pipeline(funcs), name in ROUNDED)
+
+
+@pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
+def test_places(name: str) -> None:
+    for form in some(name, 3):
+        # require() stands in values alone.
+        direct = ("where", "left side") if name == REQUIRE else ()
+        kinds = {k: v for k, v in PLACES.items() if k not in direct}
+        funcs = [f for making in kinds.values() for f in making(form)]
+        assert_compiled_as_evaluated(name, pipeline(funcs), False)
+
+
+def parameters(form: Form) -> tuple[Expr, dict[str, float]]:
+    """The operator over one Param for each operand, and their values."""
+    params = [Param(type, f"p{i}") for i, type in enumerate(form.operands)]
+    values = {p.name: pixels(p.type, i)[1].item() for i, p in enumerate(params)}
+    return form.of(*(p.as_expr() for p in params)), values
+
+
+@pytest.mark.parametrize("name", [n for n in OPERATORS if n not in (*ROUNDED, *RANDOM, REQUIRE)])
+def test_parameters_decide_extents_requirements_and_cases(name: str) -> None:
+    for form in some(name, 3):
+        asked, values = parameters(form)
+        f, r = Func("f"), RDom([(0, fn.clamp(number(asked), 1, 5))], "r")
+        f[X] = fn.select(truth(asked), 1, 2)
+        f[X] += r.x + require(truth(asked) | (asked == asked), X, "holds")
+        algorithm = pipeline(f)
+        wanted = evaluate(algorithm, {}, values, {"f": (SIZE,)})["f"]
+        plain = schedule(algorithm).func("f")
+        for chosen in (plain, plain.specialize(truth(asked)).vectorize("x", 8)):
+            compiled = compile_cpu(algorithm, checked(algorithm, chosen.schedule))
+            found = compiled.run({}, values, sizes={"f": (SIZE,)})["f"]
+            assert_same(found, wanted, f"{form} of {values}", False)

@@ -1,0 +1,67 @@
+"""Bugs in what is said of estimates that no schedule can meet."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = ("tests/constraints/test_estimates.py",)
+_NEEDED = "spaces/model/nest/needed.py"
+
+ESTIMATES = (
+    Mutant(
+        "needed-short-of-the-last",
+        _NEEDED,
+        "ends.append((low, low + extent - 1))",
+        "ends.append((low, low + extent - 2))",
+        "The last value of an output needs nothing.",
+        _TESTS,
+    ),
+    Mutant(
+        "needed-where-no-iteration-runs",
+        _NEEDED,
+        "runs &= np.asarray(holds, np.bool_)",
+        "runs |= np.asarray(holds, np.bool_)",
+        "Iterations that a reduction domain leaves out read, too.",
+        _TESTS,
+    ),
+    Mutant(
+        "needed-by-the-innermost",
+        _NEEDED,
+        "np.argmax(directions @ table, axis=1)",
+        "np.argmin(np.abs(directions @ table), axis=1)",
+        "The points that are followed are not the outermost ones.",
+        _TESTS,
+    ),
+    Mutant(
+        "writes-of-updates-forgotten",
+        _NEEDED,
+        "if stage is not function.stages[0]:",
+        "if stage is function.stages[0]:",
+        "Updates need no place to write to.",
+        _TESTS,
+    ),
+    Mutant(
+        "short-at-one-end-only",
+        "spaces/constraints/rules/estimates.py",
+        "(needed[0] < given[0] or needed[1] > given[1])",
+        "needed[1] > given[1]",
+        "An image that begins too late is large enough.",
+        _TESTS,
+    ),
+    Mutant(
+        "schedule-blamed-for-estimates",
+        "spaces/constraints/verify.py",
+        "own = (v for v in verdict.violations if not is_told(v, short))",
+        "own = iter(verdict.violations)",
+        "What the pipeline cannot meet is told again of each side of each image.",
+        _TESTS,
+    ),
+    Mutant(
+        "strides-shared-unseen",
+        "spaces/model/algorithm/estimates.py",
+        "if extents[a] > other // common and extents[b] > one // common:",
+        "if extents[a] > other and extents[b] > one:",
+        "Strides are taken to have no common divisor.",
+        _TESTS,
+    ),
+)
