@@ -3,7 +3,8 @@ picture itself; one of the pipelines that [A21] schedules.
 
 Method: Chen, Adams, Wadhwa and Hasinoff, "Bilateral Guided Upsampling", 2016. In each cell of a
 grid over position and brightness, an affine map of colors is fitted to the small pair of pictures;
-the maps are interpolated at each pixel of the large one and applied.
+the maps are interpolated at each pixel of the large one and applied. Halide's app solves with
+approximate reciprocals; this one divides.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from spaces import (
     clamp,
     lerp,
     mux,
+    round,
 )
 from spaces.model.expressions.expr import Arithmetic
 
@@ -107,7 +109,7 @@ def _sums(small: ImageParam, values: ImageParam, x: Var, y: Var, z: Var, c: Var)
 
     r = RDom([(0, CELL), (0, CELL)], name="r")
     at_x, at_y = x * CELL + r.x - CELL // 2, y * CELL + r.y - CELL // 2
-    bin = cast(Int32, clamp(gray[at_x, at_y], 0.0, 1.0) * float(BINS) + 0.5)
+    bin = cast(Int32, round(clamp(gray[at_x, at_y], 0.0, 1.0) * float(BINS)))
     colors: list[Arithmetic] = [source[at_x, at_y, i] for i in range(3)]
     homogeneous = [*(color.as_expr() for color in colors), spaces.cast(Float32, 1)]
     products = [homogeneous[i] * homogeneous[j] if j < 3 else homogeneous[i] for i, j in _PAIRS]
@@ -143,19 +145,16 @@ def _fitted(sums: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
     for j in range(4):
         after = list(entries)
         inverse = 1.0 / entries[_at(j, j)]
-        columns = [(_at, k) for k in range(j + 1, 4)]
-        for i in range(j, 4):
-            factor = inverse if i == j else entries[_at(j, i)] * inverse
-            for place, k in columns:
-                if k >= i:
-                    row = entries[place(j, k)]
-                    after[place(i, k)] = (
-                        row * factor if i == j else entries[place(i, k)] - factor * row
-                    )
-            for k in range(3):
-                row = entries[10 + 4 * k + j]
-                kept = entries[10 + 4 * k + i]
-                after[10 + 4 * k + i] = row * factor if i == j else kept - factor * row
+        divided = {i: entries[_at(j, i)] * inverse for i in range(j + 1, 4)}
+        for i, factor in divided.items():
+            after[_at(j, i)] = factor
+            for k in range(i, 4):
+                after[_at(i, k)] = entries[_at(i, k)] - divided[k] * entries[_at(j, i)]
+        for values in (10, 14, 18):
+            value = entries[values + j]
+            after[values + j] = value * inverse
+            for i, factor in divided.items():
+                after[values + i] = entries[values + i] - factor * value
         stage = Func(f"eliminated_{j}")
         stage[x, y, z, c] = mux(c, after)
         entries = [stage[x, y, z, i].as_expr() for i in range(_CHANNELS)]

@@ -11,7 +11,8 @@ WIDTH, HEIGHT = 6400, 4800
 
 
 def pipeline() -> Pipeline:
-    """Mean of three along x, then of three along y, in uint16 as Halide's app of that name.
+    """Mean of three along x, then of three along y, in uint16 as Halide's app of that name, whose
+    output begins one pixel further left and up.
 
     There is no boundary condition: the output is one pixel smaller than the image on each side.
     Sums wrap at 65536, so that values up to 21845 are exact.

@@ -49,7 +49,7 @@ def pipeline() -> Pipeline:
 
     sxx, syy, sxy = Func("sxx"), Func("syy"), Func("sxy")
     for total, product in ((sxx, ixx), (syy, iyy), (sxy, ixy)):
-        total[x, y] = _sum([product[x + dx, y + dy] for dy in (-1, 0, 1) for dx in (-1, 0, 1)])
+        total[x, y] = _sum([product[x + dx, y + dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)])
 
     det, trace = Func("det"), Func("trace")
     det[x, y] = sxx[x, y] * syy[x, y] - sxy[x, y] * sxy[x, y]

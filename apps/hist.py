@@ -1,7 +1,7 @@
 """Histogram equalisation of a color picture: one of the pipelines of [S20] and [A21].
 
 Every gray value is replaced by the share of pixels that are not brighter; colors keep their
-distance from gray.
+distance from gray. The values are those of Halide's app.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from spaces import (
     Float32,
     Func,
     ImageParam,
+    Int32,
     Pipeline,
     RDom,
     UInt8,
@@ -33,7 +34,7 @@ LEVELS = 256
 
 def pipeline() -> Pipeline:
     """8-bit RGB to 8-bit RGB: a histogram of each line, their sum, its running sum as a table of
-    gray values, and colors from gray and the two differences from it.
+    gray values, and colors from gray and two differences from it; 128 says: no difference.
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(UInt8, 3, "input")
@@ -42,15 +43,13 @@ def pipeline() -> Pipeline:
     red, green, blue = (cast(Float32, image[x, y, i]) for i in range(3))
     gray[x, y] = LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
     red_difference, blue_difference = Func("red_difference"), Func("blue_difference")
-    red_difference[x, y] = (red - gray[x, y]) * 0.713
-    blue_difference[x, y] = (blue - gray[x, y]) * 0.564
+    red_difference[x, y] = (red - gray[x, y]) * 0.713 + 128.0
+    blue_difference[x, y] = (blue - gray[x, y]) * 0.564 + 128.0
 
-    level = Func("level")
-    level[x, y] = cast(UInt8, clamp(gray[x, y].as_expr(), 0.0, 255.0))
     lines = Func("lines")
     across = RDom([(0, image.width())], "across")
     lines[x, y] = 0
-    lines[level[across, y], y] += 1
+    lines[cast(Int32, clamp(gray[across, y].as_expr(), 0.0, 255.0)), y] += 1
     histogram = Func("histogram")
     down = RDom([(0, image.height())], "down")
     histogram[x] = 0
@@ -61,12 +60,13 @@ def pipeline() -> Pipeline:
     cumulated[x] = histogram[0]
     cumulated[above] = cumulated[above - 1] + histogram[above]
 
-    equalized = Func("equalized")
+    level, equalized = Func("level"), Func("equalized")
+    level[x, y] = cast(UInt8, clamp(gray[x, y].as_expr(), 0.0, 255.0))
     share = 255.0 / cast(Float32, image.height() * image.width())
     equalized[x, y] = clamp(cast(Float32, cumulated[level[x, y]]) * share, 0.0, 255.0)
 
     output = Func("output")
-    even, r, b = equalized[x, y], red_difference[x, y], blue_difference[x, y]
+    even, r, b = equalized[x, y], red_difference[x, y] - 128.0, blue_difference[x, y] - 128.0
     rgb = even + r * 1.4, even - 0.343 * b - 0.711 * r, even + 1.765 * b
     output[x, y, c] = mux(c, [_byte(value) for value in rgb])
     size = [WIDTH, HEIGHT, CHANNELS]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import spaces
 from apps.app import App
 from apps.pictures import clipped
-from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, RDom, Var
+from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, RDom, Var, undef
 from spaces.model.expressions.expr import ExprLike
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
@@ -31,9 +31,10 @@ def _blurred_columns(source: ImageParam | Func, name: str, height: Expr, alpha: 
     x, y, c = Var("x"), Var("y"), Var("c")
     blurred = Func(f"{name}_filter")
     line = RDom([(1, height - 1)], name)
-    blurred[x, y, c] = source[x, y, c]
+    blurred[x, y, c] = undef(Float32)
+    blurred[x, 0, c] = source[x, 0, c]
     forth: ExprLike = line.as_expr()
-    blurred[x, forth, c] = _mixed(blurred[x, forth - 1, c], blurred[x, forth, c], alpha)
+    blurred[x, forth, c] = _mixed(blurred[x, forth - 1, c], source[x, forth, c], alpha)
     back = height - 1 - line
     blurred[x, back, c] = _mixed(blurred[x, back + 1, c], blurred[x, back, c], alpha)
     transposed = Func(name)

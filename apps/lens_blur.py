@@ -4,7 +4,8 @@ pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's 
 
 The depth of each pixel is the shift at which the views look alike: their differences at all shifts
 are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal and Lischinski,
-2011). Then pixels are averaged over the aperture at random, as far as they are out of focus.
+2011). Then pixels are averaged over the aperture at random, as far as they are out of focus; the
+random numbers are other ones than those of Halide's app.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import spaces
 from apps.app import App
 from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped
-from apps.resampling import doubled, halved
+from apps.resampling import halved
 from spaces import (
     Float32,
     Func,
@@ -124,12 +125,24 @@ def _smoothed(
     pulled = pushed[-1]
     for j in reversed(range(levels - 1)):
         mixed = Func(f"pull_{j}")
-        coarse = doubled(pulled, f"pull_{j + 1}", x, y, z, c)
+        coarse = _doubled(pulled, f"pull_{j + 1}", x, y, z, c)
         mixed[x, y, z, c] = lerp(coarse[x, y, z, c], pushed[j][x, y, z, c], 0.5)
         pulled = mixed
     smooth = Func("smooth")
     smooth[x, y, z] = pulled[x, y, z, 0] / pulled[x, y, z, 1]
     return smooth
+
+
+def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+    """``of`` at twice the resolution: a quarter of the farther sample and three quarters of the
+    nearer, in two passes.
+    """
+    across, result = Func(f"{name}_up_x"), Func(f"{name}_up")
+    across[x, y, *more] = 0.25 * of[x / 2 - 1 + 2 * (x % 2), y, *more] + 0.75 * of[x / 2, y, *more]
+    result[x, y, *more] = (
+        0.25 * across[x, y / 2 - 1 + 2 * (y % 2), *more] + 0.75 * across[x, y / 2, *more]
+    )
+    return result
 
 
 def _averaged(

@@ -3,6 +3,9 @@ and [A21] schedule.
 
 Method: Paris, Hasinoff and Kautz, "Local Laplacian Filters", 2011, in the fast form of Aubry et
 al., 2014, which remaps the image at a few intensities and interpolates between them.
+
+The values are those of Halide's app. How many intensities there are is fixed when the pipeline is
+built; Halide's app takes the number as a scalar parameter.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ _STEPS = 256
 """Entries of the table of remapped details between two of these gray values."""
 
 _DARKEST = 0.01
-"""Added to gray values that colors are divided by."""
+"""Added to gray values, old and new, whose ratio scales the colors."""
 
 
 def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
@@ -101,28 +104,28 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
         rebuilt = finer
 
     colored = Func("colored")
-    colored[x, y, c] = rebuilt[x, y] * (color[x, y, c] + _DARKEST) / (gray[x, y] + _DARKEST)
+    colored[x, y, c] = image[x, y, c] * (rebuilt[x, y] + _DARKEST) / (gray[x, y] + _DARKEST)
     output = Func("output")
-    output[x, y, c] = cast(UInt16, clamp(colored[x, y, c], 0.0, 1.0) * 65535.0)
+    output[x, y, c] = cast(UInt16, clamp(colored[x, y, c], 0.0, 65535.0))
 
     size = [WIDTH, HEIGHT, CHANNELS]
     return spaces.pipeline(output, name="local_laplacian", estimates={image: size, output: size})
 
 
 def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
-    """``of`` at half the resolution, by weights 1 3 3 1 along each axis."""
-    across, total, result = Func(f"{name}_x"), Func(f"{name}_xy"), Func(name)
-    across[x, y, *more] = (
-        of[2 * x - 1, y, *more]
-        + 3.0 * (of[2 * x, y, *more] + of[2 * x + 1, y, *more])
-        + of[2 * x + 2, y, *more]
-    )
-    total[x, y, *more] = (
-        across[x, 2 * y - 1, *more]
-        + 3.0 * (across[x, 2 * y, *more] + across[x, 2 * y + 1, *more])
-        + across[x, 2 * y + 2, *more]
-    )
-    result[x, y, *more] = total[x, y, *more] * (1.0 / 64.0)
+    """``of`` at half the resolution, by weights 1 3 3 1 along y, then along x."""
+    down, both, result = Func(f"{name}_y"), Func(f"{name}_yx"), Func(name)
+    down[x, y, *more] = (
+        of[x, 2 * y - 1, *more]
+        + 3.0 * (of[x, 2 * y, *more] + of[x, 2 * y + 1, *more])
+        + of[x, 2 * y + 2, *more]
+    ) / 8.0
+    both[x, y, *more] = (
+        down[2 * x - 1, y, *more]
+        + 3.0 * (down[2 * x, y, *more] + down[2 * x + 1, y, *more])
+        + down[2 * x + 2, y, *more]
+    ) / 8.0
+    result[x, y, *more] = both[x, y, *more]
     return result
 
 

@@ -61,7 +61,7 @@ def pipeline(patch: int = PATCH, search: int = SEARCH) -> Pipeline:
     patch_xy[x, y, dx, dy] += patch_y[x + p, y, dx, dy]
 
     weight = Func("weight")
-    scale = -1.0 / (sigma * sigma * float(patch * patch))
+    scale = -1.0 / (sigma * sigma * float(patch) * float(patch))
     weight[x, y, dx, dy] = fast_exp(patch_xy[x, y, dx, dy] * scale)
 
     counted = Func("counted")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 import spaces
 from apps.app import App
 from apps.edges import edges_repeated
@@ -17,6 +19,9 @@ WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
 SIGMA = 1.5
 """Standard deviation of the Gaussian, in pixels."""
+
+_AREA = float(np.sqrt(np.float32(2 * math.pi)) * np.float32(SIGMA))
+"""Below a Gaussian of height 1, each step rounded to float32."""
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""
@@ -33,7 +38,7 @@ def pipeline() -> Pipeline:
     bounded = edges_repeated(image)
 
     kernel = Func("kernel")
-    kernel[x] = exp(-x * x / (2 * SIGMA * SIGMA)) / (math.sqrt(2 * math.pi) * SIGMA)
+    kernel[x] = exp(-x * x / (2 * SIGMA * SIGMA)) / _AREA
 
     gray = Func("gray")
     red, green, blue = LUMA

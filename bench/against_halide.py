@@ -1,17 +1,25 @@
 """The hand-written CPU schedules of every app, compiled and run here and by Halide, in turns.
 
-Both may reorder and contract float arithmetic: that is what Halide does for its plain target.
+Both compile the same pipeline, the one in :mod:`apps`, under the same schedule; Halide's own apps
+have schedules of their own, which are not measured here. Both may reorder and contract float
+arithmetic: that is what Halide does for its plain target.
+
+Ours keeps scratch memory for the next run, and Halide's runtime frees it after each. Where the C
+library then returns it to the system, the next run pays for getting it again, page by page. So each
+pair is timed twice: as it is, and with a C library that keeps what is freed (:data:`KEEPING`).
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import statistics
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,10 +41,25 @@ from bench.contenders import (
 )
 from spaces.constraints.devices import device
 
-EXPERT = "cpu"
+MEASURED = "cpu"
 """The schedule of an app that the means are taken over; an app may have others beside it."""
 
 _NOT_FOR_A_CPU = ("gpu", "default")
+
+KEEPING = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 40),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(1 << 28),
+}
+"""Variables, in bytes, by which glibc obtains no memory that it would return to the system, and
+returns none; it reads them when a process begins.
+"""
+
+Found: TypeAlias = dict[str, Any]
+
+_REFUSES = "halide_refuses"
+
+_RATIOS = ("ms_ours_over_halide", "kept_ms_ours_over_halide", "compile_s_ours_over_halide")
 
 
 def measure(
@@ -45,6 +68,8 @@ def measure(
     """For each app and schedule the medians of run and compile times and their ratios, ours divided
     by Halide's, and the geometric means of these. Apps that are not ``chosen`` keep what was found
     ``earlier``.
+
+    Names with ``kept`` are those of runs in which both sides keep memory.
     """
     cores = getattr(device("cpu"), "cores", 1)
     os.environ["HL_NUM_THREADS"] = str(cores)  # read by Halide's runtime when it first runs
@@ -62,38 +87,87 @@ def _measured(app: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in APPS[app].schedules:
         if name not in _NOT_FOR_A_CPU:
-            found[name] = _alone(app, name)
+            found[name] = _alone(_pair, app, name)
+            if _REFUSES not in found[name]:
+                with variables(KEEPING):
+                    found[name] |= _alone(_kept, app, name)
             print(f"  {app} {name}: {found[name]}", flush=True)
     return found
 
 
-def _alone(app: str, schedule: str) -> dict[str, Any]:
+@contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment, for processes that begin in the meantime."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _alone(measured: Callable[[str, str], Found], app: str, schedule: str) -> Found:
     """A pair measured in a process of its own: nothing is warm, and a crash is one app's."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh) as process:
         try:
-            return process.submit(_pair, app, schedule).result()
+            return process.submit(measured, app, schedule).result()
         except BrokenProcessPool:
-            return {"halide_refuses": "The process died."}
+            return {_REFUSES: "The process died."}
 
 
-def _pair(app: str, name: str) -> dict[str, Any]:
-    pipeline = pipeline_of(app)
-    schedule = written(app, name)
-    inputs, sizes = inputs_of(app), sizes_of(app)
-    runs = {"ours": program(app, schedule, float_mode=FloatMode.FAST)}
+def _pair(app: str, name: str) -> Found:
+    """Run and compile times, with memory kept as each side does of itself."""
     try:
-        runs["halide"] = build(pipeline, schedule).prepare(inputs, sizes=sizes)
+        runs = _both(app, name)
         different = apart(runs["ours"](), runs["halide"]())
         compiled = interleaved({"ours": _compile(app, name), "halide": _compile_peer(app, name)}, 3)
     except HalideFailure as error:
-        alone = interleaved(runs, rounds=21, budget_s=20)["ours"]
-        return {"ours_ms": round(alone.median_ms, 3), "halide_refuses": str(error)}
+        alone = interleaved({"ours": _ours(app, name)}, rounds=21, budget_s=20)["ours"]
+        return {"ours_ms": round(alone.median_ms, 3), _REFUSES: str(error)}
     return {
         **_compared(interleaved(runs, rounds=21, budget_s=30), "ms", 1),
         **_compared(compiled, "compile_s", 1e-3),
         "apart": float(f"{different:.2g}"),
+        "halide_page_faults": page_faults(runs["halide"]),
     }
+
+
+def _kept(app: str, name: str) -> Found:
+    """Run times where both sides keep memory."""
+    runs = _both(app, name)
+    return {
+        **_compared(interleaved(runs, rounds=21, budget_s=30), "kept_ms", 1),
+        "halide_kept_page_faults": page_faults(runs["halide"]),
+    }
+
+
+def _both(app: str, name: str) -> dict[str, Callable[[], Outputs]]:
+    """A run of ours and one of Halide's.
+
+    Raises:
+        HalideFailure: Halide refuses the pipeline or the schedule.
+    """
+    peer = build(pipeline_of(app), written(app, name))
+    runs = {"ours": _ours(app, name)}
+    runs["halide"] = peer.prepare(inputs_of(app), sizes=sizes_of(app))
+    return runs
+
+
+def _ours(app: str, name: str) -> Callable[[], Outputs]:
+    return program(app, written(app, name), float_mode=FloatMode.FAST)
+
+
+def page_faults(run: Callable[[], object]) -> int:
+    """Pages that one run, after another, has to obtain from the system."""
+    run()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    run()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def apart(ours: Outputs, halide: Outputs) -> float:
@@ -137,13 +211,9 @@ def _compared(timings: dict[str, Timing], unit: str, factor: float) -> dict[str,
 
 
 def _means(apps: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Over the expert schedules that both sides run."""
-    pairs = [
-        found[EXPERT]
-        for found in apps.values()
-        if "compile_s_ours_over_halide" in found.get(EXPERT, {})
-    ]
-    keys = ("ms_ours_over_halide", "compile_s_ours_over_halide")
-    means = {key: round(statistics.geometric_mean(p[key] for p in pairs), 3) for key in keys}
-    worst = {f"largest {key}": max(p[key] for p in pairs) for key in keys}
+    """Over the hand-written schedules that both sides run, as far as they were measured."""
+    pairs = [found[MEASURED] for found in apps.values() if _RATIOS[0] in found.get(MEASURED, {})]
+    ratios = {key: [pair[key] for pair in pairs if key in pair] for key in _RATIOS}
+    means = {k: round(statistics.geometric_mean(r), 3) for k, r in ratios.items() if r}
+    worst = {f"largest {key}": max(r) for key, r in ratios.items() if r}
     return {"apps": len(pairs), **means, **worst}

@@ -1,11 +1,64 @@
 """What is measured is right."""
 
+import json
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from bench.against_halide import apart
+from bench import report
+from bench.against_halide import KEEPING, apart, variables
+
+FREES = """
+import ctypes
+from bench.against_halide import page_faults
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+def run():
+    block = ctypes.c_void_p(libc.malloc(ctypes.c_size_t(1 << 26)))
+    ctypes.memset(block, 1, 1 << 26)
+    libc.free(block)
+print(page_faults(run))
+"""
+"""Faults of pages of 64 MB that are freed and obtained again."""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are those of glibc")
+@pytest.mark.parametrize(("values", "kept"), [({}, False), (KEEPING, True)])
+def test_memory_is_kept_where_it_is_said(values, kept):
+    with variables(values):
+        run = subprocess.run([sys.executable, "-c", FREES], capture_output=True, text=True)
+    faults = int(run.stdout)
+    assert faults < 16 if kept else faults > 1000, run.stderr
+
+
+def test_variables_are_as_they_were(monkeypatch):
+    monkeypatch.setenv("MALLOC_TOP_PAD_", "7")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    with variables(KEEPING):
+        assert {name: os.environ[name] for name in KEEPING} == KEEPING
+    assert os.environ["MALLOC_TOP_PAD_"] == "7"
+    assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
+
+
+def test_the_table_tells_apart_what_is_kept_and_what_was_not_measured(tmp_path, monkeypatch):
+    pair = {"ours_ms": 1.0, "halide_ms": 2.0, "ms_ours_over_halide": 0.5}
+    kept = {**pair, "kept_ms_ours_over_halide": 1.25}
+    apps = {"a": {"cpu": kept}, "b": {"cpu": pair}, "c": {"cpu": {"halide_refuses": "Why."}}}
+    found = {"apps": apps, "geometric_means": {"apps": 2, "kept_ms_ours_over_halide": 1.25}}
+    (tmp_path / "against_halide.json").write_text(json.dumps({"results": found}))
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    table = report._halide().partition("\n\n")[2]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    column = cells[0].index("memory kept")
+    assert [row[column] for row in cells[2:]] == ["1.25", "", "", "1.25"]
+    assert [row[column - 1] for row in cells[2:]] == ["0.50", "0.50", "", ""]
+    assert "refuses" in cells[4]
 
 
 def test_what_computes_something_else_is_not_measured():

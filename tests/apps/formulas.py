@@ -94,8 +94,8 @@ def hist(inputs, ranges):
     level = np.clip(gray, 0, 255).astype(np.uint8)
     brighter = np.cumsum(np.bincount(level.ravel(), minlength=256)).astype(np.float32)
     even = np.clip(brighter[level] * np.float32(255 / gray.size), 0, 255)
-    red = (image[0] - gray) * np.float32(0.713)
-    blue = (image[2] - gray) * np.float32(0.564)
+    red = (image[0] - gray) * np.float32(0.713) + np.float32(128) - np.float32(128)
+    blue = (image[2] - gray) * np.float32(0.564) + np.float32(128) - np.float32(128)
     green = even - np.float32(0.343) * blue - np.float32(0.711) * red
     planes = np.stack([even + red * np.float32(1.4), green, even + blue * np.float32(1.765)])
     return np.clip(planes, 0, 255).astype(np.uint8)
@@ -159,14 +159,16 @@ def _pyramid(extent, levels, limited):
 
 
 def max_filter(inputs, ranges, radius=26):
-    padded = np.pad(inputs["input"], ((0, 0), (radius, radius), (radius, radius)), mode="edge")
+    """A column of the disk reaches one pixel further up and down than the disk itself."""
+    beyond = radius + 1
+    padded = np.pad(inputs["input"], ((0, 0), (beyond, beyond), (beyond, beyond)), mode="edge")
     height, width = inputs["input"].shape[1:]
     result = np.full_like(inputs["input"], -np.inf)
     for dx in range(-radius, radius + 1):
-        for dy in range(-radius, radius + 1):
-            if dx * dx + dy * dy < (radius + 0.25) ** 2:
-                y, x = radius + dy, radius + dx
-                np.maximum(result, padded[:, y : y + height, x : x + width], out=result)
+        reach = sum(dx**2 + dy**2 < (radius + 0.25) ** 2 for dy in range(radius + 1))
+        for dy in range(-reach, reach + 1):
+            y, x = beyond + dy, beyond + dx
+            np.maximum(result, padded[:, y : y + height, x : x + width], out=result)
     return result
 
 

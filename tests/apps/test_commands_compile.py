@@ -58,6 +58,16 @@ def test_products_that_are_added_are_one_instruction_where_floats_need_not_be_st
     assert "--floats fast is for CPUs" in err
 
 
+def test_hardened_code_says_in_its_header_what_it_returns(tmp_path):
+    given = ("--schedule", "cpu", "--hardened")
+    spaces("compile", "blur", *given, "-o", tmp_path)
+    assert "@outside" in (tmp_path / "blur.ll").read_text()
+    assert "instead of touching memory that was not obtained" in (tmp_path / "blur.h").read_text()
+    gpu = ("--schedule", "gpu", "--device", "sm_80", "--hardened")
+    _, err = spaces("compile", "blur", *gpu, "-o", tmp_path, status=2)
+    assert "--hardened is for CPUs" in err
+
+
 def test_compile_writes_cuda_text_for_a_gpu(tmp_path):
     spaces("compile", "blur", "--schedule", "gpu", "--device", "sm_80", "-o", tmp_path)
     assert 'extern "C" __global__' in (tmp_path / "blur.cu").read_text()

@@ -9,6 +9,8 @@ from apps.catalog import APPS
 from apps.files import read_photograph
 from apps.photographs import photograph as bundled
 from apps.pictures import clipped, to_array
+from backend.llvm.blocks import i64
+from backend.llvm.statements import Statements
 from backend.reference import evaluate
 from tests.apps.command_line import files, spaces
 from tests.apps.formulas import blur, photograph
@@ -32,6 +34,27 @@ def test_floats_may_round_otherwise_where_that_is_asked_for(tmp_path, picture):
     strict, fast = (np.load(tmp_path / f"{floats}.npy") for floats in ("strict", "fast"))
     assert (strict != fast).any()
     np.testing.assert_allclose(strict, fast, rtol=1e-4, atol=1e-6)
+
+
+def test_hardened_code_computes_the_same(tmp_path, picture):
+    for mode in ((), ("--hardened",)):
+        output = tmp_path / f"out{len(mode)}.npy"
+        spaces("run", "harris", "--input", picture, "--output", output, *mode)
+    plain, hardened = (np.load(tmp_path / f"out{n}.npy") for n in range(2))
+    np.testing.assert_array_equal(plain, hardened)
+
+
+def test_an_access_outside_of_memory_is_a_sentence(tmp_path, picture, monkeypatch):
+    halved = Statements._bytes
+    monkeypatch.setattr(
+        Statements, "_bytes", lambda self, node: self._build.ashr(halved(self, node), i64(1))
+    )
+    text = tmp_path / "root.sched"
+    text.write_text("blur_x.compute_root();")
+    given = ("run", "blur", "--schedule", text, "--input", picture, "--hardened")
+    _, err = spaces(*given, "--output", tmp_path / "out.npy", status=1)
+    assert "The compiled program writes blur_x(" in err
+    assert "outside of its memory (dimension 0 holds" in err
 
 
 def test_run_keeps_arrays_exact(tmp_path):

@@ -149,7 +149,7 @@ def test_verify_shows_advice_apart(sched):
     out, _ = spaces("verify", "blur", "--schedule", path)
     head, told, *lines = out.splitlines()
     assert head == "The schedule is legal for cpu."
-    assert told == "What has no effect in it:"
+    assert told == "What to know of it:"
     assert [line.split(":")[0] for line in lines[:2]] == [
         "  advice.inlined-order",
         "  advice.split-by-one",

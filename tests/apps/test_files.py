@@ -90,7 +90,7 @@ def test_what_is_no_array_is_said_so(tmp_path):
 def test_a_binary_file_is_no_text(tmp_path):
     (tmp_path / "a.sched").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(WrongUsage, match=r"The schedule .*a\.sched is not a text file"):
-        read_text(tmp_path / "a.sched", "schedule")
+        read_text(tmp_path / "a.sched", "schedule", 100)
 
 
 def test_a_name_that_no_picture_can_have_is_refused_before_any_work(tmp_path):

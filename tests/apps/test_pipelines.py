@@ -10,6 +10,8 @@ from apps.photographs import photograph
 from backend.reference import evaluate
 from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
+from tests.apps.formulas_camera_pipe import camera_pipe as camera
+from tests.apps.formulas_local_laplacian import local_laplacian as laplacian
 
 # Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
 TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6, "conv_layer": 3e-6, "iir_blur": 1e-6}
@@ -26,9 +28,13 @@ def assert_close(name, actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
 
 
+SIZE = {"max_filter": (67, 71)}
+"""Rows and columns where the default is smaller than what the stencil reads."""
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_pipeline_computes_its_formula(name):
-    pipeline, inputs, sizes = case(name)
+    pipeline, inputs, sizes = case(name, *SIZE.get(name, ()))
     (output,) = pipeline.outputs
     actual = evaluate(pipeline, inputs, sizes=sizes)[output]
     assert_close(name, actual, FORMULAS[name](inputs, sizes[output]))
@@ -75,17 +81,56 @@ def random(shape, high):
     return np.random.default_rng(7).integers(0, high, shape).astype(np.uint16)
 
 
-def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors(monkeypatch):
-    identity = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
-    monkeypatch.setattr(camera_pipe, "WARM", identity)
-    monkeypatch.setattr(camera_pipe, "COLD", identity)
-    mosaic = np.full((20 + 24, 30 + 32), 400, np.uint16)
+def with_colors(mosaic, matrix_3200, matrix_7000):
+    """A mosaic, and matrices that take its colors to those of the picture."""
+    matrices = {"matrix_3200": matrix_3200, "matrix_7000": matrix_7000}
+    return {"input": mosaic, **{k: m.astype(np.float32) for k, m in matrices.items()}}
+
+
+def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors():
+    identity = np.eye(3, 4)
+    inputs = with_colors(np.full((20 + 24, 30 + 32), 400, np.uint16), identity, identity)
     scalars = {"gamma": 1.0, "contrast": 0.0}
-    picture = evaluate(
-        camera_pipe.pipeline(), {"input": mosaic}, scalars, sizes={"output": [30, 20, 3]}
-    )["output"]
+    picture = evaluate(camera_pipe.pipeline(), inputs, scalars, sizes={"output": [30, 20, 3]})
+    picture = picture["output"]
     # 255 * (400 - 25) / (1023 - 25) = 95.8, and the gamma and contrast chosen bend nothing.
     assert np.unique(picture).tolist() == [96]
+
+
+CAMERAS = [
+    ({}, {}),
+    (
+        {"temperature": 5600.0, "gamma": 1.7, "contrast": 20.0, "sharpness": 3.3},
+        {"kelvin": 5600, "gamma": 1.7, "contrast": 20, "sharpness": 3.3},
+    ),
+    ({"black_level": 300, "white_level": 700}, {"black": 300, "white": 700}),
+]
+"""Scalars of the pipeline and of the formula."""
+
+
+@pytest.mark.parametrize(("scalars", "given"), CAMERAS)
+@pytest.mark.parametrize("high", [1024, 65536])
+def test_the_camera_computes_its_formula(scalars, given, high):
+    pipeline = camera_pipe.pipeline()
+    inputs = camera_pipe.APP.inputs(pipeline, np.zeros((2, 2, 3), np.uint8))
+    inputs["input"] = random((43, 51), high)
+    for name in ("matrix_3200", "matrix_7000"):
+        inputs[name] *= 1024 / high
+    sizes = {"output": ((-2, 23), (1, 17), (0, 3))}
+    actual = evaluate(pipeline, inputs, scalars, sizes)["output"]
+    expected = camera(inputs, sizes["output"], **given)
+    assert np.unique(expected).size > 50
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_light_of_3200_kelvin_takes_the_matrix_of_7000_as_in_halides_app():
+    mosaic = np.full((20 + 24, 30 + 32), 400, np.uint16)
+    red_alone, blue_alone = np.zeros((3, 4)), np.zeros((3, 4))
+    red_alone[0, 0] = blue_alone[2, 2] = 1
+    inputs, sizes = with_colors(mosaic, red_alone, blue_alone), {"output": [30, 20, 3]}
+    for kelvin, color in ((3200.0, 2), (7000.0, 0)):
+        picture = evaluate(camera_pipe.pipeline(), inputs, {"temperature": kelvin}, sizes)
+        assert [bool(plane.any()) for plane in picture["output"]] == [c == color for c in range(3)]
 
 
 def test_the_mosaic_of_a_photograph_is_as_bright_as_it():
@@ -122,6 +167,16 @@ def test_without_effect_the_local_laplacian_gives_a_gray_image_back():
     scalars = {"alpha": 0.0, "beta": 1.0}
     picture = evaluate(pipeline, {"input": image}, scalars, sizes={"output": [24, 20, 3]})["output"]
     assert np.abs(picture.astype(np.int64) - image).max() <= 2
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1 / 3, 1.0), (0.7, 0.4)])
+def test_the_local_laplacian_computes_its_formula(alpha, beta):
+    pipeline = local_laplacian.pipeline(levels=3, intensities=4)
+    inputs = local_laplacian.APP.inputs(pipeline, photograph(53, 39))
+    sizes = {"output": ((3, 47), (2, 31), (0, 3))}
+    actual = evaluate(pipeline, inputs, {"alpha": alpha, "beta": beta}, sizes)["output"]
+    expected = laplacian(inputs, sizes["output"], 3, 4, alpha, beta)
+    assert np.abs(actual - expected).max() < 1.5  # cut off to integers, after rounding to float32
 
 
 @pytest.mark.parametrize("name", APPS)
