@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bench.machine import machine
-from tests.gate.check import Gate, draw, told
-from tests.gate.runner import done_before, run
+from tests.gate.check import SHARED, Gate, told
+from tests.gate.journal import Journal
+from tests.gate.runner import corpus_of, done_before, run
 from tests.gate.smallest import smallest
 from tests.gate.summary import Summary
 
@@ -44,16 +45,24 @@ def main() -> int:
     parser.add_argument(
         "--journal", type=Path, help="what is done so far; a run with the same one goes on from it"
     )
+    parser.add_argument(
+        "--aimed",
+        action="store_true",
+        help="draw towards pairs of constructs that few legal cases of the journal had",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="check groups of cases that failed once more"
+    )
     parser.add_argument("--only", type=int, help="check one case, and shrink it where it fails")
     arguments = parser.parse_args()
     console = Console()
     if arguments.only is not None:
-        return _only(console, arguments.seed, arguments.only)
+        return _only(console, arguments.seed, arguments.only, arguments.journal)
     journal = arguments.journal or Path(f"out/gate-{arguments.seed}.jsonl")
     known = done_before(journal, arguments.seed, arguments.cases)
     if known:
         console.print(_told_before(arguments, journal, known), markup=False, highlight=False)
-    if known == arguments.cases:
+    if known == arguments.cases and not arguments.again:
         return NOTHING_CHECKED
     began = time.monotonic()
     try:
@@ -64,7 +73,8 @@ def main() -> int:
         return INTERRUPTED
     report = {
         "command": f"python -m tests.gate --cases {arguments.cases} --seed {arguments.seed} "
-        f"--processes {arguments.processes} --compiled-every {arguments.compiled_every}",
+        f"--processes {arguments.processes} --compiled-every {arguments.compiled_every}"
+        f"{' --aimed' if arguments.aimed else ''}",
         "machine": machine(),
         "wall seconds of the last run": round(time.monotonic() - began, 1),
         "largest process, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
@@ -75,7 +85,7 @@ def main() -> int:
     for text in total.mismatches[:10]:
         console.print(text, markup=False, highlight=False, end="\n\n")
     for number in total.failing[:1]:
-        _print_smallest(console, arguments.seed, number)
+        _print_smallest(console, arguments.seed, number, journal)
     console.print(f"{report['cases']} cases, {report['legal']} legal, {report['mismatches']} wrong")
     return 1 if total.mismatches else 0
 
@@ -111,24 +121,32 @@ def _run(console: Console, arguments: argparse.Namespace, journal: Path) -> Summ
             journal,
             progress,
             arguments.compiled_every,
+            arguments.aimed,
+            arguments.again,
         )
 
 
-def _only(console: Console, seed: int, number: int) -> int:
-    gate = Gate(seed)
-    oracle = gate.oracle(number)
-    case = draw(seed, number, oracle.subject.pipeline)
+def _only(console: Console, seed: int, number: int, journal: Path | None) -> int:
+    gate = _gate(seed, number, journal)
+    oracle, case = gate.oracle(number), gate.case(number)
     outcome = gate.judge(case, oracle)
     console.print(told(case, oracle, outcome), markup=False, highlight=False)
     if not outcome.mismatch:
         return 0
-    _print_smallest(console, seed, number)
+    _print_smallest(console, seed, number, journal)
     return 1
 
 
-def _print_smallest(console: Console, seed: int, number: int) -> None:
+def _gate(seed: int, number: int, journal: Path | None) -> Gate:
+    """The gate that draws a case as a run did, whose journal says what it aimed at."""
+    kept = Journal.read(journal, seed, SHARED)
+    corpus = corpus_of(kept, kept.seeds_at(number))
+    return Gate(seed, aims=kept.aims_at(number), corpus=corpus)
+
+
+def _print_smallest(console: Console, seed: int, number: int, journal: Path | None) -> None:
     console.print(f"\nThe smallest that fails like case {number}, as Python:\n", highlight=False)
-    print(smallest(seed, number))
+    print(smallest(_gate(seed, number, journal), number))
 
 
 if __name__ == "__main__":

@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.types import Type
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.gate.check import Case
+from tests.gate.check import Case, is_optimised
 from tests.gate.oracle import Oracle
 from tests.gate.pipeline_source import pipeline_source
-from tests.gate.subjects import Subject, limits
+from tests.gate.subjects import Subject
 
-_GUARDED = """\
+_HARDENED = """\
 from functools import partial
+from backend.access import AccessMode
 from backend.compile import compile_cpu
 from tests.backend.cpu_runs import run_guarded
-run = partial(run_guarded, compile_cpu(pipeline, verdict))"""
+runs = [partial(run_guarded, compile_cpu(pipeline, verdict, access_mode=AccessMode.HARDENED))]"""
+
+_GUARDED = "runs.append(partial(run_guarded, compile_cpu(pipeline, verdict)))"
 
 _POISONED = """\
-from functools import partial
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
-run = partial(run_poisoned, compile_guarded(pipeline, verdict))"""
+runs.append(partial(run_poisoned, compile_guarded(pipeline, verdict)))"""
 
 _GPU = """\
 from functools import partial
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-run = partial(compile_gpu(pipeline, verdict, {target!r}).run, executor=Emulator())"""
+runs = [partial(compile_gpu(pipeline, verdict, {target!r}).run, executor=Emulator())]"""
 
 _COMPARED = """\
 from backend.reference import evaluate
 for outputs in {outputs}:
     sizes = {{**outputs, **places}}
-    found = run(images, sizes=sizes)
-    for name, values in evaluate(pipeline, images, sizes=sizes).items():
-        np.testing.assert_array_equal(found[name], values, name)"""
+    for run in runs:
+        found = run(images, sizes=sizes)
+        for name, values in evaluate(pipeline, images, sizes=sizes).items():
+            np.testing.assert_array_equal(found[name], values, name)"""
 
 _REPLAYED = """\
 from backend.replay import replay
@@ -56,12 +60,13 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
     yield "import numpy as np"
     yield pipeline_source(pipeline)
     yield f"schedule = {_schedule(case.schedule, pipeline)}"
+    if pipeline.images:
+        yield "from tests.gate.subjects import pixels"
     for image in pipeline.images:
-        shape = tuple(extent for _, extent in reversed(subject.places[image.name]))
-        low, high = limits(image.type)
-        random = f"np.random.default_rng({subject.seeds[image.name]})"
-        yield f"{image.name}_values = {random}.integers({low}, {high}, {shape})"
-    images = (f"{i.name!r}: {i.name}_values.astype({str(i.type)!r})" for i in pipeline.images)
+        given = (subject.places[image.name], subject.seeds[image.name], subject.wide)
+        drawn = f"pixels(spaces.{_type(image.type)}, {', '.join(map(repr, given))})"
+        yield f"{image.name}_values = {drawn}"
+    images = (f"{i.name!r}: {i.name}_values" for i in pipeline.images)
     yield f"images = {{{', '.join(images)}}}"
     yield f"places = {dict(subject.places)}"
     yield f"verdict = spaces.verify(pipeline, schedule, spaces.device({case.target!r}))"
@@ -70,7 +75,9 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
     if case.target != "cpu":
         yield _GPU.format(target=case.target)
     else:
-        yield _POISONED if case.number % 2 else _GUARDED
+        yield _HARDENED
+        if is_optimised(case):
+            yield _POISONED if case.number % 2 else _GUARDED
     yield _COMPARED.format(outputs=sizes)
     numbers = [
         {
@@ -82,6 +89,12 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
         for outputs in sizes
     ]
     yield _REPLAYED.format(numbers=numbers)
+
+
+def _type(type: Type) -> str:
+    """The name of an element type, such as ``UInt8``."""
+    name = str(type).replace("uint", "UInt")
+    return name[:1].upper() + name[1:]
 
 
 def _schedule(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
+from backend.access import AccessMode
 from backend.compile import compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
@@ -29,33 +30,73 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from tests.backend.cpu_runs import run_guarded
 from tests.backend.guarded_scratch import Rubbish, compile_guarded, run_poisoned
+from tests.gate.additions import with_constructs
+from tests.gate.aims import Aims
+from tests.gate.branches import Branches
 from tests.gate.claims import CLAIMS, Claim
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.mutations import mutated
 from tests.gate.oracle import Oracle, evidence
+from tests.gate.pairs import numbers
 from tests.gate.pipelines import KINDS
+from tests.gate.quick_code import quick_code
+from tests.gate.rounding import is_close, tolerances
+from tests.gate.schedule_constructs import schedule_constructs
 from tests.gate.schedules import cpu_schedule
 from tests.gate.shadow import Shadow, TooLong, Trouble
-from tests.gate.subjects import EXACT, LARGE, ODD, Subject, subject
+from tests.gate.subjects import COMPOSED, EXACT, LARGE, ODD, Subject, subject
 from tests.gate.wild import wild_schedule
 
 CLASSES = ("constructed", "near", "wild")
 """How a schedule is drawn: to be legal, by an edit of such a one, or blindly."""
 
+CORPUS = "corpus"
+"""How it is drawn else: by edits of one that took branches which none had taken before."""
+
+CORPUS_EVERY = 8
+"""Of the groups of cases that share a subject, how many have one of the corpus, if there is any."""
+
+TRACED_EVERY = 10
+"""Of aimed cases whose number this divides, the branches that they take are recorded."""
+
 _SHARES = (0.42, 0.36, 0.22)
-SHARED = 25
+_AIMED_SHARES = (0.75, 0.17, 0.08)
+"""The same where cases are aimed."""
+
+SHARED = 10
 """Cases that share a subject, its images and its reference values."""
+
+_FAMILIES_EVERY = (1, 8)
+"""Of the groups of cases that share a subject, how many have one of a family, without aims and with
+them; the others have composed pipelines.
+"""
 
 _GPU_SHARE = 0.25
 _DEVICES = ("sm_70", "sm_80", "sm_90", "sm_120")
 
+NO_AIMS = Aims()
+_OF_GPUS = frozenset(
+    ("device: gpu", "loop: gpu_block", "loop: gpu_thread", "update loop: gpu_block",
+     "update loop: gpu_thread", "memory: gpu_shared", "single: __block", "single: __thread",
+     "directive: split of one iteration")
+)  # fmt: skip
+_OF_CPUS = frozenset(
+    ("device: cpu", "loop: parallel", "update loop: parallel", "directive: atomic",
+     "prefetch: clamp", "prefetch: guard_with_if", "prefetch: non_faulting")
+)  # fmt: skip
+"""Constructs that mostly have a meaning on one kind of device."""
+
+
+EVIDENCE_EVERY = 8
+"""Of aimed cases whose number this divides, illegal ones are run unchecked to see what is wrong."""
 
 EMULATED_EVERY = 200
 """Of the cases whose number this divides, CUDA text is built and emulated too, by an emulator that
 sees each access outside of a buffer (a second each).
 """
 
+HARDENED = AccessMode.HARDENED
 Outputs = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
 
@@ -90,6 +131,8 @@ class Outcome:
         runs: what was run and found to be as the reference says, or refused for its sizes as the
             verdict's requirements say.
         mismatch: what is not as the verdict says; empty where all is.
+        constructs: what the case is made of, by number.
+        branches: those that it took and none before it, where they were recorded.
     """
 
     kind: str
@@ -100,26 +143,68 @@ class Outcome:
     shown: str = ""
     runs: Mapping[str, int] = {}
     mismatch: str = ""
+    constructs: tuple[int, ...] = ()
+    branches: tuple[int, ...] = ()
 
 
-def subject_of(seed: int, number: int) -> Subject:
-    """The subject of a case; the kinds take turns."""
+def subject_of(seed: int, number: int, aims: Aims = NO_AIMS) -> Subject:
+    """The subject of a case: composed, or of the families, which take turns."""
     turn = number // SHARED
+    rng = random.Random(f"{seed} subject {turn}")
+    every = _FAMILIES_EVERY[bool(aims)]
+    if turn % every:
+        return subject(rng, COMPOSED, aims.of_subject(seed, turn))
     kinds = sorted(KINDS)
-    return subject(random.Random(f"{seed} subject {turn}"), kinds[turn % len(kinds)])
+    return subject(rng, kinds[turn // every % len(kinds)])
 
 
-def draw(seed: int, number: int, pipeline: Pipeline) -> Case:
+def draw(seed: int, number: int, pipeline: Pipeline, aims: Aims = NO_AIMS) -> Case:
     """The case of a number."""
     rng = random.Random(f"{seed} case {number}")
-    gpu = rng.random() < _GPU_SHARE
-    drawn = rng.choices(CLASSES, _SHARES)[0]
+    wanted = aims.of_case(seed, number // SHARED, number)
+    gpu = _is_for_gpu(rng, wanted)
+    drawn = rng.choices(CLASSES, _AIMED_SHARES if aims else _SHARES)[0]
     if drawn == "wild":
         schedule = wild_schedule(rng, pipeline, gpu)
     else:
-        schedule = (gpu_schedule if gpu else cpu_schedule)(rng, pipeline)
+        schedule = (gpu_schedule if gpu else cpu_schedule)(rng, pipeline, wanted)
+        schedule = with_constructs(rng, pipeline, schedule, wanted)
         schedule = mutated(rng, pipeline, schedule) if drawn == "near" else schedule
     return Case(seed, number, drawn, rng.choice(_DEVICES) if gpu else "cpu", schedule)
+
+
+@frozen
+class Seed:
+    """A case to draw others from: its number, and what it aimed at."""
+
+    number: int
+    aims: Aims = NO_AIMS
+
+
+def draw_near(seed: int, number: int, pipeline: Pipeline, origin: Seed, aims: Aims) -> Case:
+    """A case with the schedule of another one, edited."""
+    rng = random.Random(f"{seed} case {number}")
+    found = draw(seed, origin.number, pipeline, origin.aims)
+    schedule = found.schedule
+    if rng.random() < 0.5:
+        wanted = aims.of_case(seed, number // SHARED, number)
+        schedule = with_constructs(rng, pipeline, schedule, wanted)
+    if schedule == found.schedule or rng.random() < 0.6:
+        schedule = mutated(rng, pipeline, schedule)
+    return Case(seed, number, CORPUS, found.target, schedule)
+
+
+def _is_for_gpu(rng: random.Random, wanted: frozenset[str]) -> bool:
+    drawn = rng.random() < _GPU_SHARE
+    if wanted & _OF_GPUS:
+        return True
+    return drawn and not wanted & _OF_CPUS
+
+
+def constructs_of(case: Case, subject: Subject) -> frozenset[str]:
+    """What a case is made of, seen from its pipeline, its sizes and its schedule."""
+    on = "cpu" if case.target == "cpu" else "gpu"
+    return subject.constructs | schedule_constructs(case.schedule) | {f"device: {on}"}
 
 
 @define
@@ -128,25 +213,63 @@ class Gate:
 
     Of legal cases for a CPU those whose number ``compiled_every`` divides are compiled and run; the
     others are lowered only, and their loop nest is run value by value, as that of every case is.
-    ``seconds`` adds up processor time by what it is spent on.
+    ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases are drawn
+    towards, ``corpus`` what some are drawn from; ``branches`` are those that are known.
     """
 
     seed: int
     compiled_every: int = 1
+    aims: Aims = NO_AIMS
+    corpus: tuple[Seed, ...] = ()
+    branches: Branches = field(factory=Branches)
     seconds: dict[str, float] = field(factory=dict)
     _shared: int = -1
     _oracle: Oracle | None = None
 
     def check(self, number: int) -> Outcome:
         """Draw the case of a number, and hold what happens against the verdict."""
-        oracle = self.oracle(number)
-        case = self.timed("draw", draw, self.seed, number, oracle.subject.pipeline)
-        return self.judge(case, oracle)
+        if not self.aims or number % TRACED_EVERY:
+            return self._check(number)
+        self.oracle(number)
+        with self.branches.recorded() as new:
+            outcome = self._check(number)
+        return evolve(outcome, branches=tuple(new))
+
+    def _check(self, number: int) -> Outcome:
+        try:
+            case, oracle = self.case(number), self.oracle(number)
+        except Exception as error:
+            return Outcome("none", "none", "cpu", False, mismatch=f"drawing raises {error!r}")
+        constructs = numbers(constructs_of(case, oracle.subject))
+        return evolve(self.judge(case, oracle), constructs=tuple(constructs))
+
+    def case(self, number: int) -> Case:
+        """The case of a number."""
+        pipeline, origin = self.oracle(number).subject.pipeline, self._origin(number)
+        if origin is not None:
+            near = (self.seed, number, pipeline, origin, self.aims)
+            return self.timed("draw", draw_near, *near)
+        return self.timed("draw", draw, self.seed, number, pipeline, self.aims)
+
+    def _origin(self, number: int) -> Seed | None:
+        """The case of the corpus that a case is drawn from; None for most."""
+        turn = number // SHARED
+        if not self.corpus or turn % CORPUS_EVERY != 3:
+            return None
+        return random.Random(f"{self.seed} corpus {turn}").choice(self.corpus)
+
+    def told(self, number: int, outcome: Outcome) -> str:
+        """The case of a number, and how it fails, as a person wants to read it."""
+        try:
+            return told(self.case(number), self.oracle(number), outcome)
+        except Exception:
+            return f"seed {self.seed}, case {number}: {outcome.mismatch}"
 
     def oracle(self, number: int) -> Oracle:
         """The oracle of the subject of a case."""
         if self._oracle is None or number // SHARED != self._shared:
-            made = self.timed("subject", subject_of, self.seed, number)
+            drawn = self._origin(number) or Seed(number, self.aims)
+            made = self.timed("subject", subject_of, self.seed, drawn.number, drawn.aims)
             self._oracle, self._shared = Oracle(made), number // SHARED
         return self._oracle
 
@@ -173,6 +296,8 @@ class Gate:
         silent = [v.rule for v in verdict.violations if len(v.message.split()) < 4]
         if silent:
             return evolve(outcome, mismatch=f"{silent[0]} says nothing")
+        if self.aims and case.number % EVIDENCE_EVERY:
+            return outcome
         if any(CLAIMS.get(rule) is Claim.WRONG for rule in rules):
             shown = self.timed("evidence", evidence, oracle, case.schedule)
             return evolve(outcome, shown=shown)
@@ -190,7 +315,7 @@ class Gate:
             return Counter(lowered=1)
         if case.target == "cpu":
             runs = self._compiled(case, oracle, verdict)
-            return Counter(compiled=runs["ran"], refused=runs["refused"])
+            return Counter(hardened=1, compiled=runs.pop("ran", 0)) + runs
         made = self.timed("print", compile_gpu, oracle.subject.pipeline, verdict, case.target)
         runs = self.timed("interpret", _interpret, oracle, verdict, made)
         if case.number % EMULATED_EVERY == 0:
@@ -201,13 +326,24 @@ class Gate:
         return runs
 
     def _compiled(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
-        """Machine code with what it is given under guard, or, every other time, its scratch."""
-        pipeline = oracle.subject.pipeline
+        """Hardened code, as it is written; in a share of cases also the code that users get, with
+        what it is given under guard, or, every other time, its scratch.
+        """
+        pipeline, hardened = oracle.subject.pipeline, partial(compile_cpu, access_mode=HARDENED)
+        with quick_code():
+            compiled = self.timed("compile", hardened, pipeline, verdict)
+            run = partial(run_guarded, compiled)
+            runs = self.timed("run", _run, oracle, verdict, run)
+        if not is_optimised(case):
+            return runs
         if case.number % 2:
-            compiled = self.timed("compile", compile_guarded, pipeline, verdict)
-            return self.timed("run", _run, oracle, verdict, partial(run_poisoned, compiled))
-        compiled = self.timed("compile", compile_cpu, pipeline, verdict)
-        return self.timed("run", _run, oracle, verdict, partial(run_guarded, compiled))
+            guarded = self.timed("optimise", compile_guarded, pipeline, verdict)
+            plain = partial(run_poisoned, guarded)
+        else:
+            compiled = self.timed("optimise", compile_cpu, pipeline, verdict)
+            plain = partial(run_guarded, compiled)
+        optimised = self.timed("run", _run, oracle, verdict, plain)
+        return runs + Counter(optimised=optimised["ran"])
 
     def timed(self, what: str, function: Callable[..., T], *args: Any) -> T:
         """Call ``function``, adding its processor time to ``what``."""
@@ -219,6 +355,11 @@ class Gate:
             self.seconds[what] = self.seconds.get(what, 0.0) + spent
 
 
+def is_optimised(case: Case) -> bool:
+    """Whether LLVM's optimiser sees a case: one of four, of even numbers and of odd ones."""
+    return case.number % 4 == case.number // 4 % 4
+
+
 def _run_shadow(oracle: Oracle, verdict: CheckedSchedule) -> None:
     """The loop nest at the first size that is accepted."""
     size = _accepted(oracle, verdict)
@@ -226,7 +367,8 @@ def _run_shadow(oracle: Oracle, verdict: CheckedSchedule) -> None:
         return
     try:
         values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
-        oracle.run_shadow(Shadow(verdict.at(values).nest), size)
+        limits = tolerances(verdict, oracle.subject, size)
+        oracle.run_shadow(Shadow(verdict.at(values).nest), size, limits)
     except Trouble as trouble:
         raise Mismatch(f"legal, but at size {size}: {trouble}") from trouble
     except TooLong:
@@ -239,7 +381,8 @@ def _interpret(oracle: Oracle, verdict: CheckedSchedule, made: GpuPipeline) -> C
     if size is None:
         return Counter(refused=1)
     try:
-        oracle.run_gpu(GpuMachine(made.at(oracle.device_values(size))), size)
+        limits = tolerances(verdict, oracle.subject, size)
+        oracle.run_gpu(GpuMachine(made.at(oracle.device_values(size))), size, limits)
     except Trouble as trouble:
         raise Mismatch(f"legal, but its kernels at size {size}: {trouble}") from trouble
     except TooLong:
@@ -253,7 +396,7 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
     """
     runs: Counter[str] = Counter()
     subject = oracle.subject
-    for size in (EXACT, ODD, LARGE):
+    for size in _sizes(subject):
         try:
             outputs = run(subject.images, sizes=subject.sizes(size))
         except SizeError as error:
@@ -263,11 +406,18 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
             continue
         except Rubbish as rubbish:
             raise Mismatch(f"size {size}: {rubbish}") from rubbish
+        allowed = tolerances(verdict, subject, size)
         for name, wanted in oracle.expected(size).items():
-            if not np.array_equal(outputs[name], wanted):
+            if not is_close(outputs[name], wanted, allowed[name]):
                 raise Mismatch(_difference(name, size, outputs[name], wanted))
         runs["ran"] += 1
     return runs
+
+
+def _sizes(subject: Subject) -> tuple[int, ...]:
+    """The sizes that differ."""
+    every = (EXACT, ODD, LARGE)
+    return tuple(i for i in every if subject.outputs[i] not in subject.outputs[:i])
 
 
 def _accepted(oracle: Oracle, verdict: CheckedSchedule) -> int | None:
@@ -281,7 +431,7 @@ def _requirements_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> b
 
 
 def _difference(name: str, size: int, found: NDArray[Any], wanted: NDArray[Any]) -> str:
-    places = np.argwhere(found != wanted)
+    places = np.argwhere((found != wanted) & ((found == found) | (wanted == wanted)))
     first = tuple(int(i) for i in places[0])
     return (
         f"{name} at size {size} differs in {len(places)} of {wanted.size} values, first at "

@@ -13,6 +13,7 @@ class Claim(StrEnum):
     WRONG = "wrong results or a crash"
     DEVICE = "a limit of the device or of the compiler"
     FORM = "no meaning"
+    EXACTNESS = "values that are not those of the algorithm bit for bit"
 
 
 _DEVICE = (
@@ -105,6 +106,7 @@ _WRONG = (
     "storage.host-memory-in-kernel",
     "bounds.unbounded",
     "bounds.fused-extent",
+    "bounds.impossible-estimates",
     "bounds.smaller-than-tile",
     "bounds.output-overrun",
     "bounds.image-overrun",
@@ -119,10 +121,13 @@ _WRONG = (
     "gpu.allocation-size",
 )
 
+_EXACTNESS = ("exact.order",)
+
 CLAIMS: dict[str, Claim] = {
     **dict.fromkeys(_WRONG, Claim.WRONG),
     **dict.fromkeys(_DEVICE, Claim.DEVICE),
     **dict.fromkeys(_FORM, Claim.FORM),
+    **dict.fromkeys(_EXACTNESS, Claim.EXACTNESS),
 }
 """The claim of every rule, by its id."""
 

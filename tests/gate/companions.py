@@ -26,11 +26,12 @@ from spaces.model.schedules.together import companions, depends, leaders
 def with_companions(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """Now and then stages in the same loops, and what they read inside these."""
     while rng.random() < 0.5:
-        schedule = _with_companion(rng, pipeline, schedule)
+        schedule = with_companion(rng, pipeline, schedule)
     return schedule
 
 
-def _with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+def with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
+    """A stage in the loops of a stage of another Func, where two fit together."""
     stored = [f.name for f in schedule.funcs if not f.compute.is_inline]
     pairs = [
         (a, b)

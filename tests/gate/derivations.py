@@ -13,6 +13,8 @@ from spaces.model.schedules.derive import derived
 _SHARE, _FACTORED = 0.25, 0.4
 """Of schedules that add Funcs, and of reductions that are factored."""
 
+_ADDING = frozenset(("directive: in", "directive: in of all", "directive: clone_in"))
+
 
 def _factored(rng: random.Random, directives: Directives) -> Directives:
     """An update that accumulates along RVars, factored along some of them, or along parts."""
@@ -38,23 +40,32 @@ def _factored(rng: random.Random, directives: Directives) -> Directives:
     return stage.rfactor(pairs)
 
 
-def with_funcs_added(rng: random.Random, pipeline: Pipeline) -> Directives:
+def with_funcs_added(
+    rng: random.Random, pipeline: Pipeline, aims: frozenset[str] = frozenset()
+) -> Directives:
     """The default schedule, in a part of cases with wrappers and clones of what is read, and with
     reductions in two steps.
     """
     directives = schedule(pipeline)
-    if rng.random() < _FACTORED:
+    if rng.random() < _FACTORED or "directive: rfactor" in aims:
         directives = _factored(rng, directives)
-    if rng.random() >= _SHARE:
+    if rng.random() >= _SHARE and not aims & _ADDING:
         return directives
     for _ in range(rng.choice((1, 1, 2))):
         whole = derived(pipeline, directives.schedule)
         read = {name: whole.consumers(name) for name in whole.is_image}
-        name = rng.choice([name for name, readers in read.items() if readers])
+        names = [name for name, readers in read.items() if readers]
+        shared = [n for n in names if len(read[n]) > 1 and not whole.is_image[n]]
+        if not names:
+            return directives
+        cloned = "directive: clone_in" in aims and shared
+        name = rng.choice(shared if cloned else names)
         readers = read[name]
-        some = tuple(rng.sample(readers, rng.randint(1, len(readers))))
-        if rng.random() < 0.25:
-            step: Wrap | Clone = Wrap(name)
+        some = tuple(rng.sample(readers, rng.randint(1, len(readers) - bool(cloned))))
+        if cloned:
+            step: Wrap | Clone = Clone(name, some)
+        elif rng.random() < (0.9 if "directive: in of all" in aims else 0.25):
+            step = Wrap(name)
         elif len(some) < len(readers) and not whole.is_image[name]:
             step = rng.choice((Wrap(name, some), Clone(name, some)))
         else:

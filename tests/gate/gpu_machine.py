@@ -37,6 +37,7 @@ from backend.program import (
     For,
     If,
     Load,
+    Prefetch,
     Statement,
     Store,
     Together,
@@ -45,7 +46,7 @@ from backend.program import (
 )
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
-from tests.gate.python_code import DIVIDE, MODULO, Names, source
+from tests.gate.python_code import MEANINGS, Names, same, source, wrapped
 from tests.gate.shadow import MOST_STEPS, Memory, TooLong, Trouble
 
 Key = tuple[int, tuple[int, ...], int, tuple[int, ...]]
@@ -86,7 +87,7 @@ class Buffer:
 
     def __init__(self, name: str, type: Type, elements: int, memory: Memory) -> None:
         self.name, self.type, self.memory = name, type, memory
-        self.elements: list[Element | None] = [None] * max(0, elements)
+        self.elements: list[Element | None] = [None] * elements
 
     def _known(self, index: int) -> Element | None:
         if not 0 <= index < len(self.elements):
@@ -97,7 +98,7 @@ class Buffer:
         """Store an element."""
         known, key = self._known(index), worker.key
         if known is not None:
-            if known.value == value:
+            if same(known.value, value):
                 if key not in known.writers:
                     known.writers.append(key)
                 return
@@ -227,7 +228,7 @@ class GpuMachine:
         self.names = Names()
         self._lines: list[str] = []
         self._bound: set[str] = {v.name for v in (*THREAD, *BLOCK)}
-        self._constants: dict[str, Any] = {"DIVIDE": DIVIDE, "MODULO": MODULO}
+        self._constants: dict[str, Any] = dict(MEANINGS)
         self._host(program.body, "    ")
         head = ["def run(E, M, B, HOST):", "    W = HOST"]
         head += [
@@ -289,7 +290,7 @@ class GpuMachine:
                 self._lines.append(f"{pad}if {self._value(node.condition, pad)}:")
                 self._host(node.body, pad + "    ")
             case GlobalArray():
-                self._allocate(node.buffer, node.type, node.elements, pad)
+                self._allocate(node.buffer, node.type, node.sizes, pad)
                 self._host(node.body, pad)
             case HostPart():
                 self._statement(node.body, pad)
@@ -318,7 +319,7 @@ class GpuMachine:
                 self._for(node.var, node.min, node.extent, pad)
                 self._statement(node.body, pad + "    ")
             case Allocate():
-                self._allocate(node.buffer, node.type, node.elements, pad)
+                self._allocate(node.buffer, node.type, node.sizes, pad)
                 self._statement(node.body, pad)
             case If():
                 self._lines.append(f"{pad}if {self._value(node.condition, pad)}:")
@@ -332,6 +333,8 @@ class GpuMachine:
                 self._stores([updated(node)], pad)
             case Together(body=parts):
                 self._stores([part for part in parts if isinstance(part, Store)], pad)
+            case Prefetch():
+                self._lines.append(f"{pad}pass")
             case Barrier():
                 self._lines.append(f"{pad}yield")
             case _:
@@ -354,7 +357,7 @@ class GpuMachine:
         self._lines.append(f"{pad}{self.names(by.name)} = {operand}")
         self._lines.append(f"{pad}def change{number}({self.names(now.name)}):")
         changed = self._value(Op(type, operator, (now, by)), pad + "    ")
-        self._lines.append(f"{pad}    return {changed}")
+        self._lines.append(f"{pad}    return {wrapped(type, changed)}")
         where = f"{index}, {operator!r}, change{number}"
         self._lines.append(f"{pad}B[{store.buffer!r}].change({where}, W)")
 
@@ -366,8 +369,8 @@ class GpuMachine:
         self._lines.append(f"{pad}{first} = {start}")
         self._lines.append(f"{pad}for {name} in range({first}, {first} + M.spend({count})):")
 
-    def _allocate(self, buffer: str, type: Type, elements: Expr, pad: str) -> None:
-        count = self._value(elements, pad)
+    def _allocate(self, buffer: str, type: Type, sizes: Sequence[Expr], pad: str) -> None:
+        count = " * ".join(("1", *(f"max({self._value(size, pad)}, 0)" for size in sizes)))
         made = f"M.buffer({buffer!r}, {self._constant(type)}, {count})"
         self._lines.append(f"{pad}B[{buffer!r}] = {made}")
 

@@ -23,11 +23,13 @@ _GUARD = (Tail.GUARD_WITH_IF,)
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
 
 
-def gpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
+def gpu_schedule(
+    rng: random.Random, pipeline: Pipeline, aims: frozenset[str] = frozenset()
+) -> Schedule:
     """Outputs on grids; the others inline, on grids of their own, on the CPU, or inside kernels:
     at a block, at a serial loop in it, or in a thread. Now and then some share loops.
     """
-    directives = with_funcs_added(rng, pipeline)
+    directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
@@ -132,7 +134,7 @@ def _on_a_grid(
     """
     if not args or rng.random() < 0.03:
         return directives.gpu_single_thread()
-    tiled = list(args[:2]) if len(args) == 3 and rng.random() < 0.5 else list(args)
+    tiled = list(args[:2]) if len(args) == 3 and rng.random() < 0.5 else list(args[:3])
     inner = [f"{arg.replace('.', '_')}i" for arg in tiled]
     for arg, name in zip(tiled, inner, strict=True):
         factor = rng.choice((1, 2, 3, 4, 4, 5, 8)) if arg != "z" else rng.choice((1, 2))
@@ -159,6 +161,7 @@ def _by_threads(
     if not args:
         return directives
     form = rng.choice(("all", "all", "all", "first", "last", "one", "split"))
+    args = args[:3]
     if form == "all":
         return directives.gpu_threads(*args)
     if form == "first" and len(args) > 1:

@@ -19,6 +19,8 @@ from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.gate.gpu_machine import GpuMachine
+from tests.gate.python_code import same
+from tests.gate.rounding import EXACTLY, Tolerance, spread
 from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
 from tests.gate.subjects import EXACT, ODD, Ranges, Subject
 
@@ -77,8 +79,10 @@ class Oracle:
                 stride *= extent
         return values
 
-    def run_shadow(self, shadow: Shadow, size: int) -> None:
-        """Run a nest at a size.
+    def run_shadow(
+        self, shadow: Shadow, size: int, limits: Mapping[str, Tolerance] | None = None
+    ) -> None:
+        """Run a nest at a size; ``limits`` are tolerances of what is not to be exact.
 
         Raises:
             Trouble: something is wrong with it, or its outputs are not those of the reference.
@@ -90,12 +94,15 @@ class Oracle:
             for name, output in outputs.items():
                 buffers = self.subject.pipeline.function(name).buffers
                 wanted = [self.expected(size)[buffer] for buffer in buffers]
-                self._compare(output, wanted, memory)
+                allowed = [(limits or {}).get(buffer, EXACTLY) for buffer in buffers]
+                self._compare(output, wanted, allowed, memory)
             if not memory.found:
                 return
 
-    def run_gpu(self, machine: GpuMachine, size: int) -> None:
-        """Run the program of a GPU at a size.
+    def run_gpu(
+        self, machine: GpuMachine, size: int, limits: Mapping[str, Tolerance] | None = None
+    ) -> None:
+        """Run the program of a GPU at a size, with tolerances as of :meth:`run_shadow`.
 
         Raises:
             Trouble: something is wrong with it, or its outputs are not those of the reference.
@@ -108,25 +115,41 @@ class Oracle:
             memory = Memory(negative)
             found = machine.run(values, images, elements, memory)
             for name, wanted in expected.items():
-                if found[name] != wanted.reshape(-1).tolist():
+                allowed = spread((limits or {}).get(name, EXACTLY), wanted).reshape(-1).tolist()
+                if not all(map(_is_near, found[name], wanted.reshape(-1).tolist(), allowed)):
                     kind, why = next(iter(memory.found.items()), ("wrong value", ""))
                     raise Trouble(kind, f"{name} is not as it should be. {why}")
             if not memory.found:
                 return
 
-    def _compare(self, output: Storage, wanted: list[NDArray[Any]], memory: Memory) -> None:
+    def _compare(
+        self,
+        output: Storage,
+        wanted: list[NDArray[Any]],
+        allowed: list[Tolerance],
+        memory: Memory,
+    ) -> None:
         lows = [low for low, _, _ in reversed(output.limits)]
         found = {at: value for at, value, _, _ in output.places.values()}
         parts = [_elements(array.tolist(), array.ndim) for array in wanted]
-        for each in zip(*parts, strict=True):
+        limits = [
+            [limit for _, limit in _elements(spread(limit, array).tolist(), array.ndim)]
+            for limit, array in zip(allowed, wanted, strict=True)
+        ]
+        for each, near in zip(zip(*parts, strict=True), zip(*limits, strict=True), strict=True):
             indices, values = each[0][0], tuple(value for _, value in each)
             value = values if len(values) > 1 else values[0]
             at = tuple(low + i for low, i in zip(lows, indices, strict=True))[::-1]
             if at not in found:
                 raise Trouble("never computed", f"{output.name}{at} is not written")
-            if found[at] != value:
+            given = found[at] if len(values) > 1 else (found[at],)
+            if not all(map(_is_near, given, values, near)):
                 kind, why = next(iter(memory.found.items()), ("wrong value", ""))
                 raise Trouble(kind, f"{output.name}{at} is {found[at]}, not {value}. {why}")
+
+
+def _is_near(found: Any, wanted: Any, limit: float) -> bool:
+    return same(found, wanted) or math.isinf(limit) or 0 < abs(found - wanted) <= limit
 
 
 def _elements(values: Any, dimensions: int) -> list[tuple[tuple[int, ...], Any]]:

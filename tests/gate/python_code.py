@@ -1,20 +1,58 @@
 """Expressions as Python source, so that interpreting thousands of programs takes minutes.
 
-Numbers are Python's: narrow integers wrap as their type says. Values of int32, and of floats, are
-taken to be exact, which the subjects of the gate see to.
+Numbers are Python's, wrapped or rounded as their type says; only int32 sums and products of
+variables alone are not, which are coordinates. What has no short form in Python is the reference's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
+import numpy as np
+
+from backend.arithmetic import convert, operate
 from spaces.model.expressions.definitions import expanded
-from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.expressions.types import Int32, Type
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.types import Int32, Type, type_of
 from spaces.model.formulas.algebra import INTEGERS
 
-DIVIDE = INTEGERS.operators["div"]
-MODULO = INTEGERS.operators["mod"]
+
+@cache
+def _reference(name: str, result: str, *operands: str) -> Callable[..., Any]:
+    """An operator as the reference evaluates it, on Python's numbers."""
+    types, type = [type_of(o).dtype for o in operands], type_of(result)
+
+    def value(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            arrays = [np.asarray(a, t) for a, t in zip(args, types, strict=True)]
+            if name == "cast":
+                return convert(type, arrays[0]).item()
+            return operate(name, type, arrays).item()
+
+    return value
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values, or two of Tuples, are equal, two that are no numbers too."""
+    return bool(a == b) or (a != a and b != b) or (isinstance(a, tuple) and repr(a) == repr(b))
+
+
+def _single(value: float) -> float:
+    return ctypes.c_float(value).value
+
+
+MEANINGS: Mapping[str, Any] = {
+    "DIVIDE": INTEGERS.operators["div"],
+    "MODULO": INTEGERS.operators["mod"],
+    "REFERENCE": _reference,
+    "SINGLE": _single,
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
+"""Names that programs know."""
 
 _INFIX = {
     "add": "+",
@@ -37,11 +75,15 @@ _INFIX = {
 
 
 _WRAPPING = ("add", "sub", "mul", "shift_left")
+_PLAIN = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
+_ORDER = ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")
 
 
 def wrapped(type: Type, text: str) -> str:
-    """``text`` wrapped to a narrow integer type."""
-    if type.is_float or type.is_bool or type.element == Int32:
+    """``text`` wrapped to an integer type, or rounded to a float one."""
+    if type.is_float:
+        return f"SINGLE({text})" if type.bits == 32 else text
+    if type.is_bool:
         return text
     full = 1 << type.bits
     if type.is_uint:
@@ -83,8 +125,13 @@ def source(
         for child in node.children:
             uses[child] = uses.get(child, 0) + 1
     done: dict[Expr, str] = {}
+    plain: set[Expr] = set()
     for node in nodes:
-        text = _node(node, [done[c] for c in node.children], names, call)
+        if isinstance(node, Const | Variable) or (
+            isinstance(node, Op) and node.name in _PLAIN and plain.issuperset(node.args)
+        ):
+            plain.add(node)
+        text = _node(node, [done[c] for c in node.children], names, call, node in plain)
         # Long texts are cut too: Python's parser nests parentheses a hundred deep.
         if (uses.get(node, 0) > 1 and len(text) > 12) or len(text) > 300:
             name = f"t{len(lines)}"
@@ -95,48 +142,87 @@ def source(
 
 
 def _node(
-    node: Expr, parts: list[str], names: Names, call: Callable[[Expr, list[str]], str]
+    node: Expr,
+    parts: list[str],
+    names: Names,
+    call: Callable[[Expr, list[str]], str],
+    plain: bool,
 ) -> str:
     match node:
         case Const(value=value):
-            return repr(value) if node.type.is_float else repr(int(value))
+            return repr(float(value)) if node.type.is_float else repr(int(value))
         case Variable(name=name):
             return names(name)
         case Cast(type=type, value=value):
-            if type.is_float:
-                return f"float({parts[0]})"
-            is_plain = type.element == Int32 and value.type.bits < 32 and not value.type.is_float
-            text = f"int({parts[0]})" if value.type.is_float or value.type.is_bool else parts[0]
-            return text if is_plain else wrapped(type, text)
-        case Call():
-            return call(node, parts)
+            return _converted(type, value.type, parts[0])
         case Op(name=name):
-            return _operator(node, name, parts)
+            keeps = plain and node.type.element == Int32
+            return _operator(node, name, parts, keeps)
     return call(node, parts)
 
 
-def _operator(node: Op, name: str, parts: list[str]) -> str:
-    if name in _INFIX:
+def _converted(type: Type, given: Type, text: str) -> str:
+    if (
+        type.is_bool
+        or (given.is_float and not type.is_float)
+        or (type.is_float and _is_long(given))
+    ):
+        return _by_reference("cast", type, (given,), [text])
+    if type.is_float:
+        return wrapped(type, f"float({text})")
+    number = f"int({text})" if given.is_bool else text
+    holds = not given.is_bool and type.holds(given.min_value) and type.holds(given.max_value)
+    return number if holds or given.is_bool else wrapped(type, number)
+
+
+def _is_long(type: Type) -> bool:
+    return not type.is_float and type.bits > 32
+
+
+def _by_reference(name: str, result: Type, operands: tuple[Type, ...], parts: list[str]) -> str:
+    types = ", ".join(repr(str(t.element)) for t in (result, *operands))
+    return f"REFERENCE({name!r}, {types})({', '.join(parts)})"
+
+
+def _operator(node: Op, name: str, parts: list[str], keeps: bool) -> str:
+    type, given = node.type, node.args[0].type
+    if name == "select":
+        return f"({parts[1]} if {parts[0]} else {parts[2]})"
+    if name == "not":
+        return f"(not {parts[0]})"
+    if given.is_bool and name not in _ORDER:
+        return _by_reference(name, type, tuple(a.type for a in node.args), parts)
+    if name in _ORDER or name in ("bit_and", "bit_or", "bit_xor"):
+        return f"({parts[0]} {_INFIX[name]} {parts[1]})"
+    if name in ("add", "sub", "mul"):
         text = f"({parts[0]} {_INFIX[name]} {parts[1]})"
-        return wrapped(node.type, text) if name in _WRAPPING else text
+        return text if keeps else wrapped(type, text)
+    if not given.is_float:
+        text = _of_integers(node, name, parts)
+        if text:
+            return text
+    return _by_reference(name, type, tuple(a.type for a in node.args), parts)
+
+
+def _of_integers(node: Op, name: str, parts: list[str]) -> str:
+    """An operator of integers; empty where it has no short form."""
+    type, last = node.type, node.args[-1]
+    number = int(last.value) if isinstance(last, Const) else -1
+    if name in ("shift_left", "shift_right") and 0 <= number < 128:
+        return wrapped(type, f"({parts[0]} {_INFIX[name]} {parts[1]})")
     if name in ("min", "max"):
         compare = "<=" if name == "min" else ">="
         if parts[0].isidentifier() and parts[1].isidentifier():
             return f"({parts[0]} if {parts[0]} {compare} {parts[1]} else {parts[1]})"
         return f"{name}({parts[0]}, {parts[1]})"
     if name in ("div", "mod"):
-        divisor = node.args[1]
-        if isinstance(divisor, Const) and divisor.value > 0 and not node.type.is_float:
+        if number > 0:
             return f"({parts[0]} {'//' if name == 'div' else '%'} {parts[1]})"
-        return f"{'DIVIDE' if name == 'div' else 'MODULO'}({parts[0]}, {parts[1]})"
-    if name == "select":
-        return f"({parts[1]} if {parts[0]} else {parts[2]})"
-    if name == "not":
-        return f"(not {parts[0]})"
+        return wrapped(type, f"{'DIVIDE' if name == 'div' else 'MODULO'}({parts[0]}, {parts[1]})")
     if name == "abs":
         return f"abs({parts[0]})"
-    if name == "reinterpret" and not (node.type.is_float or node.args[0].type.is_float):
-        return wrapped(node.type, parts[0])
+    if name == "reinterpret" and not type.is_float:
+        return wrapped(type, parts[0])
     if name == "popcount":
-        return f"({parts[0]} & {(1 << node.type.bits) - 1}).bit_count()"
-    raise TypeError(f"{name} has no meaning in the programs of the gate")
+        return f"({parts[0]} & {(1 << type.bits) - 1}).bit_count()"
+    return ""

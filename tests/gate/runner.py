@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-import json
 import multiprocessing
+import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -14,11 +14,22 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-from tests.gate.check import SHARED, Gate, draw, told
+from tests.gate.aims import Aims, rarest
+from tests.gate.branches import Branches
+from tests.gate.check import NO_AIMS, SHARED, Gate, Seed
+from tests.gate.journal import Group, Journal
 from tests.gate.summary import Summary
 
-SPAN = 120 * SHARED
-"""Cases after which a process is replaced by a fresh one, so that memory stays flat."""
+SPAN = 100 * SHARED
+"""Cases after which a process is replaced by a fresh one, so that memory stays flat, and new aims
+are taken.
+"""
+
+_SEEDS = 20
+"""Cases of the corpus that a span draws from."""
+
+_AIMS = 100
+"""Pairs of each kind that a span aims at."""
 
 _context = multiprocessing.get_context("spawn")
 
@@ -26,7 +37,7 @@ _context = multiprocessing.get_context("spawn")
 @frozen
 class Span:
     """Cases ``first`` to ``last`` (not included) of a seed, without those in ``skip``; how many of
-    them are compiled is as in :class:`~tests.gate.check.Gate`.
+    them are compiled, and what they aim at, is as in :class:`~tests.gate.check.Gate`.
     """
 
     seed: int
@@ -34,21 +45,24 @@ class Span:
     last: int
     skip: frozenset[int] = frozenset()
     compiled_every: int = 1
+    aims: Aims = NO_AIMS
+    corpus: tuple[Seed, ...] = ()
 
 
-def check_span(span: Span, at: Callable[[int], None]) -> Summary:
+def check_span(span: Span, at: Callable[[int], None], branches: Branches | None = None) -> Summary:
     """Check cases one after the other, telling each number before it is checked."""
-    gate, summary = Gate(span.seed, span.compiled_every), Summary()
+    gate = Gate(span.seed, span.compiled_every, span.aims, span.corpus, branches or Branches())
+    summary = Summary()
     for number in range(span.first, span.last):
         if number in span.skip:
             continue
         at(number)
         outcome = gate.check(number)
         summary.add(outcome)
+        if outcome.branches:
+            summary.reached.append((number, outcome.branches))
         if outcome.mismatch:
-            oracle = gate.oracle(number)
-            case = draw(span.seed, number, oracle.subject.pipeline)
-            summary.mismatches.append(told(case, oracle, outcome))
+            summary.mismatches.append(gate.told(number, outcome))
             summary.failing.append(number)
     summary.seconds.update(gate.seconds)
     return summary
@@ -61,11 +75,14 @@ def _work(span: Span, pipe: Connection, current: Any) -> None:
         current.value = number
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this
+    branches = Branches()  # of this process; the journal knows those of all
     gc.freeze()  # modules stay; looking through them for garbage again and again takes a tenth
     for first in range(span.first, span.last, SHARED):
         last = min(first + SHARED, span.last)
         part = evolve(span, first=first, last=last)
-        pipe.send((first, check_span(part, at).json()))
+        summary = check_span(part, at, branches)
+        group = Group(first, summary, tuple(summary.met), tuple(summary.reached))
+        pipe.send(group.json())
     pipe.close()
 
 
@@ -98,6 +115,8 @@ def run(
     journal: Path | None = None,
     progress: Callable[[int, Summary], None] = lambda done, total: None,
     compiled_every: int = 1,
+    aimed: bool = False,
+    again: bool = False,
 ) -> Summary:
     """Check ``cases`` cases of a seed.
 
@@ -105,46 +124,73 @@ def run(
         compiled_every: as in :class:`~tests.gate.check.Gate`.
         journal: a file of what is done so far, which a later run with the same seed goes on from.
         progress: is told the number of cases done, and the counts so far.
+        again: whether groups of cases that failed are checked again.
+        aimed: whether cases are drawn towards pairs of constructs that few legal cases had.
     """
-    total, known = _read(journal, seed)
-    spans = [evolve(s, compiled_every=compiled_every) for s in _spans(seed, cases, known)][::-1]
-    done = SHARED * len(known)
+    kept = Journal.read(journal, seed, SHARED)
+    if again:
+        kept.forget_failing()
+    spans = [evolve(s, compiled_every=compiled_every) for s in _spans(seed, cases, kept.done)]
+    spans.reverse()
     workers: list[_Worker] = []
+    crashed: dict[int, list[str]] = {}
     while spans or workers:
         while spans and len(workers) < processes:
-            workers.append(_Worker.start(spans.pop()))
+            span = spans.pop()
+            workers.append(_Worker.start(_aimed(span, kept) if aimed else span))
         for ready in wait([w.pipe for w in workers]):
             worker = next(w for w in workers if w.pipe is ready)
             try:
-                first, document = worker.pipe.recv()
+                document = worker.pipe.recv()
             except EOFError:
                 workers.remove(worker)
-                rest = _ended(worker, total)
+                rest = _ended(worker, crashed)
                 if rest is not None:
                     spans.append(rest)
+                elif aimed:
+                    kept.settle()
                 continue
-            total.merge(Summary.of(document))
-            worker.done = first + SHARED
-            done += SHARED
-            _write(journal, seed, first, document)
-            progress(min(done, cases), total)
-    return total
+            group = Group.of(document)
+            group.summary.mismatches.extend(crashed.pop(group.first, ()))
+            kept.add(group)
+            worker.done = group.first + SHARED
+            progress(min(SHARED * len(kept.done), cases), kept.total)
+    return kept.total
+
+
+def _aimed(span: Span, kept: Journal) -> Span:
+    """A span with what it aims at: what it did before, or what is rare so far."""
+    aims, seeds = kept.aims_at(span.first), kept.seeds_at(span.first)
+    if not aims:
+        rng = random.Random(f"{span.seed} aims from {span.first}")
+        aims = rarest(rng, kept.pairs, _AIMS)
+        known = sorted(kept.corpus)
+        seeds = tuple(rng.sample(known, min(_SEEDS, len(known))))
+        kept.aim(span.first, span.last, aims, seeds)
+    return evolve(span, aims=aims, corpus=corpus_of(kept, seeds))
+
+
+def corpus_of(kept: Journal, seeds: Sequence[int]) -> tuple[Seed, ...]:
+    """Cases of a journal to draw others from."""
+    return tuple(Seed(number, kept.aims_at(number)) for number in seeds)
 
 
 def done_before(journal: Path, seed: int, cases: int) -> int:
     """How many of the first ``cases`` cases of a seed a run with that journal would not check."""
-    _, known = _read(journal, seed)
+    known = Journal.read(journal, seed, SHARED).done
     return sum(min(SHARED, cases - first) for first in known if first < cases)
 
 
-def _ended(worker: _Worker, total: Summary) -> Span | None:
-    """What is left to do of the span of a process that has ended; None where it did all of it."""
+def _ended(worker: _Worker, crashed: dict[int, list[str]]) -> Span | None:
+    """What is left to do of the span of a process that has ended; None where it did all of it. The
+    case that it ended at is added to what is told of its group.
+    """
     worker.process.join()
     code, span = worker.process.exitcode, worker.span
     if code == 0:
         return None
     number = int(worker.current.value)
-    total.mismatches.append(
+    crashed.setdefault(number - number % SHARED, []).append(
         f"seed {span.seed}, case {number}: the process ended with {code}\n"
         f"python -m tests.gate --seed {span.seed} --only {number}"
     )
@@ -158,36 +204,8 @@ def _spans(seed: int, cases: int, known: set[int]) -> Iterator[Span]:
         if first in known:
             first += SHARED
             continue
-        last = first
-        while last < min(cases, first + SPAN) and last not in known:
+        last, end = first, first - first % SPAN + SPAN
+        while last < min(cases, end) and last not in known:
             last += SHARED
         yield Span(seed, first, min(last, cases))
         first = last
-
-
-def _read(journal: Path | None, seed: int) -> tuple[Summary, set[int]]:
-    total, known = Summary(), set()
-    if journal is not None and journal.exists():
-        for line in _whole_lines(journal):
-            entry = json.loads(line)
-            if entry["seed"] == seed and entry["first"] not in known:
-                known.add(entry["first"])
-                total.merge(Summary.of(entry["summary"]))
-    return total, known
-
-
-def _whole_lines(journal: Path) -> list[str]:
-    """The lines of a journal; one that was being written when a run ended is taken out."""
-    text = journal.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        journal.write_text(whole)
-    return whole.splitlines()
-
-
-def _write(journal: Path | None, seed: int, first: int, document: dict[str, Any]) -> None:
-    if journal is None:
-        return
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with journal.open("a") as file:
-        file.write(json.dumps({"seed": seed, "first": first, "summary": document}) + "\n")

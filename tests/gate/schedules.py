@@ -37,9 +37,11 @@ _MOST_LANES, _MOST_COPIES = 8, 4
 """Lanes and copies of a stage: more only takes LLVM longer."""
 
 
-def cpu_schedule(rng: random.Random, pipeline: Pipeline) -> Schedule:
-    """A schedule for a CPU."""
-    directives = with_funcs_added(rng, pipeline)
+def cpu_schedule(
+    rng: random.Random, pipeline: Pipeline, aims: frozenset[str] = frozenset()
+) -> Schedule:
+    """A schedule for a CPU, with the Funcs that are aimed at added."""
+    directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
@@ -110,7 +112,7 @@ def _place(
             if level is not None
             else directives.hoist_storage_root()
         )
-    if store < depth and rng.random() < 0.15:
+    if store < depth and function.args and rng.random() < 0.15:
         factor = rng.choice((3, 4, 8, 16, 32))
         directives = directives.fold_storage(rng.choice(function.args), factor)
     return _memory(rng, directives, inside=True), kinds[: depth + 1]
@@ -165,7 +167,8 @@ class _Order:
     def draw(self) -> Directives:
         stage = self.function.stages[self.index]
         self.loops = {name: frozenset({name}) for name in stage.dimensions}
-        for number in range(self.rng.choice((0, 0, 1, 1, 1, 2, 2, 3))):
+        splits = self.rng.choice((0, 0, 1, 1, 1, 2, 2, 3)) if self.loops else 0
+        for number in range(splits):
             self._split(stage, number)
         if self.rng.random() < 0.12:
             self._fuse()

@@ -28,7 +28,7 @@ from spaces.model.nest.loopnest import (
     Produce,
 )
 from spaces.model.schedules.domain_order import LoopKind
-from tests.gate.python_code import DIVIDE, MODULO, Names, source
+from tests.gate.python_code import MEANINGS, Names, same, source
 
 Task = tuple[tuple[int, int], ...]
 """Which iteration of each loop around that runs its iterations at once: (instance, iteration)."""
@@ -122,7 +122,7 @@ class Storage:
         known = self.places.get(place)
         if known is not None:
             owner, old, writers, readers = known
-            if owner == at and old == value:
+            if owner == at and same(old, value):
                 if task not in writers:
                     writers.append(task)
                 return
@@ -187,7 +187,7 @@ class Shadow:
         ]
         text = "\n".join((*head, *self._lines, "    return S"))
         functions = {name: p.function for name, p in nest.placements.items()}
-        space: dict[str, Any] = {"DIVIDE": DIVIDE, "MODULO": MODULO, "Storage": Storage}
+        space: dict[str, Any] = {**MEANINGS, "Storage": Storage}
         space["F"] = functions
         exec(compile(text, "<nest>", "exec"), space)
         self._run: Callable[..., dict[str, Storage]] = space["run"]

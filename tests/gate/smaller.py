@@ -151,24 +151,28 @@ def _parts(node: Expr) -> Iterator[Expr]:
 
 
 def _smaller_outputs(subject: Subject) -> Iterator[Subject]:
-    """One size in place of all, and one of its dimensions shorter, or begun at 0."""
+    """One size in place of all, and in it one dimension of an output, or of all, shorter, or begun
+    at 0.
+    """
     distinct = [s for n, s in enumerate(subject.outputs) if s not in subject.outputs[:n]]
     for sizes in distinct if len(distinct) > 1 else ():
         yield evolve(subject, outputs=(sizes,) * len(subject.outputs))
     for sizes in distinct:
         for d in range(max(map(len, sizes.values()))):
-            for changed in _smaller_sizes(sizes, d):
-                yield evolve(subject, outputs=(changed,) * len(subject.outputs))
+            for names in dict.fromkeys((tuple(sizes), *((name,) for name in sizes))):
+                for changed in _smaller_sizes(sizes, d, names):
+                    yield evolve(subject, outputs=(changed,) * len(subject.outputs))
 
 
-def _smaller_sizes(sizes: Sizes, dimension: int) -> Iterator[Sizes]:
-    """All outputs have the same ranges but for how many they are."""
-    low, extent = next(r[dimension] for r in sizes.values() if len(r) > dimension)
-    for new in dict.fromkeys(((low, extent // 2), (low, extent - 1), (0, extent))):
-        if new[1] > 0 and new != (low, extent):
-            yield {
-                name: (*ranges[:dimension], new, *ranges[dimension + 1 :])
-                if len(ranges) > dimension
-                else ranges
-                for name, ranges in sizes.items()
-            }
+def _smaller_sizes(sizes: Sizes, dimension: int, names: tuple[str, ...]) -> Iterator[Sizes]:
+    """The outputs named get a range less in a dimension."""
+    having = [sizes[n][dimension] for n in names if len(sizes[n]) > dimension]
+    for low, extent in having[:1]:
+        for new in dict.fromkeys(((low, extent // 2), (low, extent - 1), (0, extent))):
+            if new[1] > 0 and new != (low, extent):
+                yield {
+                    name: (*ranges[:dimension], new, *ranges[dimension + 1 :])
+                    if name in names and len(ranges) > dimension
+                    else ranges
+                    for name, ranges in sizes.items()
+                }

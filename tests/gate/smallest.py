@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from tests.gate.case_source import case_source
-from tests.gate.check import Gate, draw
+from tests.gate.check import Gate
 from tests.gate.shrink import shrunk
 
 
-def smallest(seed: int, number: int, seconds: float = 300) -> str:
+def smallest(gate: Gate, number: int, seconds: float = 300) -> str:
     """A Python program with the smallest pipeline, schedule and sizes that were found in that time
     to fail as the case of a number does; nothing where it does not fail.
     """
-    gate = Gate(seed)
-    oracle = gate.oracle(number)
-    case = draw(seed, number, oracle.subject.pipeline)
+    oracle, case = gate.oracle(number), gate.case(number)
     if not gate.judge(case, oracle).mismatch:
         return ""
     case, oracle = shrunk(gate, case, oracle, seconds)

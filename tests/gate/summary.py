@@ -15,6 +15,9 @@ MOST_TOLD = 50
 """Mismatches that are kept as text; all are counted."""
 
 
+Met = tuple[tuple[int, ...], bool, tuple[str, ...]]
+
+
 @define
 class Summary:
     """Counts that add up; ``cases`` are keyed by ``kind/drawn/target/verdict``.
@@ -29,6 +32,9 @@ class Summary:
         seconds: processor time by what it was spent on.
         mismatches: what is not as the verdict says, as text.
         failing: the numbers of these cases, but of those that ended their process.
+        met: of each case added, its constructs by number, whether it is legal, and the rules that
+            it breaks; sums of summaries leave it out.
+        reached: the numbers of cases that took new branches, with these; likewise.
     """
 
     cases: Counter[str] = field(factory=Counter)
@@ -40,12 +46,15 @@ class Summary:
     seconds: Counter[str] = field(factory=Counter)
     mismatches: list[str] = field(factory=list)
     failing: list[int] = field(factory=list)
+    met: list[Met] = field(factory=list)
+    reached: list[tuple[int, tuple[int, ...]]] = field(factory=list)
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome; how it reads where it is a mismatch is added by the caller."""
         verdict = "legal" if outcome.legal else "illegal"
         target = "cpu" if outcome.target == "cpu" else "gpu"
         self.cases[f"{outcome.kind}/{outcome.drawn}/{target}/{verdict}"] += 1
+        self.met.append((outcome.constructs, outcome.legal, outcome.rules))
         self.named.update(outcome.rules)
         self.runs.update(outcome.runs)
         if len(outcome.rules) == 1:
@@ -83,7 +92,7 @@ class Summary:
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
-        """What :meth:`json` wrote."""
+        """What :meth:`json` wrote; ``met`` is not in it."""
         return cls(
             **{k: list(v) if isinstance(v, list) else Counter(v) for k, v in document.items()}
         )

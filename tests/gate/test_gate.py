@@ -32,7 +32,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
-from tests.gate.check import CLASSES, draw, subject_of
+from tests.gate.check import CLASSES, Gate, draw, subject_of
 from tests.gate.claims import unclassified
 from tests.gate.gpu_machine import Buffer, GpuMachine, Worker
 from tests.gate.gpu_schedules import gpu_schedule
@@ -56,7 +56,7 @@ def total() -> Summary:
 
 
 def test_what_happens_is_what_the_verdicts_say(total: Summary) -> None:
-    programs = [smallest(SEED, number, seconds=60) for number in total.failing[:1]]
+    programs = [smallest(Gate(SEED), number, seconds=60) for number in total.failing[:1]]
     assert not total.mismatches, "\n\n".join((*total.mismatches[:5], *programs))
     assert sum(total.cases.values()) == CASES
 

@@ -9,6 +9,7 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
+from backend.cuda.emulator import Emulator
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.preconditions import size_preconditions
@@ -17,11 +18,24 @@ from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Expr, as_expr, cast, constant
+from spaces.model.expressions.integer_functions import (
+    count_leading_zeros,
+    mul_shift_right,
+    popcount,
+    reinterpret,
+    saturating_add,
+    saturating_cast,
+    saturating_sub,
+)
+from spaces.model.expressions.types import Int32, Int64, UInt16
+from spaces.model.formulas.algebra import evaluate as number
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.shadow import Memory
@@ -237,3 +251,110 @@ def test_kernels_read_where_a_sum_of_pixels_says() -> None:
     images = {"input": [3, -4, 6, -1, 20]}
     found = GpuMachine(program).run(values, images, {"out": 4}, Memory(negative=False))
     assert found["out"] == [0, 20, 50, 50]
+
+
+def test_an_image_read_without_limits_beside_a_broken_func_is_no_crash() -> None:
+    """What a Func that is well placed reads is asked of, although another Func is broken."""
+    image, at = ImageParam(Int32, 1, "input"), ImageParam(Int32, 1, "at")
+    f, g, out = Func("f"), Func("g"), Func("out")
+    f[X] = image[at[X]]
+    g[X] = X * 2
+    out[X] = f[X] + g[X]
+    text = "g.compute_root().split(x, x, xi, 0);\nout.vectorize(x, 4);"
+    verdict = verify(pipeline(out), parse_schedule(text, pipeline(out)), device("cpu"))
+    assert {v.rule for v in verdict.violations} == {"order.factor", "bounds.unbounded"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "reached"),
+    [
+        (cast(Int32, as_expr(3.75)), (0, 3)),
+        (cast(Int32, as_expr(-3.75)) + 6, (0, 3)),
+        (reinterpret(Int32, as_expr(0.0)) + 3, (0, 3)),
+        (cast(Int32, as_expr(1e30)), (0, 9)),
+        (cast(Int32, fn.exp(as_expr(1.0))), (-1, 9)),
+    ],
+)
+def test_floats_that_are_known_are_no_part_of_formulas(
+    limit: Expr, reached: tuple[int, int]
+) -> None:
+    """Rules are decided at estimates, where formulas over integers are evaluated."""
+    image, out = ImageParam(Int32, 1, "input"), Func("out")
+    out[X] = image[fn.clamp(X, -1, limit)]
+    made = pipeline(out, estimates={"out": [(0, 10)], "input": [(-1, 12)]})
+    verdict = verify(made, Schedule.default(made), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule)
+    (box,) = verdict.bounds.inputs["input"]
+    values = {"out.min.0": 0, "out.extent.0": 10}
+    assert (number(box.min, values), number(box.max, values)) == reached
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_a_schedule_that_refuses_every_call_is_refused(least: int) -> None:
+    """Sizes are at least 1, so that a condition on one may hold always."""
+    made = chain()
+    special = schedule(made).specialize(size_variable("out", "extent", 0) >= least)
+    verdict = verify(made, special.specialize_fail("no").schedule, device("cpu"))
+    assert [v.rule for v in verdict.violations] == ["specialize.failure"]
+    assert "refuses every call" in verdict.violations[0].message
+
+
+def test_what_is_hoisted_around_kernels_is_no_memory_of_the_host() -> None:
+    """A Func of the host's is stored in a loop, its memory hoisted around a kernel, too."""
+    made = chain()
+    text = """
+    out.gpu_tile(x, y, xi, yi, 4, 4);
+    two.compute_root();
+    one.compute_at(two, y).hoist_storage_root();
+    """
+    verdict = verify(made, parse_schedule(text, made), device("sm_80"))
+    assert isinstance(verdict, CheckedSchedule)
+    sizes = {"out": ((0, 8), (0, 8)), "input": PLACE}
+    found = compile_gpu(made, verdict).run({"input": IMAGE}, sizes=sizes, executor=Emulator())
+    wanted = evaluate(made, {"input": IMAGE}, sizes=sizes)
+    np.testing.assert_array_equal(found["out"], wanted["out"])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        cast(Int32, constant(1, UInt16) << constant(4, UInt16)),
+        cast(Int32, constant(3, UInt16) ^ constant(9, UInt16)),
+        count_leading_zeros(constant(3, Int32)),
+        cast(Int32, popcount(constant(7, Int64))),
+    ],
+    ids=str,
+)
+def test_places_calculated_from_numbers_are_numbers(place: Expr) -> None:
+    """Storage in a kernel has a size that is known, whatever types a place is calculated in."""
+    f, out = Func("f"), Func("out")
+    f[X, Y] = X * 3 + Y
+    out[X, Y] = f[X, place] + f[X, 0]
+    made = pipeline(out)
+    text = "out.gpu_tile(x, y, xi, yi, 4, 4);\nf.compute_at(out, x).gpu_threads(x);"
+    verdict = verify(made, parse_schedule(text, made), device("sm_80"))
+    assert isinstance(verdict, CheckedSchedule)
+    sizes = {"out": ((0, 8), (0, 4))}
+    found = compile_gpu(made, verdict).run({}, sizes=sizes, executor=Emulator())
+    np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        saturating_add(X + 3, X - 2),
+        saturating_sub(X * 2, 5 - X),
+        mul_shift_right(X + 3, X - 3, 4),
+        saturating_cast(Int32, cast(Int64, X + 3)) - 2,
+        fn.max(saturating_cast(Int32, cast(Int64, X + 3)) + 5, 0) - 7,
+    ],
+    ids=str,
+)
+def test_numbers_at_the_ends_of_int32_stay_in_it(place: Expr) -> None:
+    """What is added in a minimum moves outside, but not where its other operand would wrap."""
+    image, out = ImageParam(Int32, 1, "input"), Func("out")
+    out[X] = image[fn.clamp(place, -3, 9)]
+    made, sizes = pipeline(out), {"out": ((-5, 20),), "input": ((-10, 40),)}
+    images = {"input": np.arange(40, dtype=np.int32)}
+    found = compile_cpu(made, Schedule.default(made)).run(images, sizes=sizes)
+    np.testing.assert_array_equal(found["out"], evaluate(made, images, sizes=sizes)["out"])

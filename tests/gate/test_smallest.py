@@ -121,4 +121,4 @@ def test_programs_run_kernels(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_told_of_what_does_not_fail() -> None:
-    assert smallest(20, 0) == ""
+    assert smallest(Gate(20), 0) == ""
