@@ -153,6 +153,8 @@ class Expr(Arithmetic, metaclass=Interned):
     """Names of the variables that occur."""
     loads: bool = field(init=False, default=False)
     """Whether a value of a Func or an image occurs."""
+    has_floats: bool = field(init=False, default=False)
+    """Whether a float occurs."""
 
     @staticmethod
     def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -168,6 +170,9 @@ class Expr(Arithmetic, metaclass=Interned):
 
     def _loads(self) -> bool:
         return any(child.loads for child in self.children)
+
+    def _has_floats(self) -> bool:
+        return self.type.is_float or any(child.has_floats for child in self.children)
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)

@@ -57,5 +57,6 @@ class Interned(type):
         object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
         object.__setattr__(node, "names", node._free_names())
         object.__setattr__(node, "loads", node._loads())
+        object.__setattr__(node, "has_floats", node._has_floats())
         with _lock:
             return _table.setdefault(key, node)

@@ -155,7 +155,8 @@ class Ranges:
         if isinstance(node, Const):
             return Interval.point(node)
         if isinstance(node, Variable):
-            return self.ranges.get(node.name) or Interval.point(node)
+            alone = UNBOUNDED if node.type.is_float else Interval.point(node)
+            return self.ranges.get(node.name) or alone
         if _is_sum(node):
             return self._sum(node)
         return self._simplified(self._with_numbers(node, self._operation(node)))
@@ -220,8 +221,10 @@ class Ranges:
         return Polynomial(fixed), moving
 
     def _is_fixed(self, expr: Expr) -> bool:
-        """Whether it has one value whatever the ranged variables are."""
-        return not expr.loads and expr.names.isdisjoint(self.ranges)
+        """Whether it has one value whatever the ranged variables are; formulas over integers
+        cannot say what comes of floats.
+        """
+        return not (expr.loads or expr.has_floats) and expr.names.isdisjoint(self.ranges)
 
     def _term(self, monomial: Monomial, coefficient: int) -> _PolynomialEnds:
         """The ends of one term of a sum."""
@@ -464,7 +467,11 @@ def _fixed(expr: Expr) -> Interval:
     """What has one value: a number, where it is calculated from numbers; but floats that are known
     are no part of formulas over integers. A Param's value is asked of a call.
     """
-    if isinstance(expr, Const | Text) or expr.names:
+    if isinstance(expr, Const | Text):
+        return Interval.point(expr)
+    if expr.has_floats:
+        return _type_range(expr.type)
+    if expr.names:
         return Interval.point(expr)
     try:
         value = evaluate(expr, {})

@@ -40,6 +40,7 @@ from tests.backend.halide.peer import bridge
 
 X = Var("x")
 P, Q = Param(Int32, "p", 2), Param(Int32, "q", 2).set_range(0, 3)
+R = Param(Float32, "r", 2.5)
 SIZE, LENGTH = 12, 262144
 LEAST = -LENGTH // 2
 PAGE = Path(__file__).parents[3] / "docs" / "language.md"
@@ -141,6 +142,7 @@ THERE: dict[str, Making] = {
     "int32(floor(float32(x) / 2))": lambda x: cast(Int32, fn.floor(real(x) / 2.0)),
     "int32(sqrt(float32(x)))": lambda x: cast(Int32, fn.sqrt(real(x))),
     "int32(lerp(float32(x), 9.0, 0.5))": lambda x: cast(Int32, fixed.lerp(real(x), 9.0, 0.5)),
+    "x + int32(r)": lambda x: x + cast(Int32, R),
 }
 """Coordinates with limits in Halide alone."""
 
