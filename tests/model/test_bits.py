@@ -15,7 +15,7 @@ from spaces.model.expressions.integer_functions import reinterpret
 from spaces.model.expressions.types import Float32, Int32, Int64, UInt32, UInt64
 from spaces.model.formulas.algebra import INTEGERS, evaluate, read
 from spaces.model.formulas.corners import CORNERS
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
 
@@ -32,6 +32,15 @@ def test_numbers_stay_between_the_ends(name: str, a: tuple[int, int], b: tuple[i
     found = [OPERATORS[name](x, y) for x, y in product(*numbers)]
     assert low <= min(found)
     assert max(found) <= high
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_ranges_without_numbers_have_an_answer(name: str) -> None:
+    """The ends of an empty domain, 0 and -1, are of numbers both negative and not negative."""
+    empty = Interval(constant(0, Int32), constant(-1, Int32))
+    for other in (empty, UNBOUNDED):
+        ranges = Ranges(Simplifier(), {"a": empty, "b": other})
+        assert isinstance(ranges.of(OPERATORS[name](A, B)), Interval)
 
 
 @settings(max_examples=150, deadline=None)

@@ -55,9 +55,15 @@ class Bits:
         return ~(~self & ~other)
 
     def __xor__(self, other: Bits) -> Bits:
-        for a, b in ((self, other), (other, self)):
-            if b.is_negative:
-                return ~(a ^ ~b)
+        """As of numbers that are not negative: ``~a ^ b = ~(a ^ b)``. Each side is inverted once
+        at most: the ends of an empty range may make it negative whichever way it is seen.
+        """
+        one, another = (~side if side.is_negative else side for side in (self, other))
+        found = one._apart(another)
+        return ~found if self.is_negative != other.is_negative else found
+
+    def _apart(self, other: Bits) -> Bits:
+        """``a ^ b`` of numbers that are not known to be negative."""
         for a, b in ((self, other), (other, self)):
             if b.is_plain:
                 return a._turned(b)
@@ -96,7 +102,7 @@ class Bits:
         return fn.max(self.high, other.high)
 
     def _turned(self, other: Bits) -> Bits:
-        """With the bits of a number that is not negative turned over: no further off than that."""
+        """``a ^ b`` where ``b`` is not negative: it differs from ``a`` by ``b`` at most."""
         low = high = None
         if other.high is not None and self.low is not None:
             low = self.low - other.high
