@@ -12,7 +12,11 @@ _EXCLUSIVE = (
 
 _WITHOUT = {
     "images: 0": ("image type: ", "image dimensions: ", "boundary: "),
-    "outputs: 1": ("outputs: of unlike dimensions", "outputs: of unequal sizes"),
+    "outputs: 1": (
+        "outputs: of unlike dimensions",
+        "outputs: of unequal sizes",
+        "outputs: one reads another",
+    ),
 }
 """Constructs that others need the lack of, by how these begin."""
 

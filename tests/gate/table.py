@@ -35,6 +35,9 @@ ENOUGH_REFUSED = 100
 ten cases, so that these are of ten pipelines or more.
 """
 
+_MOST_ROWS = 30
+"""Rows of the page's tables of open pairs: the pairs of groups are over a hundred."""
+
 REACHED, FORBIDDEN, IMPOSSIBLE, OPEN = "reached", "forbidden", "impossible", "open"
 
 
@@ -134,10 +137,6 @@ def page(table: dict[str, Any]) -> str:
         *_constructs(table["constructs: drawn, legal"]),
         "## Pairs that a rule forbids",
         "",
-        "Every case with such a pair broke the rules named.",
-        "",
-        "| rules | pairs |",
-        "| --- | --- |",
         *_forbidden(table["forbidden: drawn, rules"]),
         "",
         "## Open pairs",
@@ -162,6 +161,15 @@ def _constructs(table: dict[str, list[int]]) -> Iterator[str]:
 
 
 def _forbidden(table: dict[str, list[Any]]) -> Iterator[str]:
+    if not table:
+        yield "None. A rule refuses constructs at a place or at sizes, seldom wherever they stand:"
+        yield "loops of a GPU, for example, are legal on a CPU in the general case that a"
+        yield "`specialize_fail` replaces."
+        return
+    yield "Every case with such a pair broke the rules named."
+    yield ""
+    yield "| rules | pairs |"
+    yield "| --- | --- |"
     by_rules: dict[str, list[str]] = {}
     for pair, (_, *rules) in table.items():
         by_rules.setdefault(", ".join(f"`{r}`" for r in rules), []).append(pair)
@@ -170,23 +178,46 @@ def _forbidden(table: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _open(table: dict[str, dict[str, list[int]]]) -> Iterator[str]:
-    """Those of the fewest legal cases first."""
+    """How many of each two groups, most first, and each pair that no legal case had."""
     if not table:
         yield "None."
         return
-    count = sum(map(len, table.values()))
-    yield f"{count:,} pairs have fewer than {WANTED} legal cases so far, and no rule forbids"
-    yield "them. Of each two groups, how many, and the fewest legal cases of one:"
+    pairs = [(one, other, *counts) for one, some in table.items() for other, counts in some.items()]
+    yield f"{len(pairs):,} pairs have fewer than {WANTED} legal cases so far, and no rule forbids"
+    yield "them. Of each two groups, how many, and the cases that all of these together had:"
     yield ""
-    yield "| groups | open pairs | fewest legal cases |"
-    yield "| --- | ---: | ---: |"
-    groups: dict[str, list[int]] = {}
-    for one, others in table.items():
-        for other, (_, legal) in others.items():
-            first, last = (c.partition(": ")[0] for c in (one, other))
-            groups.setdefault(f"{first} + {last}", []).append(legal)
-    for names, counts in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield f"| {names} | {len(counts):,} | {min(counts)} |"
+    yield "| groups | open pairs | cases | legal cases |"
+    yield "| --- | ---: | ---: | ---: |"
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for one, other, drawn, legal in pairs:
+        first, last = (c.partition(": ")[0] for c in (one, other))
+        groups.setdefault(f"{first} + {last}", []).append((drawn, legal))
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    for names, counts in ordered[:_MOST_ROWS]:
+        yield _row(names, counts)
+    if len(ordered) > _MOST_ROWS:
+        others = [count for _, counts in ordered[_MOST_ROWS:] for count in counts]
+        yield _row(f"{len(ordered) - _MOST_ROWS} others", others)
+    yield ""
+    yield from _without_legal(pairs)
+
+
+def _row(names: str, counts: list[tuple[int, int]]) -> str:
+    drawn, legal = (sum(column) for column in zip(*counts, strict=True))
+    return f"| {names} | {len(counts):,} | {drawn:,} | {legal:,} |"
+
+
+def _without_legal(pairs: list[tuple[str, str, int, int]]) -> Iterator[str]:
+    """The pairs that no legal case had: those that were drawn, and the number of the others."""
+    refused = [pair for pair in pairs if pair[2] and not pair[3]]
+    never = sum(not drawn for _, _, drawn, _ in pairs)
+    yield f"No case had {never:,} of the open pairs. Cases had {len(refused):,} others, but no"
+    yield f"legal case did{'; the most frequent, with their cases:' if refused else '.'}"
+    if refused:
+        refused.sort(key=lambda pair: -pair[2])
+        told = (f"{one} + {other} {drawn:,}" for one, other, drawn, _ in refused[:_MOST_ROWS])
+        yield ""
+        yield "; ".join(told) + "."
 
 
 def main() -> None:

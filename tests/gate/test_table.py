@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 
 import pytest
+from attrs import evolve
 
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
 from tests.gate.aims import WANTED
 from tests.gate.check import SHARED
 from tests.gate.claims import CLAIMS
 from tests.gate.impossible import why_impossible
 from tests.gate.journal import Journal
 from tests.gate.pairs import Pairs, numbers
+from tests.gate.schedule_constructs import schedule_constructs
 from tests.gate.table import (
     ENOUGH_REFUSED,
     FORBIDDEN,
@@ -80,5 +89,35 @@ def test_what_excludes_what() -> None:
     assert why_impossible("device: cpu", "device: gpu")
     assert why_impossible("images: 0", "image type: int8")
     assert why_impossible("outputs: of unequal sizes", "outputs: 1")
+    assert why_impossible("outputs: 1", "outputs: one reads another")
+    assert not why_impossible("outputs: 2", "outputs: one reads another")
     assert not why_impossible("device: cpu", "device: cpu")
     assert not why_impossible("images: 1", "image type: int8")
+
+
+def test_loops_of_a_gpu_are_legal_on_a_cpu_where_no_call_runs_them() -> None:
+    """No rule forbids these pairs, although most cases with one break `gpu.device`."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    made = pipeline(f)
+    general = schedule(made).func("f").gpu_single_thread().split("__thread", "__thread", "i", 2)
+    special = general.specialize(size_variable("f", "extent", 0) >= 1)
+    special = special.serial("__block").serial("__thread").serial("i")
+    checked = evolve(general, schedule=special.schedule).specialize_fail("It is empty.").schedule
+    found = {"loop: gpu_block", "loop: gpu_thread", "single: __block", "single: __thread"}
+    found |= {"directive: split of one iteration"}
+    assert found <= schedule_constructs(checked)
+    assert verify(made, checked, device("cpu")).legal
+    assert not verify(made, general.schedule, device("cpu")).legal
+
+
+def test_the_page_tells_rare_pairs_from_those_without_a_legal_case() -> None:
+    pairs = Pairs()
+    for is_legal, constructs in (
+        (True, ("value: lerp", "tail: predicate")),
+        (False, ("value: mux", "tail: predicate")),
+    ):
+        pairs.add(tuple(numbers(constructs)), is_legal, () if is_legal else ("order.tail",))
+    shown = page(report(Journal(SEED, SHARED, pairs=pairs)))
+    assert "value: mux + tail: predicate 1" in shown
+    assert "value: lerp + tail: predicate" not in shown
