@@ -22,7 +22,7 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.lowering.passes import lower
 from backend.preconditions import SizeError
 from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
@@ -277,31 +277,29 @@ class Gate:
         """The outcome of a case."""
         pipeline, kind = oracle.subject.pipeline, oracle.subject.kind
         target = device(case.target)
-        outcome = Outcome(kind, case.drawn, case.target, legal=False)
         try:
             verdict = self.timed("verify", verify, pipeline, case.schedule, target)
         except Exception as error:
-            return evolve(outcome, mismatch=f"verify raises {type(error).__name__}: {error}")
+            mismatch = f"verify raises {type(error).__name__}: {error}"
+            return Outcome(kind, case.drawn, case.target, legal=False, mismatch=mismatch)
         if isinstance(verdict, CheckedSchedule):
-            outcome = evolve(outcome, legal=True)
-            try:
-                runs = self._checked(case, oracle, verdict)
-            except Exception as error:
-                return evolve(outcome, mismatch=f"{type(error).__name__}: {error}")
-            return evolve(outcome, runs=runs)
-        rules = tuple(sorted({v.rule for v in verdict.violations}))
-        outcome = evolve(outcome, rules=rules)
-        if not rules:
-            return evolve(outcome, mismatch="illegal, but no rule is named")
-        silent = [v.rule for v in verdict.violations if len(v.message.split()) < 4]
-        if silent:
-            return evolve(outcome, mismatch=f"{silent[0]} says nothing")
-        if self.aims and case.number % EVIDENCE_EVERY:
+            return self.judge_legal(case, oracle, verdict)
+        outcome = refused(case, kind, verdict)
+        if outcome.mismatch or (self.aims and case.number % EVIDENCE_EVERY):
             return outcome
-        if any(CLAIMS.get(rule) is Claim.WRONG for rule in rules):
+        if any(CLAIMS.get(rule) is Claim.WRONG for rule in outcome.rules):
             shown = self.timed("evidence", evidence, oracle, case.schedule)
             return evolve(outcome, shown=shown)
         return outcome
+
+    def judge_legal(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Outcome:
+        """The outcome of a case that is legal."""
+        outcome = Outcome(oracle.subject.kind, case.drawn, case.target, legal=True)
+        try:
+            runs = self._checked(case, oracle, verdict)
+        except Exception as error:
+            return evolve(outcome, mismatch=f"{type(error).__name__}: {error}")
+        return evolve(outcome, runs=runs)
 
     def _checked(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
         """What was run of a legal schedule, and how often.
@@ -353,6 +351,16 @@ class Gate:
         finally:
             spent = time.process_time() - began
             self.seconds[what] = self.seconds.get(what, 0.0) + spent
+
+
+def refused(case: Case, kind: str, verdict: Illegal) -> Outcome:
+    """The outcome of a case that is illegal; nothing is run to see what goes wrong."""
+    rules = tuple(sorted({v.rule for v in verdict.violations}))
+    outcome = Outcome(kind, case.drawn, case.target, legal=False, rules=rules)
+    if not rules:
+        return evolve(outcome, mismatch="illegal, but no rule is named")
+    silent = [v.rule for v in verdict.violations if len(v.message.split()) < 4]
+    return evolve(outcome, mismatch=f"{silent[0]} says nothing") if silent else outcome
 
 
 def is_optimised(case: Case) -> bool:
