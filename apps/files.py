@@ -93,7 +93,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def is_there(path: Path, kind: Callable[[Path], bool] = Path.exists) -> bool:
-    """Whether there is such a file; there is none of a name that the system refuses."""
+    """Whether the file exists. If the system refuses its name, it does not."""
     try:
         return kind(path)
     except (OSError, ValueError):

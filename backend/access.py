@@ -15,11 +15,11 @@ class AccessMode(StrEnum):
     """Whether compiled code tests its accesses of memory."""
 
     PLAIN = "plain"
-    """Nothing is tested: legal schedules stay inside their memory."""
+    """Code tests nothing: legal schedules stay inside their memory."""
 
     HARDENED = "hardened"
-    """Every load and store is tested against the bytes that were obtained, and what has not been
-    written reads as poison. For tests: slower, and the same results."""
+    """Code tests every load and store against the bytes that it obtained, and memory that was never
+    written reads as poison. For tests: slower, with the same results."""
 
 
 class Access(IntEnum):
@@ -68,11 +68,11 @@ class Outside:
 
     @property
     def coordinate(self) -> tuple[int, ...]:
-        """The coordinates of the first element touched outside, innermost first: those that its
-        place has, as memory is laid out. Of memory without known dimensions, its number.
+        """The coordinates of the first element outside, innermost first, as the strides give them;
+        where no dimensions are known, the number of the element.
         """
         at = self.offset
-        if at >= self.first:  # of several elements the first ones may be inside
+        if at >= self.first:  # the first elements of a vector may be inside
             at = max(at, self.last)
         rest = at // self.element_bytes
         if not self.sides:
@@ -112,7 +112,7 @@ class Outside:
 
 
 class AccessError(RuntimeError):
-    """Hardened code touches memory outside of what was obtained; it stops before it does.
+    """Hardened code was about to touch memory outside of what it obtained, and stopped.
 
     Attributes:
         func: the Func or image whose memory was meant.

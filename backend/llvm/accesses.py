@@ -6,10 +6,10 @@ the function that obtained the memory and is passed on to the bodies of parallel
     number of the buffer, first byte, byte behind the last, element at the least coordinates,
     how many dimensions are known, and of each its min, extent and stride
 
-all words of 64 bits. Before memory is touched, the addresses of what is touched are compared with
-the first and the last byte: what was asked for and is there, not what an index should be. The
-function leaves with :data:`OUTSIDE` where they lie outside. A copy of the record, the place, the
-number of bytes and what was to be done are then where the caller wants to be told.
+all words of 64 bits. Before each access the function compares its addresses with the first and the
+last byte of the memory that was obtained; it does not look at indices. Where an address lies
+outside, the function returns :data:`OUTSIDE`. It reports the access at ``told``, where the caller
+gives room for that: address, number of bytes, kind of access, and a copy of the record.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.access import POISON, Access, Outside, Side
-from backend.llvm.blocks import I1, I8, I32, I64, NULL, POINTER, VOID, Value, i32, i64
+from backend.llvm.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.memory import Kept, Memory
-from backend.llvm.words import local_bytes
+from backend.llvm.words import local_bytes, reporting, store_words
 from backend.lowering.statements import walk_statements
 from backend.program import Allocate, BufferParameter, LoopProgram
 from spaces.model.expressions.types import Type
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from backend.llvm.module import Module
 
 OUTSIDE = -2
-"""The status where an access is outside of what was obtained."""
+"""The status of a function that stopped before an access outside of its memory."""
 
 Leave: TypeAlias = Callable[[Value, Callable[[], Value]], None]
-"""Leaves the function where a condition holds, with a status that is worked out there."""
+"""Leaves the function where a condition holds; the callable emits code that gives the status."""
 
 _HEAD = 5
 """Words of a record before its dimensions."""
 
 _TOLD = 4
-"""Words that are told before the record: status, address, bytes, what was to be done."""
+"""Words of a report before the record: status, address, number of bytes, kind of access."""
 
 
 class Accesses:
-    """Nothing is done about accesses.
+    """Plain code: it does nothing about accesses.
 
     Attributes:
         words_passed: how many words the body of a parallel loop is given for each of its buffers.
@@ -62,7 +62,7 @@ class Accesses:
         """The function is there: the end of its first block, and of its body."""
 
     def leave_by(self, told: Value, leave: Leave) -> None:
-        """How the function is left, and where its caller wants to be told."""
+        """How to leave the function, and where to report an access (null where nowhere)."""
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
         """The caller passes memory."""
@@ -74,11 +74,11 @@ class Accesses:
         """Memory obtained for another buffer begins to hold the values of this one."""
 
     def passed(self, buffers: Sequence[str]) -> list[Value]:
-        """What the body of a parallel loop is given beside the addresses of its buffers."""
+        """What to give the body of a parallel loop beside the addresses of its buffers."""
         return []
 
     def received(self, buffers: Sequence[str], records: Sequence[Value]) -> None:
-        """What it is given."""
+        """The body of a parallel loop begins, with what :meth:`passed` gave."""
 
 
 @frozen
@@ -113,8 +113,8 @@ class HardenedAccesses(Accesses):
         self._told, self._leave = told, leave
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
-        """Memory of the caller reaches from its element at the least address to that at the
-        largest; none is there where an extent is 0.
+        """Memory of the caller reaches from the element with the least address to the one with the
+        largest address. Where an extent is 0 there is none.
         """
         build = self._entry
         parts = ("min", "extent", "stride")
@@ -174,8 +174,7 @@ class HardenedAccesses(Accesses):
         number = self.module.numbers[buffer]
         words = [i64(number), low, end, place, i64(len(sides)), *(w for s in sides for w in s)]
         record = local_bytes(self._entry, 8 * len(words))
-        for n, word in enumerate(words):
-            build.store(word, build.gep(record, [i64(n)], source_etype=I64), align=8)
+        store_words(build, record, words)
         self._held[buffer] = _Held(record, low, build.sub(end, low))
 
     def _poison(self, block: Value, nbytes: Value) -> None:
@@ -240,7 +239,7 @@ class CheckedMemory(Memory):
         type: Type,
         kept: Kept | None,
     ) -> None:
-        """All lanes at once: the place that is told is that of the last one outside."""
+        """Tests all lanes at once, and reports the last one that is outside."""
         build, nbytes = self.builder, i64(type.bytes)
         any_outside, worst = I1(0), i64(0)
         for lane in range(type.lanes):
@@ -254,8 +253,8 @@ class CheckedMemory(Memory):
 
 
 def emit_outside(module: Any, memcpy: Value) -> Value:
-    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: tell of an access
-    outside, unless something else was told before, and return the status.
+    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: report an access
+    outside, unless ``told`` is null or holds a report, and return :data:`OUTSIDE`.
     """
     kind = ir.FunctionType(I32, (POINTER, POINTER, I64, I64, I64))
     function = ir.Function(module, kind, "outside")
@@ -263,23 +262,13 @@ def emit_outside(module: Any, memcpy: Value) -> Value:
     for attribute in ("nounwind", "cold", "noinline"):
         function.attributes.add(attribute)
     told, record, *words = function.args
-    entry, ask, tell, done = (
-        function.append_basic_block(n) for n in ("entry", "ask", "tell", "done")
-    )
-    build = ir.IRBuilder(entry)
-    build.cbranch(build.icmp_unsigned("!=", told, NULL), ask, done)
-    build.position_at_end(ask)
-    pair = build.cmpxchg(told, i64(0), i64(OUTSIDE), "monotonic", "monotonic")
-    build.cbranch(build.extract_value(pair, 1), tell, done)
-    build.position_at_end(tell)
-    for n, word in enumerate(words, start=1):
-        build.store(word, build.gep(told, [i64(n)], source_etype=I64), align=8)
-    sides = build.load(build.gep(record, [i64(_HEAD - 1)], source_etype=I64), typ=I64, align=8)
-    size = build.mul(build.add(build.mul(sides, i64(3)), i64(_HEAD)), i64(8))
-    copy = build.gep(told, [i64(_TOLD)], source_etype=I64)
-    build.call(memcpy, [copy, record, size, I1(0)])
-    build.branch(done)
-    build.position_at_end(done)
+    build = ir.IRBuilder(function.append_basic_block("entry"))
+    with reporting(build, told, OUTSIDE):
+        store_words(build, told, words, first=1)
+        sides = build.load(build.gep(record, [i64(_HEAD - 1)], source_etype=I64), typ=I64, align=8)
+        size = build.mul(build.add(build.mul(sides, i64(3)), i64(_HEAD)), i64(8))
+        copy = build.gep(told, [i64(_TOLD)], source_etype=I64)
+        build.call(memcpy, [copy, record, size, I1(0)])
     build.ret(i32(OUTSIDE))
     return function
 
@@ -292,7 +281,7 @@ def types_of(program: LoopProgram) -> dict[str, Type]:
 
 
 def access_words(program: LoopProgram) -> int:
-    """How many words tell of an access outside of the buffers of a program."""
+    """How many words a report of an access takes, whatever buffer of the program it is about."""
     scratch = (s for s in walk_statements(program.body) if isinstance(s, Allocate))
     dimensions = (
         *(b.dimensions for b in program.buffers),
@@ -302,7 +291,7 @@ def access_words(program: LoopProgram) -> int:
 
 
 def told_outside(program: LoopProgram, told: ctypes.Array[ctypes.c_int64]) -> Outside:
-    """What the words say that were told."""
+    """The access that a report is about."""
     _, address, nbytes, access, number, first, end, origin, count, *words = told
     types = types_of(program)
     buffer = list(types)[number]

@@ -47,8 +47,8 @@ Kept: TypeAlias = tuple[Value, Value]
 class Memory:
     """Emits accesses to buffers at the place where ``builder`` stands.
 
-    Before each of them it says what will be touched: :meth:`touch`, :meth:`touch_masked`,
-    :meth:`touch_lanes`. Here nothing is done about that.
+    Before each access it calls :meth:`touch`, :meth:`touch_masked` or :meth:`touch_lanes`, which do
+    nothing here.
     """
 
     builder: Any
@@ -61,7 +61,7 @@ class Memory:
     def touch_masked(
         self, access: Access, buffer: str, address: Value, type: Type, mask: Value
     ) -> None:
-        """Those lanes of a dense vector will be touched that ``mask`` names."""
+        """The lanes of a dense vector that ``mask`` names will be touched."""
 
     def touch_lanes(
         self,

@@ -13,12 +13,12 @@ from llvmlite import ir
 
 from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
-from backend.llvm.blocks import I32, I64, NULL, POINTER, Value, i32, i64
+from backend.llvm.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, Frame, Module
 from backend.llvm.operators import llvm_type
-from backend.llvm.words import local_bytes
+from backend.llvm.words import local_bytes, reporting, store_words
 from backend.lowering.sizes import SMALL_BYTES, known_elements
 from backend.program import (
     Allocate,
@@ -133,21 +133,10 @@ class Statements:
                 raise TypeError(f"a {type(statement).__name__} is no statement of CPU code")
 
     def _tell(self, status: int, values: tuple[Expr, ...]) -> None:
-        """Leave the status and the values of a message where they are wanted, unless another thread
-        has left its own.
-        """
-        build, told, function = self._build, self.frame.told, self.frame.function
+        """Report the status and the values of a message, unless another thread was first."""
         words = [self._word(value) for value in values]
-        ask, tell, after = (function.append_basic_block(n) for n in ("ask", "tell", "told"))
-        build.cbranch(build.icmp_unsigned("!=", told, NULL), ask, after)
-        build.position_at_end(ask)
-        pair = build.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
-        build.cbranch(build.extract_value(pair, 1), tell, after)
-        build.position_at_end(tell)
-        for number, word in enumerate(words, start=1):
-            build.store(word, build.gep(told, [i64(number)], source_etype=I64), align=8)
-        build.branch(after)
-        build.position_at_end(after)
+        with reporting(self._build, self.frame.told, status):
+            store_words(self._build, self.frame.told, words, first=1)
 
     def _word(self, expr: Expr) -> Value:
         """A scalar value in 64 bits: a sign or zero in front, of floats the bits of a double."""
@@ -338,10 +327,7 @@ class _Closure:
             *(values.variables[v.name] for v in self.loop.variables),
         ]
         closure = local_bytes(frame.entry.builder, 8 * len(held))
-        for number, value in enumerate(held):
-            frame.here.builder.store(
-                value, self._slot(frame.here.builder, closure, number), align=8
-            )
+        store_words(frame.here.builder, closure, held)
         return closure
 
     @staticmethod

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from attrs import define
 from llvmlite import ir
 
-from backend.llvm.blocks import I8, I64, POINTER, Value, i64
+from backend.llvm.blocks import I8, I64, NULL, POINTER, Value, i64
 from backend.llvm.operators import llvm_type
 from spaces.model.expressions.types import Int32, Type
 
@@ -21,6 +23,24 @@ def local_bytes(builder: Any, size: int) -> Value:
     block.align = _ALIGNMENT
     block.type = POINTER  # the builder's pointers to locals know what they point to; ours never do
     return block
+
+
+def store_words(builder: Any, base: Value, words: Sequence[Value], first: int = 0) -> None:
+    """Store values in one 64-bit word each, the first in word ``first`` of those at ``base``."""
+    for number, word in enumerate(words, start=first):
+        address = builder.gep(base, [i64(number)], source_etype=I64)
+        builder.store(word, address, align=8)
+
+
+@contextmanager
+def reporting(builder: Any, told: Value, status: int) -> Iterator[None]:
+    """Code emitted inside runs where ``told`` is not null and no other thread has reported there.
+    It finds ``status`` in the first word.
+    """
+    with builder.if_then(builder.icmp_unsigned("!=", told, NULL)):
+        pair = builder.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
+        with builder.if_then(builder.extract_value(pair, 1)):
+            yield
 
 
 @define

@@ -94,7 +94,7 @@ def _statement(node: Node, bounds: Bounds) -> Statement:
 
 
 def _stops(*computed: Expr) -> Iterator[Statement]:
-    """Where what is required by what is computed does not hold, the program stops."""
+    """Statements that stop the program where a requirement of what is computed does not hold."""
     for one in required(*computed):
         values = tuple(_by_array(expanded(value)) for value in one.values)
         stop = Stop(one.message, values)

@@ -1,8 +1,9 @@
 """Which iterations of an update stage touch the same element of their Func, one of them writing it.
 
-It is asked once for each stage of an algorithm, whatever the schedules: first by the distances
-between such iterations, where all coordinates step alike; then by intervals; and at last, where no
-coordinate depends on values that are read, by the solver. What is not found out counts as touching.
+The answer depends on the algorithm alone, and is found once for each stage: first by the distances
+between such iterations, where all coordinates step alike; then by intervals; at last by the solver,
+where coordinates depend on more than values that are read. Without an answer, iterations count as
+touching.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Ordering:
     """The order in which loops have to run.
 
     Attributes:
-        dimensions: those of which iterations depend on one another, outermost first.
-        before: pairs of them of which the first has to stay outside of the second.
+        dimensions: those along which iterations depend on one another, outermost first.
+        before: pairs of dimensions: the loop of the first has to stay outside that of the second.
     """
 
     dimensions: tuple[str, ...] = ()
@@ -105,14 +106,14 @@ def dependences(function: Function, index: int) -> Ordering:
 def meeting(
     function: Function, index: int, along: str, against: str | None = None
 ) -> Meeting | None:
-    """Two iterations of a stage that touch the same element and differ along a dimension; with
-    ``against``, of which the earlier one is further along that. None where none was found.
+    """Two iterations of a stage that touch the same element and differ along a dimension. With
+    ``against``, the earlier one is further along that dimension. None where none was found.
     """
     return _Question.of(function, index).meeting(along, against)
 
 
 _Distance: TypeAlias = Mapping[str, int]
-"""The numbers of iterations by which two that meet differ; along what is missing by any number."""
+"""By how many iterations two that meet differ, by dimension; without a number, by any."""
 
 
 def _by_distances(outer_first: tuple[str, ...], distances: Iterable[_Distance]) -> Ordering:
@@ -135,7 +136,7 @@ def _by_distances(outer_first: tuple[str, ...], distances: Iterable[_Distance]) 
 
 @frozen
 class _Question:
-    """What is asked about one update stage.
+    """The accesses of one update stage to its own Func.
 
     Attributes:
         write: where an iteration writes, one int32 expression a dimension of the Func.
@@ -197,7 +198,7 @@ class _Question:
         return found
 
     def decided(self, candidates: tuple[str, ...]) -> Ordering:
-        """The same by intervals and the solver, for what of ``candidates`` cannot be excluded."""
+        """The order of those ``candidates`` that neither intervals nor the solver exclude."""
         asked = _Formulas(self)
         met = tuple(name for name in candidates if not asked.excludes(asked.along(name)))
         before = frozenset(
@@ -265,7 +266,7 @@ class _Formulas:
 
     @property
     def _meetings(self) -> Iterator[tuple[tuple[Expr, ...], Expr]]:
-        """Where the first iteration touches what, and that the second one touches it, too."""
+        """Each place that the first iteration touches, and when the second touches it, too."""
         for place, other in (
             (self.write, self.write),
             *((self.write, read) for read in self.reads),
@@ -275,21 +276,21 @@ class _Formulas:
             yield place, all_of(equal(a, b) for a, b in zip(place, second, strict=True))
 
     def excludes(self, where: tuple[Expr, ...]) -> bool:
-        """Whether no two iterations of which this holds meet."""
+        """Whether no two iterations meet where this holds."""
         known = Intervals((*self.known, *where))
         left = [(p, m) for p, m in self._meetings if not known.prove(negation(m))]
         if any(not any(map(self._tells, conjuncts(meet))) for _, meet in left):
-            return False  # values that are read decide it alone, if anything does
+            return False  # only values that are read could decide it
         return all(self._ask(where, *one) is None for one in left)
 
     def _tells(self, condition: Expr) -> bool:
-        """Whether a condition is about more than values that are read, and what is alike anyway."""
+        """Whether a condition is about more than values that are read and equal coordinates."""
         apart = set(self.about.stage.dimensions) - self.about.written_alike
         of_either = apart.union(map(primed, apart))
         return not self._depends(condition) and not of_either.isdisjoint(condition.names)
 
     def meeting(self, where: tuple[Expr, ...]) -> Meeting | None:
-        """Two iterations of which this holds that meet; rather where no value decides it."""
+        """Two iterations that meet where this holds; if possible, whatever values are read."""
         for place, meet in sorted(self._meetings, key=lambda one: self._depends(one[1])):
             model = self._ask((*where, *self._small), place, meet) or self._ask(where, place, meet)
             if model:
@@ -311,8 +312,8 @@ class _Formulas:
     def _ask(
         self, where: tuple[Expr, ...], place: tuple[Expr, ...], meet: Expr
     ) -> dict[str, int] | None:
-        """Numbers with which two iterations meet; none where the solver gives up, and None where
-        there are none.
+        """Numbers with which two iterations meet; empty where the solver gives up, and None where
+        it shows that they do not meet.
         """
         values = self.terms.variables((*self.known, *where, meet, *place))
         self.solver.push()
@@ -364,8 +365,9 @@ def _only_variable(arg: Expr, stage: Stage) -> str | None:
 
 
 def _step(written: Expr, touched: Expr, stage: Stage) -> tuple[str, int, int] | None:
-    """Of two coordinates that step alike along one dimension at most: that dimension, if there is
-    one, by how much they differ in the same iteration, and their step.
+    """For two coordinates that step alike along one dimension: that dimension, their difference in
+    the same iteration, and their step. Without a dimension, its name is empty and the step is 1;
+    None for all other coordinates.
     """
     if written.loads or touched.loads:
         return None

@@ -30,7 +30,7 @@ MOST_ADDED_FUNCS = 100
 """Funcs that the directives of a schedule add: wrappers, clones and intermediate Funcs."""
 
 MOST_MISTAKES = 100
-"""Mistakes of a text that are told one by one; what comes after so many is not read."""
+"""Mistakes that an error lists; the reader stops after so many."""
 
 LONGEST_DOCUMENT = 20_000_000
 """Characters in a JSON document."""
@@ -46,7 +46,7 @@ LIMITS = {
     ),
     "the largest whole number of a schedule": LARGEST_NUMBER,
     "Funcs that a text adds (`in`, `clone_in`, `rfactor`)": MOST_ADDED_FUNCS,
-    "mistakes that are told one by one": MOST_MISTAKES,
+    "mistakes that an error lists; the reader stops after so many": MOST_MISTAKES,
     "characters in a JSON document": LONGEST_DOCUMENT,
 }
 """The limits in words."""

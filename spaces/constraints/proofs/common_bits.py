@@ -1,4 +1,4 @@
-"""What two numbers have in common bit by bit, ``a & b``, in formulas that a solver takes apart.
+"""``a & b``, the bits that two numbers have in common, in formulas for the solver.
 
 The others follow of whole numbers: ``a | b = a + b - (a & b)`` and ``a ^ b = a + b - 2 * (a & b)``.
 """
@@ -14,7 +14,7 @@ from spaces.model.expressions.types import Int32
 BITS = ("bit_and", "bit_or", "bit_xor")
 
 _MOST_RUNS = 2
-"""Masks of more runs of bits make longer formulas than the solver likes."""
+"""The most runs of bits in a mask; with more the formulas grow too long for the solver."""
 
 _ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
 
@@ -52,8 +52,8 @@ def _runs(mask: int) -> Iterator[tuple[int, int | None]]:
 
 
 def facts(common: Expr, a: Expr, b: Expr) -> Iterator[Expr]:
-    """What holds of ``common``, which is ``a & b``: it has no more than a number that is not
-    negative, and lacks of a number no more than the other one lacks of -1.
+    """What holds of ``common``, which is ``a & b``: it is in ``0 .. a`` where a is not negative, at
+    most b where a is negative, and then at least ``a + b + 1``; and the same with a and b swapped.
     """
     for one, other in ((a, b), (b, a)):
         is_negative = less(one, _ZERO)

@@ -1,8 +1,7 @@
-"""Between which ends bits of two numbers lie, in formulas over the ends of the two.
+"""The limits of ``a & b``, ``a | b`` and ``a ^ b``, as formulas over the limits of a and b.
 
-What two numbers have in common, ``a & b``, is no more than one that is not negative, and no less
-than ``a + b + 1`` where one is negative: ``a & b = a - (a & ~b)``, and ``a & ~b <= ~b``. The others
-follow: ``a | b = ~(~a & ~b)`` and ``a ^ b = a + b - 2 * (a & b)``.
+If a is not negative, ``0 <= a & b <= a``. If a is negative, ``a & b >= a + b + 1``, because
+``a & b = b - (b & ~a)`` and ``b & ~a <= ~a``. Besides, ``a | b = ~(~a & ~b)``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
 
 @frozen
 class Bits:
-    """The ends of an int32 number, of which one that is missing is unknown.
+    """The ends of an int32 number; None is an unknown end.
 
     Attributes:
         is_proven: whether a condition ``a <= b`` follows from what is known.
@@ -74,7 +73,7 @@ class Bits:
 
     @property
     def reach(self) -> End:
-        """How far it is from 0, or below 0 from -1."""
+        """The largest of n and of ~n for all numbers n in the range."""
         if self.low is None or self.high is None:
             return None
         return fn.max(self.high, _ALL - self.low)
@@ -89,7 +88,7 @@ class Bits:
         return fn.min(self.low, _ZERO) + fn.min(other.low, _ZERO)
 
     def _most_common(self, other: Bits) -> End:
-        """No more than a number beside one that is negative, or than one that is not."""
+        """``a & b <= a`` where a is not negative, or b is negative."""
         tops = [
             a.high
             for a, b in ((self, other), (other, self))

@@ -14,7 +14,7 @@ _ALIKE = ("add", "sub", "mul", "div", "mod", "min", "max")
 """Operators that are the same in all types as long as nothing wraps."""
 
 _RING = ("add", "sub", "mul", "reinterpret")
-"""Operators of which the lowest bits depend on the lowest bits alone."""
+"""Operators that need the lowest bits of their operands only, for as many bits of the result."""
 
 
 def narrowed(node: Expr) -> Expr | None:
