@@ -13,9 +13,10 @@ coordinates and scalar places in 64 bits, everything else in the bits of its typ
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from enum import Enum
+from enum import IntEnum
 from functools import reduce
 from math import prod
+from operator import itemgetter
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -63,17 +64,18 @@ class Stopped(Exception):
     """A program stopped, with a message and values."""
 
 
-class _Form(Enum):
+class _Form(IntEnum):
     """Whether a number is a place or a size, in 64 bits, or a value of its type."""
 
-    INDEX = "index"
-    VALUE = "value"
+    INDEX = 0
+    VALUE = 1
 
 
 _Key: TypeAlias = tuple[Expr, _Form]
-_Step: TypeAlias = tuple[Callable[..., Any], list[int]]
-"""What a node of an expression gives, and the places of its children among those before it."""
+_Step: TypeAlias = tuple[Callable[..., Any], Callable[[list[Any]], Sequence[Any]]]
+"""What a node of an expression gives, and what picks its children among the values before it."""
 
+_LEAST, _MOST = Int64.min_value, Int64.max_value
 _IN_64_BITS = frozenset(("add", "sub", "mul", "div", "mod", "min", "max"))
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
@@ -145,6 +147,7 @@ class _Run:
         self.buffers = buffers
         self.negative = negative
         self._steps: dict[_Key, list[_Step]] = {}
+        self._terms: dict[Expr, list[tuple[int, Expr]]] = {}
 
     def statement(self, node: Statement) -> None:
         match node:
@@ -296,7 +299,9 @@ class _Run:
         """
         lanes = index.type.lanes
         if lanes == 1:
-            return self._sum(terms_of(index))
+            if index not in self._terms:
+                self._terms[index] = terms_of(index)
+            return self._sum(self._terms[index])
         step = step_of(index)
         if step is not None and isinstance(index, Ramp):
             base = self._sum(terms_of(index.base))
@@ -322,8 +327,8 @@ class _Run:
         if steps is None:
             steps = self._steps[root] = self._planned(root)
         done: list[Any] = []
-        for meaning, positions in steps:
-            done.append(meaning(*[done[i] for i in positions]))
+        for meaning, children in steps:
+            done.append(meaning(*children(done)))
         return done[-1]
 
     def _planned(self, root: _Key) -> list[_Step]:
@@ -341,7 +346,7 @@ class _Run:
             if missing:
                 stack += missing
                 continue
-            steps.append((self._meaning(*key), [positions[need] for need in needs]))
+            steps.append((self._meaning(*key), _at([positions[need] for need in needs])))
             positions[key] = len(positions)
             stack.pop()
         return steps
@@ -420,18 +425,27 @@ def _needs(key: _Key) -> list[_Key]:
     return [(child, _Form.VALUE) for child in node.children]
 
 
+def _at(positions: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
+    """What takes the values at some positions out of a list."""
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    first = positions[0] if positions else 0
+    return itemgetter(slice(first, first + len(positions)))
+
+
 def _outside(buffer: _Buffer, at: Any) -> NoReturn:
     raise OutsideError(f"{buffer.name} is touched at {at}, where it has no memory")
 
 
 def _within_64_bits(value: int) -> int:
-    assert Int64.holds(value), f"{value} is more than 64 bits hold"
+    assert _LEAST <= value <= _MOST, f"{value} is more than 64 bits hold"
     return value
 
 
 def _wrap(type: Type) -> Callable[[Any], Any]:
     if not type.is_float:
-        return lambda value: type.wrap(int(value))
+        low, mask = type.min_value, (1 << type.bits) - 1
+        return lambda value: (int(value) - low & mask) + low
     return float if type.bits == 64 else lambda value: float(np.float32(value))
 
 
