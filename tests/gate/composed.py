@@ -78,7 +78,7 @@ class _Composer:
         wanted = {"1": 1, "2": 2, "more": 3}[dice.pick("outputs", _OUTPUTS)]
         unlike = dice.takes("outputs: of unlike dimensions", 0.5)
         funcs: list[Func] = []
-        count = max(count, wanted, 5 if "readers: more" in dice.aims else 1)
+        count = max(count, wanted)
         for number in range(count):
             same = len(funcs[-1].args) if funcs and not unlike else None
             funcs.append(self._func(f"f{number}", same, number >= count - wanted))
@@ -91,34 +91,25 @@ class _Composer:
             for name in ("p", "q")[: dice.rng.randint(1, 2)]:
                 self.params.append(Param(Int32, name, default=dice.rng.randint(1, 3)))
         if dice.takes("param: in a value", 0.2) or dice.aimed("param type"):
-            for number, name in enumerate(dice.several("param type", _TYPES[1:])):
-                type, default = _BY_NAME[name], dice.rng.randint(1, 5)
-                self.extra.append(
-                    Param(
-                        type, f"gain{number}", default=float(default) if type.is_float else default
-                    )
-                )
+            type = _BY_NAME[dice.pick("param type", _TYPES[1:])]
+            default = dice.rng.randint(1, 5)
+            self.extra.append(
+                Param(type, "gain", default=float(default) if type.is_float else default)
+            )
 
     def _images(self) -> None:
         dice = self.dice
-        types, ranks = (
-            dice.several("image type", _TYPES),
-            dice.several("image dimensions", _DIMENSIONS),
-        )
-        beyond = dice.several("boundary", BOUNDARIES)
-        aimed = max(len(names) for names in (types, ranks, beyond))
-        count = 2 if aimed > 1 else int(dice.pick("images", _IMAGES))
-        for number in range(count):
-            type = _BY_NAME[types[number] if number < len(types) else dice.rng.choice(_TYPES)]
-            more = number < len(ranks)
-            dimensions = int(ranks[number] if more else dice.pick("image dimensions", _DIMENSIONS))
+        for number in range(int(dice.pick("images", _IMAGES))):
+            type = _BY_NAME[dice.pick("image type", _TYPES)]
+            dimensions = int(dice.pick("image dimensions", _DIMENSIONS))
             image = ImageParam(type, dimensions, ("input", "other")[number])
             source: Any = image
             if dimensions and (dice.aimed("boundary") or dice.rng.random() < 0.15):
-                source = self._beyond(image, beyond[number % len(beyond)])
+                source = self._beyond(image)
             self.sources.append((source, dimensions))
 
-    def _beyond(self, image: ImageParam, kind: str) -> Func:
+    def _beyond(self, image: ImageParam) -> Func:
+        kind = self.dice.pick("boundary", BOUNDARIES)
         if kind == "constant_exterior":
             return boundary.constant_exterior(image, 1)
         made: Func = getattr(boundary, kind)(image)
@@ -203,7 +194,7 @@ class _Values:
     def _read_as(self, type: Type) -> Expr:
         rng = self.dice.rng
         params = self.composer.extra
-        if params and rng.random() < (0.5 if len(params) > 1 else 0.3):
+        if params and rng.random() < 0.3:
             return _as(type, as_expr(rng.choice(params)))
         if (self.vars and rng.random() < 0.15) or not self.sources:
             leaf = rng.choice(self.vars) if self.vars else as_expr(rng.randint(-5, 9))

@@ -28,7 +28,7 @@ are taken.
 _SEEDS = 20
 """Cases of the corpus that a span draws from."""
 
-_AIMS = 500
+_AIMS = 100
 """Pairs of each kind that a span aims at."""
 
 _context = multiprocessing.get_context("spawn")

@@ -44,9 +44,6 @@ _EXTENTS = {
 }
 
 _MOST_TRIES = 60
-_AIMED_TRIES = 8
-"""How often a composed pipeline that lacks what is aimed at is drawn again."""
-
 _UNLIMITED, _IMPOSSIBLE = 0.01, 0.05
 """Of pipelines that read nobody knows where, and of estimates that no schedule, or not the default
 one, can meet, how many are kept: rules refuse all schedules, or most.
@@ -87,7 +84,7 @@ def subject(
     """
     kind = kind or rng.choice(sorted(KINDS))
     if kind == COMPOSED:
-        return _nearest(Dice(rng, aims))
+        return _composed(Dice(rng, aims))
     made = KINDS[kind](rng)
     plain = pipeline(made)
     outputs = tuple(_sizes(rng, plain, index) for index in (EXACT, ODD, LARGE))
@@ -101,17 +98,6 @@ def subject(
     seeds = {i.name: rng.randrange(1 << 30) for i in plain.images}
     found = Subject(kind, estimated, {}, seeds, places, outputs)
     return _complete(found, [made] if isinstance(made, Func) else made)
-
-
-def _nearest(dice: Dice) -> Subject:
-    """Of some composed pipelines that with the most of what is aimed at."""
-    found = _composed(dice)
-    for _ in range(_AIMED_TRIES if dice.aims else 0):
-        if dice.aims <= found.constructs:
-            break
-        other = _composed(dice)
-        found = max(found, other, key=lambda one: len(dice.aims & one.constructs))
-    return found
 
 
 def _composed(dice: Dice) -> Subject:
