@@ -12,7 +12,7 @@ from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, b
 from backend.arithmetic import value_of
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
-from backend.cuda.host import MOST_ELEMENTS, host_program
+from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import Kernel
 from backend.cuda.nvrtc import KernelResources, compile_cuda
@@ -202,10 +202,14 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
             strides[f"{buffer}.stride.{d}"] = stride
             reach += max(abs(low), abs(low + extent)) * stride
             stride *= extent
-        if reach > MOST_ELEMENTS:
+        farthest = max(
+            (abs(end) for low, extent in ranges for end in (low, low + extent)), default=0
+        )
+        if reach > MOST_ELEMENTS or farthest > FARTHEST:
             raise ArgumentError(
                 f"{buffer} is too large or too far from the origin: kernels can index "
-                f"{MOST_ELEMENTS} elements at most."
+                f"{MOST_ELEMENTS} elements at most, and have coordinates from {-FARTHEST} to "
+                f"{FARTHEST}."
             )
     return {**arguments.sizes(), **strides, **arguments.scalars}
 

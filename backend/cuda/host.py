@@ -31,6 +31,11 @@ from spaces.model.formulas.algebra import evaluate
 MOST_ELEMENTS = 2**31 - 1
 """Indices are int, in kernels as in Halide."""
 
+FARTHEST = 1 << 30
+"""The farthest coordinate of an image or output from the origin: kernels calculate regions in 32
+bits, beyond the ends of what they compute.
+"""
+
 
 @frozen
 class HostProgram:

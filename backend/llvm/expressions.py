@@ -2,7 +2,9 @@
 
 A scalar int32 coordinate is wanted in one of two forms. As a *value* it is 32 bits wide and wraps.
 As an *index*, a loop bound or part of an address, it is 64 bits wide and never overflows, which
-is how coordinates are meant and what lets LLVM turn them into pointer increments.
+is how coordinates are meant and what lets LLVM turn them into pointer increments. A region is
+calculated beyond its ends: what is a quotient or a minimum in an index is calculated in 64 bits
+where its value is wanted, too.
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ class Expressions:
         variables: loop variables, sizes and int32 scalars in 64 bits, other scalars as they are.
         buffers: the address of each buffer in scope.
         types: the element type of each buffer.
+        coordinates: what is a coordinate, and never overflows, where its value is wanted, too.
     """
 
     here: Place
@@ -84,6 +87,7 @@ class Expressions:
     variables: dict[str, Value]
     buffers: dict[str, Value]
     types: Mapping[str, Type]
+    coordinates: frozenset[Expr] = frozenset()
     _fixed_names: frozenset[str] = field(init=False)
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
@@ -219,8 +223,7 @@ class Expressions:
         """Whether a scalar is the same throughout the function."""
         return not expr.loads and expr.names <= self._fixed_names
 
-    @staticmethod
-    def _needs(key: Key) -> list[Key]:
+    def _needs(self, key: Key) -> list[Key]:
         """What must be there before a node is emitted."""
         node, form = key
         if form is Form.INDEX:
@@ -233,9 +236,11 @@ class Expressions:
                     return [(a, Form.INDEX) for a in node.args]
                 case _:
                     return [(node, Form.VALUE)]
+        if node in self.coordinates:
+            return [(node, Form.INDEX)]
         if isinstance(node, MaskedLoad):
             part = Load(node.type, node.buffer, node.index)
-            return [*Expressions._needs((part, form)), (node.mask, Form.VALUE)]
+            return [*self._needs((part, form)), (node.mask, Form.VALUE)]
         special = instruction(node) if node.type.lanes > 1 else None
         if special is not None:
             return [(c, Form.VALUE) for c in special.operands]
@@ -253,6 +258,8 @@ class Expressions:
         node, form = key
         if form is Form.INDEX:
             return self._index_node(node, place)
+        if node in self.coordinates:
+            return place.builder.trunc(self._child(node, Form.INDEX), I32)
         special = instruction(node) if node.type.lanes > 1 else None
         if special is not None:
             operands = [self._child(c) for c in special.operands]

@@ -14,11 +14,12 @@ from backend.access import AccessMode
 from backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
 from backend.llvm.alias import AliasScopes
 from backend.llvm.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
+from backend.llvm.coordinates import coordinates_of
 from backend.llvm.expressions import Expressions, Place
 from backend.llvm.operators import FloatMode, Operators
 from backend.lowering.statements import messages
 from backend.program import LoopProgram
-from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
 
@@ -39,6 +40,7 @@ class Module:
     module: Any = field(init=False)
     scopes: AliasScopes = field(init=False)
     types: dict[str, Type] = field(init=False)
+    coordinates: frozenset[Expr] = field(init=False)
     numbers: dict[str, int] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
     statuses: dict[Message, int] = field(init=False)
@@ -48,6 +50,7 @@ class Module:
     def __attrs_post_init__(self) -> None:
         self.module = ir.Module(self.program.name)
         self.types = types_of(self.program)
+        self.coordinates = coordinates_of(self.program)
         self.numbers = {name: number for number, name in enumerate(self.types)}
         first = len(self.program.requirements) + 1
         self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
@@ -123,7 +126,14 @@ class Frame:
 
     def values(self, variables: dict[str, Value], buffers: dict[str, Value]) -> Expressions:
         """The values of expressions in the body, with these variables and buffers in scope."""
-        return Expressions(self.here, self.entry, variables, buffers, self.module.types)
+        return Expressions(
+            self.here,
+            self.entry,
+            variables,
+            buffers,
+            self.module.types,
+            self.module.coordinates,
+        )
 
     def close(self) -> None:
         """End the function with success."""

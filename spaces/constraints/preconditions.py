@@ -67,9 +67,10 @@ class Precondition:
 def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
     """The weakest condition on sizes under which a schedule is legal, as a conjunction.
 
-    They are in the order in which the rules ask for them; none follows from one or two of the
-    others. To ask about a schedule that is illegal only at the estimates of its
-    pipeline, verify it for the pipeline without them: ``attrs.evolve(pipeline, estimates=())``.
+    They are in the order in which the rules ask for them, those that are calculated in other types
+    than int32 last; none of the first follows from one or two of the others. To ask about a
+    schedule that is illegal only at the estimates of its pipeline, verify it for the pipeline
+    without them: ``attrs.evolve(pipeline, estimates=())``.
 
     Raises:
         TypeError: the schedule has not been verified, or is illegal.
@@ -80,13 +81,15 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
             f"schedule, not {type(checked).__name__}: sizes depend on the pipeline and the device."
         )
     forms = Forms(checked.pipeline)
-    asked = [(c, r) for r in _formulas(checked) for c in forms.parts(r.condition)]
+    formulas = tuple(r for r in checked.requirements if not _is_about_strides(r))
+    whole = [r for r in formulas if not _is_typed(r)]
+    asked = [(c, r) for r in whole for c in forms.parts(r.condition)]
     exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]
     simple: dict[Condition, Requirement] = {}
     for condition, requirement in asked:
         for part in forms.given(condition, exact):
             simple.setdefault(part, requirement)
-    return tuple(
+    plain = tuple(
         Precondition(
             forms.expr(condition),
             _words(condition, simple[condition], checked.pipeline, forms),
@@ -94,21 +97,20 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
         )
         for condition in forms.irredundant(tuple(simple))
     )
+    typed = (r for r in formulas if _is_typed(r) and not r.condition.has_floats)
+    return (*plain, *(Precondition(r.condition, _statement(r), r) for r in typed))
 
 
-def _formulas(checked: CheckedSchedule) -> Iterator[Requirement]:
-    """What a schedule requires, but for what hangs on strides, or on numbers that are no
-    mathematical integers.
-    """
-    for requirement in checked.requirements:
-        of_strides = any(".stride." in name for name in variables(requirement.condition))
-        if not of_strides and not any(map(_is_no_integer, walk(requirement.condition))):
-            yield requirement
+def _is_about_strides(requirement: Requirement) -> bool:
+    return any(".stride." in name for name in variables(requirement.condition))
 
 
-def _is_no_integer(node: Expr) -> bool:
-    calculates = isinstance(node, Op) and node.name in ARITHMETIC
-    return node.type.is_float or (calculates and node.type != Int32)
+def _is_typed(requirement: Requirement) -> bool:
+    """Whether numbers are calculated that are no mathematical integers: they may wrap."""
+    nodes = walk(requirement.condition)
+    return requirement.condition.has_floats or any(
+        isinstance(n, Op) and n.name in ARITHMETIC and n.type != Int32 for n in nodes
+    )
 
 
 def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, forms: Forms) -> str:
@@ -129,6 +131,11 @@ def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, f
     if "image" in about and "dimension" in about:
         image, dimension = about["image"], about["dimension"]
         return f"image {image} must hold all that is read of it in dimension {dimension}"
+    return _statement(requirement)
+
+
+def _statement(requirement: Requirement) -> str:
+    """What a rule demands, as a clause."""
     statement = rule(requirement.rule).statement.rstrip(".")
     return statement[:1].lower() + statement[1:]
 

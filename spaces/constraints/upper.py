@@ -34,9 +34,9 @@ def upper_bound(
     most = Ranges(simplify, loop_ranges(loops, simplify)).most(expr) if varies else None
     if most is not None and is_constant(most):
         return most
-    least = simplify.lower(simplify.polynomial(expr).scaled(-1))
-    if least is not None:
-        return constant(-least, Int32)
+    _, number = simplify.ends(simplify.polynomial(expr))
+    if number is not None:
+        return constant(number, Int32)
     return expr if most is None else most
 
 
@@ -51,9 +51,11 @@ class _Search:
 
     def bound(self, expr: Expr, cases: int) -> Expr | None:
         """A constant formula that ``expr`` never exceeds, or None."""
-        whole = self.simplify(expr)
-        if self.is_constant(whole) or not cases:
-            return whole if self.is_constant(whole) else None
+        form = self.simplify.polynomial(expr)
+        whole = self.simplify.normal(form)
+        is_found = self.is_constant(whole) and Int32.holds(form.offset)
+        if is_found or not cases:
+            return whole if is_found else None
         for node in walk(whole):
             if isinstance(node, Op) and node.name in ("min", "select"):
                 find = self._below if node.name == "min" else self._either

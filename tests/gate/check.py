@@ -45,6 +45,7 @@ from tests.gate.rounding import is_close, tolerances
 from tests.gate.schedule_constructs import schedule_constructs
 from tests.gate.schedules import cpu_schedule
 from tests.gate.shadow import Shadow, TooLong, Trouble
+from tests.gate.stored import stored_elements
 from tests.gate.subjects import COMPOSED, EXACT, LARGE, ODD, Subject, subject
 from tests.gate.wild import wild_schedule
 
@@ -90,6 +91,9 @@ _OF_CPUS = frozenset(
 
 EVIDENCE_EVERY = 8
 """Of aimed cases whose number this divides, illegal ones are run unchecked to see what is wrong."""
+
+MOST_STORED = 1 << 26
+"""Elements of all arrays of a case together, beyond which it is not run."""
 
 EMULATED_EVERY = 200
 """Of the cases whose number this divides, CUDA text is built and emulated too, by an emulator that
@@ -374,7 +378,7 @@ def _run_shadow(oracle: Oracle, verdict: CheckedSchedule) -> None:
     if size is None:
         return
     try:
-        values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+        values = _whole_values(oracle, size)
         limits = tolerances(verdict, oracle.subject, size)
         oracle.run_shadow(Shadow(verdict.at(values).nest), size, limits)
     except Trouble as trouble:
@@ -405,6 +409,9 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
     runs: Counter[str] = Counter()
     subject = oracle.subject
     for size in _sizes(subject):
+        if not _is_storable(oracle, verdict, size):
+            runs["too large"] += 1
+            continue
         try:
             outputs = run(subject.images, sizes=subject.sizes(size))
         except SizeError as error:
@@ -430,11 +437,24 @@ def _sizes(subject: Subject) -> tuple[int, ...]:
 
 def _accepted(oracle: Oracle, verdict: CheckedSchedule) -> int | None:
     """The first small size that meets the verdict's requirements."""
-    return next((s for s in (EXACT, ODD) if _requirements_hold(oracle, verdict, s)), None)
+    small = (s for s in (EXACT, ODD) if _is_storable(oracle, verdict, s))
+    return next((s for s in small if _requirements_hold(oracle, verdict, s)), None)
+
+
+def _is_storable(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
+    """Whether its arrays fit memory: an update that writes at 0 of what begins at 2^28 needs all
+    between.
+    """
+    nest = verdict.at(_whole_values(oracle, size)).nest
+    return stored_elements(nest, _whole_values(oracle, size)) <= MOST_STORED
+
+
+def _whole_values(oracle: Oracle, size: int) -> dict[str, int]:
+    return {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
 
 
 def _requirements_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
-    values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+    values = _whole_values(oracle, size)
     return all(number(r.condition, values) for r in verdict.requirements)
 
 

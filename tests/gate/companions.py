@@ -32,7 +32,8 @@ def with_companions(rng: random.Random, pipeline: Pipeline, schedule: Schedule) 
 
 def with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     """A stage in the loops of a stage of another Func, where two fit together."""
-    stored = [f.name for f in schedule.funcs if not f.compute.is_inline]
+    known = {function.name for function in pipeline.functions}
+    stored = [f.name for f in schedule.funcs if f.name in known and not f.compute.is_inline]
     pairs = [
         (a, b)
         for a in stored

@@ -10,9 +10,10 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, walk
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.loopnest import Allocate, LoopNest, Node, loop_nest
+from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.schedule import Schedule
 from tests.gate.dice import Dice
+from tests.gate.stored import stored_elements
 
 Ranges = tuple[tuple[int, int], ...]
 Sizes = Mapping[str, Ranges]
@@ -168,12 +169,5 @@ def _at_root(plain: Pipeline) -> Schedule:
 
 def _elements(nest: LoopNest, values: Mapping[str, int], sizes: Sizes) -> int:
     """Of all Funcs together."""
-    total = sum(math.prod(extent for _, extent in ranges) for ranges in sizes.values())
-    waiting: list[Node] = list(nest.body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Allocate):
-            extents = [evaluate(e, values) for e in node.extents]
-            total += math.prod(max(0, int(e)) for e in extents)
-        waiting.extend(getattr(node, "body", ()))
-    return total
+    whole = sum(math.prod(extent for _, extent in ranges) for ranges in sizes.values())
+    return whole + stored_elements(nest, values)

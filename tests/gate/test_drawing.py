@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from backend.arithmetic import value_of
 from spaces.model.algorithm.freeze import pipeline
@@ -24,8 +25,10 @@ from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.operators import OPERATORS
 from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
 from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.schedule import Schedule
 from tests.gate.aims import Aims, rarest
 from tests.gate.check import CORPUS, Gate, Seed, constructs_of
+from tests.gate.companions import with_companion
 from tests.gate.composed import composed
 from tests.gate.constructs import frozen_constructs, size_constructs, written_constructs
 from tests.gate.dice import Dice
@@ -211,3 +214,16 @@ def test_cases_are_drawn_from_those_of_the_corpus() -> None:
     assert near.oracle(number_).subject.pipeline == plain.oracle(12).subject.pipeline
     assert drawn.target == origin.target
     assert near.case(44) == plain.case(44)
+
+
+def test_companions_are_drawn_beside_funcs_that_are_unknown() -> None:
+    f, g, out, x = Func("f"), Func("g"), Func("out"), Var("x")
+    f[x], g[x] = x * 2, x * 3
+    out[x] = f[x] + g[x]
+    made = pipeline(out)
+    written = schedule(made).func("f").compute_root().func("g").compute_root().schedule
+    nobody = evolve(written.of("f"), name="nobody")
+    strange = Schedule((*written.funcs, nobody))
+    found = [with_companion(random.Random(n), made, strange) for n in range(40)]
+    assert any(func.companions for one in found for func in one.funcs)
+    assert all(one.of("nobody") == nobody for one in found)

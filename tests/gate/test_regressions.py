@@ -10,6 +10,7 @@ import pytest
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
+from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.preconditions import size_preconditions
@@ -26,6 +27,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, as_expr, cast, constant
 from spaces.model.expressions.integer_functions import (
     count_leading_zeros,
+    count_trailing_zeros,
     mul_shift_right,
     popcount,
     reinterpret,
@@ -358,3 +360,50 @@ def test_numbers_at_the_ends_of_int32_stay_in_it(place: Expr) -> None:
     images = {"input": np.arange(40, dtype=np.int32)}
     found = compile_cpu(made, Schedule.default(made)).run(images, sizes=sizes)
     np.testing.assert_array_equal(found["out"], evaluate(made, images, sizes=sizes)["out"])
+
+
+def test_storage_that_nothing_limits_is_not_taken_for_none() -> None:
+    """The most that an array needs, 2**32 values, is no int32 number, let alone 0."""
+    f, out = Func("f"), Func("out")
+    f[X, Y] = X * 2 + Y
+    f[RDom([(1, 2)], "r").x, Y] = 7
+    out[X, Y] = f[saturating_sub(X, 4), Y]
+    made = pipeline(out)
+    verdict = verify(
+        made,
+        parse_schedule("out.gpu_single_thread();\nf.compute_at(out, y);", made),
+        device("sm_80"),
+    )
+    assert [v.rule for v in verdict.violations] == ["gpu.allocation-size"]
+
+
+@pytest.mark.parametrize("zeros", [count_trailing_zeros, count_leading_zeros])
+def test_bits_of_numbers_limit_storage_in_kernels(zeros: Callable[[Expr], Expr]) -> None:
+    f, out = Func("f"), Func("out")
+    f[X, Y] = X * 3 + Y
+    number = fn.clamp(zeros(constant(1, Int32)), -3, 9)
+    out[X, Y] = f[X, number + Y] + f[X, Y]
+    made = pipeline(out)
+    text = "out.gpu_tile(x, y, xi, yi, 4, 4);\nf.compute_at(out, x).gpu_threads(x);"
+    verdict = verify(made, parse_schedule(text, made), device("sm_80"))
+    assert isinstance(verdict, CheckedSchedule)
+    sizes = {"out": ((0, 8), (0, 4))}
+    found = compile_gpu(made, verdict).run({}, sizes=sizes, executor=Emulator())
+    np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
+
+
+def test_requirements_in_unsigned_numbers_are_asked_of_calls() -> None:
+    f, out = Func("f"), Func("out")
+    f[X] = X * 2
+    f[RDom([(0, 1)], "r").x] = 1
+    out[X] = f[cast(Int32, fn.abs(X))]
+    made = pipeline(out)
+    text = "f.compute_at(out, x).fold_storage(x, 32);"
+    verdict = verify(made, parse_schedule(text, made), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule)
+    compiled = compile_cpu(made, verdict)
+    for low in (0, -31):
+        wanted = evaluate(made, {}, sizes={"out": ((low, 32),)})["out"]
+        np.testing.assert_array_equal(compiled.run({}, sizes={"out": ((low, 32),)})["out"], wanted)
+        with pytest.raises(SizeError, match="fold_storage"):
+            compiled.run({}, sizes={"out": ((low - (low < 0), 33),)})

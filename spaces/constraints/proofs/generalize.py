@@ -81,10 +81,9 @@ class Generalizer:
             return atom
         if atom not in self._variables:
             variable = Variable(Int32, f"{PREFIX}{len(self._variables)}")
-            form = Polynomial.of(atom)
-            low, high = self._simplify.lower(form), self._simplify.lower(form.scaled(-1))
+            low, high = self._simplify.ends(Polynomial.of(atom))
             below = () if low is None else (at_most(constant(low, Int32), variable),)
-            above = () if high is None else (at_most(variable, constant(-high, Int32)),)
+            above = () if high is None else (at_most(variable, constant(high, Int32)),)
             self._variables[atom] = variable
             self._limits[variable.name] = (*below, *above)
         return self._variables[atom]

@@ -399,14 +399,23 @@ class Limits(ABC):
             return self._quotient_range(atom)
         return self._corners(atom)
 
+    def ends(self, form: Polynomial, depth: int = 3) -> tuple[int | None, int | None]:
+        """The numbers between which a sum lies, as far as int32 holds them: one beyond says
+        nothing of a coordinate, and is none of a size.
+        """
+        low, negated = self.lower(form, depth), self.lower(form.scaled(-1), depth)
+        high = None if negated is None else -negated
+        return (
+            None if low is None or not Int32.holds(low) else low,
+            None if high is None or not Int32.holds(high) else high,
+        )
+
     def numbers(self, expr: Expr) -> tuple[int | None, int | None]:
         """Numbers between which an integer expression lies; of a type that is no int32, those of
         the type at least. What is read may wrap in each step, which is then not limited.
         """
         if expr.type is Int32 and not expr.loads:
-            form = self.polynomial(expr)
-            low, high = self.lower(form, 2), self.lower(form.scaled(-1), 2)
-            return low, None if high is None else -high
+            return self.ends(self.polynomial(expr), 2)
         if expr.type.is_float:
             return None, None
         if isinstance(expr, Const):

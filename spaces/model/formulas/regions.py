@@ -34,6 +34,7 @@ from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.widened import narrowed
 
 
 class UnboundedError(ValueError):
@@ -134,7 +135,7 @@ class Ranges:
             # The least of several is not known to be above any of them before all are known.
             if not known or (expr.name == end and len(known) < len(found)):
                 return None
-            return self.simplify(reduce(fn.min if expr.name == "min" else fn.max, known))
+            return _useful(self.simplify(reduce(fn.min if expr.name == "min" else fn.max, known)))
         return _at(self.of(expr), end)
 
     def _end_of_sum(self, expr: Expr, end: End, depth: int) -> Expr | None:
@@ -149,7 +150,7 @@ class Ranges:
             if term is None:
                 return None
             total = total + term
-        return self.simplify.normal(total)
+        return self._written(total)
 
     def _node(self, node: Expr) -> Interval:
         if isinstance(node, Const):
@@ -159,7 +160,13 @@ class Ranges:
             return self.ranges.get(node.name) or alone
         if _is_sum(node):
             return self._sum(node)
-        return self._simplified(self._with_numbers(node, self._operation(node)))
+        whole = narrowed(node)
+        if whole is not None:
+            return self.of(whole)
+        found = self._simplified(self._with_numbers(node, self._operation(node)))
+        if node.type is not Int32:
+            return found
+        return Interval(_useful(found.min), _useful(found.max))
 
     def _with_numbers(self, node: Expr, found: Interval) -> Interval:
         """The numbers that normal forms rely on, where an end is not known otherwise."""
@@ -192,8 +199,13 @@ class Ranges:
         for least, most in terms.values():
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
-        ends = [None if end is None else self.simplify.normal(end) for end in (low, high)]
-        return Interval(ends[0], ends[1])
+        return Interval(*(None if end is None else self._written(end) for end in (low, high)))
+
+    def _written(self, end: Polynomial) -> Expr | None:
+        """An end as an expression, unless it is a number that limits no int32."""
+        if end.constant is not None and not Int32.holds(end.constant):
+            return None
+        return _useful(self.simplify.normal(end))
 
     def _may_wrap(self, form: Polynomial, terms: Mapping[Monomial, _PolynomialEnds]) -> bool:
         """Whether a sum of what is read may exceed int32, by the ends of those of its terms that
@@ -440,6 +452,15 @@ def _within(interval: Interval, type: Type) -> Interval:
         limits.min if interval.min is None else interval.min,
         limits.max if interval.max is None else interval.max,
     )
+
+
+def _useful(end: Expr | None) -> Expr | None:
+    """An end of int32 numbers, unless it is one that all of them have: no array has as many
+    elements as there are numbers.
+    """
+    if not isinstance(end, Const) or Int32.min_value < end.value < Int32.max_value:
+        return end
+    return None
 
 
 def _is_number(end: Polynomial | None) -> bool:

@@ -22,7 +22,7 @@ from spaces.model.expressions.expr import (
     walk,
 )
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.formulas.algebra import INTEGERS, SHIFTS
+from spaces.model.formulas.algebra import INTEGERS, SHIFTS, FormulaError, evaluate
 from spaces.model.formulas.extremes import (
     EXTREMES,
     common,
@@ -34,7 +34,7 @@ from spaces.model.formulas.extremes import (
 )
 from spaces.model.formulas.limits import Limits
 from spaces.model.formulas.polynomial import Polynomial, multiples
-from spaces.model.formulas.widened import narrowed
+from spaces.model.formulas.widened import wrapped
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
     # What must be how much smaller than what for the comparison to hold (or, of "eq", to fail).
@@ -172,8 +172,10 @@ class Simplifier(Limits):
         return known
 
     def _polynomial(self, expr: Expr) -> Polynomial:
+        if not (expr.names or expr.loads or isinstance(expr, Const)):
+            return Polynomial.of(self._number(expr))
         if not isinstance(expr, Op):
-            plain = narrowed(expr)
+            plain = wrapped(expr)
             if plain is not None:
                 return self.polynomial(plain)
             return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
@@ -193,6 +195,14 @@ class Simplifier(Limits):
             rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
             return Polynomial.of(expr.with_children(rebuilt))
         return _ARITHMETIC[expr.name](self, *parts)
+
+    def _number(self, expr: Expr) -> Expr:
+        """What is calculated from numbers alone, as one, where formulas can say it."""
+        try:
+            value = evaluate(expr, {})
+        except FormulaError:
+            return expr
+        return constant(value, Int32) if Int32.holds(value) else expr
 
     def _shifted(self, expr: Op) -> Polynomial:
         """A product or quotient by a power of two, where a shift is known to be by 0 to 30 bits."""

@@ -6,6 +6,8 @@ is the same sum of mathematical integers, which normal forms take apart.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, cast, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.corners import CORNERS, Ends
@@ -22,14 +24,24 @@ def narrowed(node: Expr) -> Expr | None:
     wrap whatever these are, or if it is the same where all steps wrap to int32; None otherwise.
     What is read may wrap there, and is left alone.
     """
-    if not isinstance(node, Cast) or node.type is not Int32 or node.loads:
-        return None
-    if node.value.type.is_float or node.value.type.bits < 32:
+    if not _is_from_wider(node):
         return None
     found = _plain(node.value)
     if found is not None and all(map(Int32.holds, found[1])):
         return found[0]
     return _modular(node.value)
+
+
+def wrapped(node: Expr) -> Expr | None:
+    """Likewise where int32 arithmetic that wraps gives the same; None otherwise."""
+    return _modular(node.value) if _is_from_wider(node) else None
+
+
+def _is_from_wider(node: Expr) -> TypeGuard[Cast]:
+    """Whether an int32 number is made of integers of 32 bits or more, none of which is read."""
+    if not isinstance(node, Cast) or node.type is not Int32 or node.loads:
+        return False
+    return not node.value.type.is_float and node.value.type.bits >= 32
 
 
 def _modular(node: Expr) -> Expr | None:

@@ -278,8 +278,8 @@ def _widest(window: Interval, whole: Ranges) -> Expr | None:
     """The most values that a window holds in any iteration; None where that is not known."""
     widest: list[Expr] = []
     for extent in _turns(_extent(window), whole.simplify):
-        least = whole.simplify.lower(whole.simplify.polynomial(extent).scaled(-1))
-        most = whole.most(extent) if least is None else constant(-least, Int32)
+        _, number = whole.simplify.ends(whole.simplify.polynomial(extent))
+        most = whole.most(extent) if number is None else constant(number, Int32)
         if most is None or any(n in whole.ranges for n in most.names):
             return None
         widest.append(most)

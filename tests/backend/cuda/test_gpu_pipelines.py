@@ -212,6 +212,15 @@ def test_what_cannot_be_indexed_is_refused() -> None:
         compiled.run({"input": wide}, sizes={"blur_y": ((1, 8), (1, 8))})
 
 
+def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
+    algorithm = gpu_pipelines.blur()
+    compiled = compile_gpu(algorithm, BLUR["two kernels"](algorithm).schedule)
+    far = {"blur_y": ((2**30 - 7, 8), (1, 8)), "input": ((2**30 - 9, 12), (0, 10))}
+    inputs = {"input": np.zeros((10, 12), np.uint16)}
+    with pytest.raises(ArgumentError, match="coordinates from -1073741824 to 1073741824"):
+        compiled.run(inputs, sizes=far)
+
+
 @pytest.mark.parametrize(
     ("build", "words"),
     [

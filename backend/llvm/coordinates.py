@@ -1,0 +1,39 @@
+"""The quotients, minima and choices that indices and loop bounds of a program are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.lowering.statements import own_expressions, walk_statements
+from backend.program import For, Load, LoopProgram, MaskedLoad, ParallelFor, Statement, Store
+from spaces.model.expressions.expr import Expr, Op, walk
+from spaces.model.expressions.types import Int32
+
+_NOT_MODULAR = ("div", "mod", "min", "max", "select")
+"""Operators whose results differ where an operand has wrapped; sums and products wrap once, at the
+end, to the same number.
+"""
+
+
+def coordinates_of(program: LoopProgram) -> frozenset[Expr]:
+    """The scalar operations in all coordinates whose operands must not wrap."""
+    roots = (root for inner in walk_statements(program.body) for root in _places(inner))
+    return frozenset(
+        node
+        for node in walk(*roots)
+        if isinstance(node, Op)
+        and node.name in _NOT_MODULAR
+        and node.type == Int32
+        and not node.loads
+    )
+
+
+def _places(statement: Statement) -> Iterator[Expr]:
+    """Loop bounds, and the indices of what a statement itself reads and writes."""
+    if isinstance(statement, For | ParallelFor):
+        yield statement.min
+    if isinstance(statement, Store):
+        yield statement.index
+    for node in walk(*own_expressions(statement)):
+        if isinstance(node, Load | MaskedLoad):
+            yield node.index
