@@ -124,8 +124,8 @@ DECIDING = (
     Mutant(
         "generalized-to-less",
         f"{_FOLDER}/generalize.py",
-        "at_most(variable, constant(-high, Int32))",
-        "at_most(variable, constant(-high - 1, Int32))",
+        "at_most(variable, constant(high, Int32))",
+        "at_most(variable, constant(high - 1, Int32))",
         "The largest value of a formula of sizes is left out.",
         _GENERAL,
     ),

@@ -197,8 +197,8 @@ UPPER = (
     Mutant(
         "limit-one-too-small",
         "spaces/constraints/upper.py",
-        "return constant(-least, Int32)",
-        "return constant(-least - 1, Int32)",
+        "return constant(number, Int32)",
+        "return constant(number - 1, Int32)",
         "The largest size is one less than it is.",
         _UPPER,
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_REGRESSIONS = ("tests/gate/test_regressions.py",)
+_ENDS = ("tests/backend/test_coordinate_ends.py",)
 _SIZES = ("tests/backend/test_sizes.py",)
 _HARDENED = ("tests/backend/test_hardened.py",)
 _GPU = ("tests/backend/cuda/test_gpu_hardened.py",)
@@ -12,6 +14,38 @@ _STATEMENTS = "backend/llvm/statements.py"
 _BY_FACTOR = 'f for s in {} for f in (s.args if getattr(s, "name", "") == "mul" else (s,))'
 
 SIZES = (
+    Mutant(
+        "coordinates-of-32-bits",
+        "backend/llvm/coordinates.py",
+        "and not node.loads",
+        "and node.loads",
+        "Quotients and minima of coordinates wrap where their values are wanted.",
+        _ENDS,
+    ),
+    Mutant(
+        "all-numbers-limit",
+        "spaces/model/formulas/regions.py",
+        "Int32.min_value < end.value < Int32.max_value",
+        "Int32.min_value <= end.value <= Int32.max_value",
+        "All int32 numbers are a region that an array may have.",
+        _ENDS,
+    ),
+    Mutant(
+        "most-beyond-int32",
+        "spaces/model/formulas/limits.py",
+        "None if high is None or not Int32.holds(high) else high",
+        "high",
+        "The most values of an array are a number that int32 cannot hold, such as 0.",
+        _REGRESSIONS,
+    ),
+    Mutant(
+        "typed-requirements-forgotten",
+        "spaces/constraints/preconditions.py",
+        "if _is_typed(r) and not r.condition.has_floats",
+        "if False",
+        "What a schedule requires in unsigned numbers is not asked of calls.",
+        _REGRESSIONS,
+    ),
     Mutant(
         "sizes-clamped-by-factor",
         _STATEMENTS,

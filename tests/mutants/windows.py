@@ -220,8 +220,8 @@ FOLDING = (
     Mutant(
         "widest-window-one-less",
         _FILE,
-        "else constant(-least, Int32)",
-        "else constant(-least - 1, Int32)",
+        "else constant(number, Int32)",
+        "else constant(number - 1, Int32)",
         "The widest window of any iteration is taken to hold one value less.",
         _TESTS,
     ),
