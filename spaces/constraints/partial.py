@@ -73,7 +73,7 @@ def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -
 
 def mended(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> Schedule:
     """The schedule with serial loops at root for the ``broken`` Funcs: inlined, they could be there
-    a million times in Funcs that are not. It has no entries for Funcs that there are not.
+    a million times in Funcs that are not. It leaves out entries for unknown Funcs.
     """
     given = {entry.name: entry for entry in schedule.funcs if entry.name not in broken}
     default = Schedule.default(pipeline)

@@ -1,6 +1,6 @@
 """The rule about the estimates of a pipeline: that some schedule could meet them.
 
-It is asked once for a pipeline, and of no schedule: what it refuses, it refuses under any.
+It runs once for a pipeline and reads no schedule: it refuses a pipeline under every schedule.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _choices(pipeline: Pipeline, buffers: tuple[str, ...]) -> str:
 
 
 def is_told(violation: Violation, short: tuple[Shortage, ...]) -> bool:
-    """Whether a violation tells of a shortage, and no more: its schedule computes and reads there
+    """Whether a violation says no more than a shortage does: its schedule computes and reads there
     what every schedule does.
     """
     if violation.rule not in (output_overrun.id, image_overrun.id):

@@ -17,7 +17,7 @@ _Found: TypeAlias = Callable[[], Meeting | None]
 
 @frozen
 class Met:
-    """What a message says of two iterations of a stage, which are found when it is told.
+    """What a message says about two iterations of a stage. They are found when it is shown.
 
     Attributes:
         func: the Func that they update.
@@ -34,8 +34,8 @@ class Met:
 
     @staticmethod
     def out_of_order(records: Records, func: str, index: int, loops: tuple[str, str] | None) -> Met:
-        """Two that a wrong order of loops, of which the second should be outside of the first, runs
-        the wrong way round; any where it is not known which these are.
+        """Two iterations that run in the wrong order, because the second of ``loops`` should be
+        outside of the first. Any two that meet, where ``loops`` is None.
         """
         function = records.function(func)
         traced = records.stages(func)[index][2]
@@ -53,7 +53,7 @@ class Met:
 
     @property
     def values(self) -> Mapping[str, Callable[[], str]]:
-        """What stands for the fields, and for parts of the sentence by themselves."""
+        """Texts for the fields of the sentence, and for its parts alone."""
         return {
             "meeting": self._told,
             "first": lambda: self._part(lambda met: _listed(met.first)),

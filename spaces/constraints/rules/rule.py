@@ -102,8 +102,8 @@ class NestRule(_Rule[NestView]):
 
 @frozen
 class ExactRule(_Rule[Records]):
-    """A rule that is asked only where results must be those of the algorithm bit for bit; ``check``
-    is asked once for each Func.
+    """A rule for callers who want the results of the algorithm bit for bit (``exact=True``);
+    ``check`` runs once for each Func.
     """
 
 

@@ -110,7 +110,7 @@ def _steps(
 def _written(
     start: DomainOrder, target: DomainOrder
 ) -> tuple[tuple[DirectiveCall, DomainOrder], ...]:
-    """Kept, for a stage with many mistakes asks once for each."""
+    """Results are kept: a stage with many mistakes needs them once for each mistake."""
     directives, steps = trial(start), []
     for call in order_calls(start, target):
         directives = call.on(directives)

@@ -21,7 +21,7 @@ Programmer's Manual, volume 2, 5.3; Linux gives 64-bit Arm processes 48 bits, to
 """
 
 _MILLISECONDS = 1000
-"""The time to see that conditions contradict one another; they are taken not to after it."""
+"""How long the solver looks for a contradiction between conditions; after that there is none."""
 
 
 def estimate_problems(pipeline: Pipeline) -> Iterator[str]:

@@ -35,7 +35,7 @@ has more.
 """
 
 _MOST_SIGNS = 5
-"""Dimensions along which the points that are kept are the outermost in each diagonal direction."""
+"""Dimensions that a direction combines; along the others no point counts as further out."""
 
 
 def needed_ranges(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, tuple[Range, ...]]:

@@ -64,10 +64,10 @@ _TO_TYPE = ("saturating_cast", "reinterpret")
 """Operators whose text begins with the type that they make."""
 
 _OF_SEVERAL_TYPES = ("lerp", "mux", *_TO_TYPE)
-"""Operators whose operands do not tell the types of one another."""
+"""Operators whose operands may have unlike types."""
 
 _WITHOUT_TEXT = ("not", "bit_not", REQUIRE, UNDEFINED, LIKELY_AT, *RANDOM)
-"""Operators that are written with signs, or that no condition has."""
+"""Operators without a name in texts: some have signs, others stand in no condition."""
 
 
 def _built(name: str) -> Callable[..., Expr]:

@@ -82,7 +82,7 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
 
 
 def _check_stages(schedule: Schedule) -> None:
-    """Refuse what is said of stages that there are not: no directive says it."""
+    """Refuse entries about stages that the Func does not have: no directive can write them."""
     for entry in schedule.funcs:
         said = [*entry.atomic, *(one.stage for one in entry.companions)]
         said += [one.stage for one in entry.specializations]

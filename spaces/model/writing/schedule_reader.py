@@ -106,8 +106,8 @@ class Reader(ArgumentReader):
             self.places[stage] = chain.head.start, chain.head.end
 
     def limited(self, call: Applied, made: Directives) -> Directives:
-        """``made``, where the Func that is selected then has no more records than there can be;
-        what else is said of it is not read.
+        """``made``, if the selected Func has at most ``MOST_RECORDS`` records in it; otherwise a
+        mistake, and the reader skips all further directives of that Func.
         """
         name = made.selected
         if made.schedule.of(name).records <= MOST_RECORDS:

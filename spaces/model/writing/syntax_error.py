@@ -20,7 +20,7 @@ class Problem:
     """One mistake: where it is (1-based line and column, length) and what it is.
 
     Attributes:
-        source: the line, or of a long one what is around the mistake.
+        source: the line, or the part of a long line around the mistake.
         shown_from: the column of the first character of ``source``.
     """
 
@@ -89,5 +89,5 @@ def problem_at(text: str, mistake: Mistake) -> Problem:
 
 
 def _shortened(message: str) -> str:
-    """A message, of which a long one is cut: names in it are as long as the user wrote them."""
+    """The message, cut if it is long: names in it are as long as the user wrote them."""
     return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
