@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
 
+from tests.gate.impossible import why_impossible
 from tests.gate.pairs import Pairs
 from tests.gate.universe import is_of_pipelines, universe
 
@@ -17,6 +19,9 @@ WANTED = 20
 
 GIVEN_UP = 150
 """Cases with a pair after which, if all broke the same rule, it is aimed at no more."""
+
+_MOST = 7
+"""Constructs that a group of cases aims at."""
 
 Pair = tuple[int, int]
 
@@ -33,23 +38,39 @@ class Aims:
         return bool(self.pipelines or self.mixed or self.schedules)
 
     def of_subject(self, seed: int, turn: int) -> frozenset[str]:
-        """What the pipeline of a group of cases is to contain."""
-        pairs, mixed = self._of_group(seed, turn)
-        return _names([*(c for pair in pairs for c in pair), *(a for a, _ in mixed)])
+        """What the pipeline of a group of cases is to contain, and what schedules that it is to
+        have a place for.
+        """
+        return self._of_group(seed, turn)
 
     def of_case(self, seed: int, turn: int, number: int) -> frozenset[str]:
-        """What the schedule of a case is to contain."""
+        """What the schedule of a case is to contain: few constructs, as each makes it rarer that
+        the case is legal.
+        """
         rng = random.Random(f"{seed} aims of case {number}")
-        _, mixed = self._of_group(seed, turn)
-        wanted = [b for _, b in mixed if rng.random() < 0.7]
-        if self.schedules and rng.random() < 0.6:
-            wanted += rng.choice(self.schedules)
-        return _names(wanted)
+        group = sorted(c for c in self._of_group(seed, turn) if not is_of_pipelines(c))
+        wanted = {rng.choice(group)} if group and rng.random() < 0.8 else set()
+        if self.schedules and rng.random() < (0.25 if wanted else 0.8):
+            wanted |= _names(rng.choice(self.schedules))
+        return frozenset(wanted)
 
-    def _of_group(self, seed: int, turn: int) -> tuple[list[Pair], list[Pair]]:
+    def _of_group(self, seed: int, turn: int) -> frozenset[str]:
+        """Constructs that have many of the pairs among them: a pair, and what meets it most."""
         rng = random.Random(f"{seed} aims of {turn}")
-        few, some = min(2, len(self.pipelines)), min(2, len(self.mixed))
-        return rng.sample(self.pipelines, few), rng.sample(self.mixed, some)
+        pairs = [*self.pipelines, *self.mixed, *self.schedules]
+        if not pairs:
+            return frozenset()
+        found = set(rng.choice(pairs))
+        while len(found) < _MOST:
+            met: Counter[int] = Counter()
+            for a, b in pairs:
+                if (a in found) != (b in found):
+                    met[b if a in found else a] += 1
+            fitting = [c for c in sorted(met) if _fits(c, found)]
+            if not fitting:
+                break
+            found.add(max(fitting, key=lambda c: (met[c], rng.random())))
+        return _names(sorted(found))
 
     def json(self) -> list[Any]:
         """As JSON's types; read back by :meth:`of`."""
@@ -62,19 +83,39 @@ class Aims:
 
 
 def rarest(rng: random.Random, pairs: Pairs, count: int) -> Aims:
-    """Pairs that few legal cases had: those of the fewest first, in an order that is drawn."""
+    """Pairs that few legal cases had: those that the fewest had, and some others."""
     of_pipelines = np.array([is_of_pipelines(name) for name in universe()])
     rows, columns = np.triu_indices(len(universe()))
     legal, drawn = pairs.legal[rows, columns], pairs.drawn[rows, columns]
     hopeless = (legal == 0) & (drawn >= GIVEN_UP)
     open_ = np.nonzero((legal < WANTED) & ~hopeless)[0]
-    order = sorted(open_.tolist(), key=lambda i: (int(legal[i]), int(drawn[i]) // 20, rng.random()))
+    possible = [i for i in open_.tolist() if not why_impossible(*_pair(rows[i], columns[i]))]
+    order = sorted(possible, key=lambda i: (int(legal[i]), int(drawn[i]) // 20, rng.random()))
     kinds = of_pipelines[rows].astype(int) + of_pipelines[columns]
     found: list[tuple[Pair, ...]] = []
     for kind in (2, 1, 0):
-        chosen = [i for i in order if kinds[i] == kind][:count]
-        found.append(tuple((int(rows[i]), int(columns[i])) for i in chosen))
+        alike = [i for i in order if kinds[i] == kind]
+        fewest, others = alike[: count // 3], alike[count // 3 :]
+        chosen = fewest + rng.sample(others, min(len(others), count - len(fewest)))
+        found.append(tuple((int(rows[i]), int(columns[i])) for i in sorted(chosen)))
     return Aims(*found)
+
+
+def _pair(a: int, b: int) -> tuple[str, str]:
+    return universe()[a], universe()[b]
+
+
+def _fits(number: int, others: Iterable[int]) -> bool:
+    """Whether a construct may well stand in one case with others."""
+    name = universe()[number]
+    if any(why_impossible(name, universe()[other]) for other in others):
+        return False
+    alike = [o for o in others if is_of_pipelines(universe()[o]) == is_of_pipelines(name)]
+    if not is_of_pipelines(name):
+        return len(alike) < 2
+    group = name.partition(": ")[0]
+    same = sum(universe()[o].startswith(f"{group}: ") for o in alike)
+    return same < (3 if group in ("value", "coordinate") else 2)
 
 
 def _names(numbers: Sequence[int]) -> frozenset[str]:

@@ -32,6 +32,15 @@ _OUTPUTS = ("1", "1", "1", "2", "more")
 _BY_NAME = {str(type): type for type in TYPES}
 _TYPES = tuple(_BY_NAME)
 
+_APART = frozenset(("directive: compute_with", "directive: clone_in"))
+"""Of schedules, what needs two Funcs that do not read each other."""
+
+_PRODUCED = frozenset(
+    ("directive: clone_in", "directive: fold_storage", "directive: fold_storage backward",
+     "level: hoisted storage", "level: stored outside", "level: at a loop")
+)  # fmt: skip
+"""Of schedules, what needs a Func that another one reads."""
+
 UPDATES = (
     "by add",
     "by mul",
@@ -77,11 +86,24 @@ class _Composer:
         count = rng.choice((1, 2, 2, 3, 3))
         wanted = {"1": 1, "2": 2, "more": 3}[dice.pick("outputs", _OUTPUTS)]
         unlike = dice.takes("outputs: of unlike dimensions", 0.5)
+        apart = bool(dice.aimed("aligned") or dice.aims & _APART)
+        produced = bool(dice.aimed("memory") or dice.aims & _PRODUCED)
+        if apart:
+            wanted, unlike = max(2, wanted), False
+        least = 5 if "readers: more" in dice.aims else wanted + produced
+        count = max(count, least)
         funcs: list[Func] = []
-        count = max(count, wanted)
         for number in range(count):
             same = len(funcs[-1].args) if funcs and not unlike else None
-            funcs.append(self._func(f"f{number}", same, number >= count - wanted))
+            is_output, before = number >= count - wanted, list(self.sources)
+            if is_output and produced and funcs:
+                self.sources = self.sources[-1:]
+            kept = list(self.sources)
+            funcs.append(self._func(f"f{number}", same, is_output))
+            if is_output and apart:
+                self.sources = kept
+            elif is_output:
+                self.sources = [*before, self.sources[-1]]
         used = funcs[-wanted:]
         return tuple(used)
 
@@ -91,25 +113,34 @@ class _Composer:
             for name in ("p", "q")[: dice.rng.randint(1, 2)]:
                 self.params.append(Param(Int32, name, default=dice.rng.randint(1, 3)))
         if dice.takes("param: in a value", 0.2) or dice.aimed("param type"):
-            type = _BY_NAME[dice.pick("param type", _TYPES[1:])]
-            default = dice.rng.randint(1, 5)
-            self.extra.append(
-                Param(type, "gain", default=float(default) if type.is_float else default)
-            )
+            for number, name in enumerate(dice.several("param type", _TYPES[1:])):
+                type, default = _BY_NAME[name], dice.rng.randint(1, 5)
+                self.extra.append(
+                    Param(
+                        type, f"gain{number}", default=float(default) if type.is_float else default
+                    )
+                )
 
     def _images(self) -> None:
         dice = self.dice
-        for number in range(int(dice.pick("images", _IMAGES))):
-            type = _BY_NAME[dice.pick("image type", _TYPES)]
-            dimensions = int(dice.pick("image dimensions", _DIMENSIONS))
+        types, ranks = (
+            dice.several("image type", _TYPES),
+            dice.several("image dimensions", _DIMENSIONS),
+        )
+        beyond = dice.several("boundary", BOUNDARIES)
+        aimed = max(len(names) for names in (types, ranks, beyond))
+        count = 2 if aimed > 1 else int(dice.pick("images", _IMAGES))
+        for number in range(count):
+            type = _BY_NAME[types[number] if number < len(types) else dice.rng.choice(_TYPES)]
+            more = number < len(ranks)
+            dimensions = int(ranks[number] if more else dice.pick("image dimensions", _DIMENSIONS))
             image = ImageParam(type, dimensions, ("input", "other")[number])
             source: Any = image
             if dimensions and (dice.aimed("boundary") or dice.rng.random() < 0.15):
-                source = self._beyond(image)
+                source = self._beyond(image, beyond[number % len(beyond)])
             self.sources.append((source, dimensions))
 
-    def _beyond(self, image: ImageParam) -> Func:
-        kind = self.dice.pick("boundary", BOUNDARIES)
+    def _beyond(self, image: ImageParam, kind: str) -> Func:
         if kind == "constant_exterior":
             return boundary.constant_exterior(image, 1)
         made: Func = getattr(boundary, kind)(image)
@@ -194,7 +225,7 @@ class _Values:
     def _read_as(self, type: Type) -> Expr:
         rng = self.dice.rng
         params = self.composer.extra
-        if params and rng.random() < 0.3:
+        if params and rng.random() < (0.5 if len(params) > 1 else 0.3):
             return _as(type, as_expr(rng.choice(params)))
         if (self.vars and rng.random() < 0.15) or not self.sources:
             leaf = rng.choice(self.vars) if self.vars else as_expr(rng.randint(-5, 9))

@@ -23,6 +23,14 @@ class Dice:
         wanted = [o for o in options if f"{group}: {o}" in self.aims]
         return self.rng.choice(wanted if wanted and self.rng.random() < _AIMED else options)
 
+    def several(self, group: str, options: Sequence[str]) -> list[str]:
+        """Names of a group: mostly all that are aimed at, of which a case has two or more at once
+        if it can, else one.
+        """
+        wanted = [o for o in dict.fromkeys(options) if f"{group}: {o}" in self.aims]
+        self.rng.shuffle(wanted)
+        return wanted if wanted and self.rng.random() < _AIMED else [self.rng.choice(options)]
+
     def takes(self, construct: str, share: float) -> bool:
         """Whether to draw something that is drawn in a share of cases where nobody aims at it."""
         return self.rng.random() < (_AIMED if construct in self.aims else share)

@@ -28,7 +28,7 @@ are taken.
 _SEEDS = 20
 """Cases of the corpus that a span draws from."""
 
-_AIMS = 100
+_AIMS = 500
 """Pairs of each kind that a span aims at."""
 
 _context = multiprocessing.get_context("spawn")

@@ -44,6 +44,9 @@ _EXTENTS = {
 }
 
 _MOST_TRIES = 60
+_AIMED_TRIES = 5
+"""How often a pipeline with aims is drawn again, for more of what is aimed at."""
+
 _UNLIMITED, _IMPOSSIBLE = 0.01, 0.05
 """Of pipelines that read nobody knows where, and of estimates that no schedule, or not the default
 one, can meet, how many are kept: rules refuse all schedules, or most.
@@ -100,10 +103,26 @@ def subject(
     return _complete(found, [made] if isinstance(made, Func) else made)
 
 
+def _nearest(dice: Dice) -> tuple[Func, ...]:
+    """Of some composed outputs those with the most of what is aimed at."""
+    found = composed(dice)
+    known = _seen(found) if dice.aims else frozenset()
+    for _ in range(_AIMED_TRIES if dice.aims else 0):
+        other = composed(dice)
+        seen = _seen(other)
+        if len(dice.aims & seen) > len(dice.aims & known):
+            found, known = other, seen
+    return found
+
+
+def _seen(outputs: Sequence[Func]) -> frozenset[str]:
+    return written_constructs(outputs) | frozen_constructs(pipeline(list(outputs)))
+
+
 def _composed(dice: Dice) -> Subject:
     """A composed pipeline with sizes at which it stays small."""
     for _ in range(_MOST_TRIES):
-        made = composed(dice)
+        made = _nearest(dice)
         plain = pipeline(list(made))
         outputs = tuple(output_sizes(dice, plain, index) for index in (EXACT, ODD, LARGE))
         try:
