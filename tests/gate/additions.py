@@ -51,6 +51,11 @@ ADDED = (
 )
 """Groups of constructs that are added, in this order: levels before what is said of loops."""
 
+_OF_KERNELS = frozenset(
+    ("loop: gpu_block", "loop: gpu_thread", "update loop: gpu_block", "update loop: gpu_thread",
+     "single: __block", "single: __thread", "directive: split of one iteration")
+)  # fmt: skip
+
 _TRIES = 6
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
@@ -59,6 +64,9 @@ def with_constructs(
     rng: random.Random, pipeline: Pipeline, schedule: Schedule, constructs: frozenset[str]
 ) -> Schedule:
     """The schedule with what it lacks of some constructs, as far as they fit somewhere."""
+    if "device: cpu" in constructs and constructs & _OF_KERNELS:
+        schedule = _Addition(rng, pipeline, schedule).kernel_that_no_call_runs()
+        constructs -= _OF_KERNELS
     wanted = [c.split(": ", 1) for c in constructs]
     for group, name in sorted(wanted, key=lambda w: (_rank(w[0]), w[1])):
         if group in ADDED:
@@ -389,6 +397,27 @@ class _Addition:
                     stage = special._at(entry, stage.stage)
                 return stage.specialize_fail("No other case is foreseen.").schedule
             return specialized(self.rng, stage, self.whole).schedule
+        return self.schedule
+
+    def kernel_that_no_call_runs(self) -> Schedule:
+        """A general case with loops of a GPU, which a ``specialize_fail`` replaces: on a CPU such
+        loops are legal there alone.
+        """
+        levels = {at.func for f in self.schedule.funcs for at in (f.compute, f.store, f.hoist)}
+        output = next((f for f in map(self.whole.function, self.whole.outputs) if f.args), None)
+        for _, entry in sorted(self._funcs(), key=lambda found: -len(found[1].stages)):
+            alone = not entry.specializations and not entry.companions and entry.name not in levels
+            if output is None or not entry.compute.is_root or not alone:
+                continue
+            index = len(entry.stages) - 1
+            order = Schedule.default(self.whole).of(entry.name).stages[index]
+            plain = evolve(self, schedule=self.schedule.with_stage(entry.name, index, order))
+            kernel = plain._at(entry, index).gpu_single_thread()
+            kernel = kernel.split("__thread", "__thread", "a", 2)
+            special = kernel.specialize(size_variable(output.name, "extent", 0) >= 0)
+            special = special.serial("__block").serial("__thread").serial("a")
+            general = evolve(kernel, schedule=special.schedule)
+            return general.specialize_fail("No other case is foreseen.").schedule
         return self.schedule
 
     def _mostly(self, stage: Directives) -> Directives:

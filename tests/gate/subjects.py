@@ -128,7 +128,7 @@ def _composed(dice: Dice) -> Subject:
         try:
             places = image_places(plain, outputs)
         except Unlimited:
-            if dice.rng.random() > _UNLIMITED:
+            if dice.aims or dice.rng.random() > _UNLIMITED:
                 continue
             places = small_places(plain)
         except Unfit:
