@@ -12,6 +12,8 @@ import pytest
 from attrs import evolve
 
 from backend.arithmetic import value_of
+from spaces.constraints.devices import device
+from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -27,7 +29,7 @@ from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import Schedule
 from tests.gate.aims import Aims, rarest
-from tests.gate.check import CORPUS, Gate, Seed, constructs_of
+from tests.gate.check import CORPUS, Gate, Seed, constructs_of, draw, subject_of
 from tests.gate.companions import with_companion
 from tests.gate.composed import composed
 from tests.gate.constructs import frozen_constructs, size_constructs, written_constructs
@@ -36,6 +38,7 @@ from tests.gate.journal import Group, Journal
 from tests.gate.operations import ELEMENTARY, OPERATIONS, coarse
 from tests.gate.pairs import Pairs, numbers
 from tests.gate.schedule_constructs import schedule_constructs
+from tests.gate.subjects import COMPOSED, subject
 from tests.gate.summary import Summary
 from tests.gate.universe import OF_PIPELINES, universe
 
@@ -146,12 +149,41 @@ def test_rare_pairs_are_aimed_at() -> None:
     pairs.legal[first, last] = pairs.legal[last, first] = 3
     aims = rarest(random.Random(1), pairs, 9)
     assert aims == Aims(mixed=((first, last),))
-    assert aims.of_subject(1, 0) == {"value: lerp"}
+    assert aims.of_subject(1, 0) == {"value: lerp", "tail: predicate"}
     assert {"tail: predicate"} in [aims.of_case(1, 0, n) for n in range(9)]
     pairs.drawn[first, last] = pairs.drawn[last, first] = 999
     assert rarest(random.Random(1), pairs, 9) == aims
     pairs.legal[first, last] = pairs.legal[last, first] = 0
     assert not rarest(random.Random(1), pairs, 9)
+
+
+def test_nobody_aims_at_a_pair_that_no_case_can_have() -> None:
+    pairs = Pairs()
+    pairs.legal[:] = 20
+    for names in (("images: 0", "image type: int8"), ("param type: int8", "param type: int16")):
+        first, last = numbers(names)
+        pairs.legal[first, last] = pairs.legal[last, first] = 0
+    aims = rarest(random.Random(1), pairs, 9)
+    assert aims.of_subject(1, 0) == {"param type: int8", "param type: int16"}
+
+
+def test_a_pipeline_has_what_is_aimed_at_several_times() -> None:
+    wanted = frozenset(
+        ("param type: int8", "param type: uint64", "image type: bool", "image type: float64")
+    )
+    found = [subject(random.Random(n), COMPOSED, wanted).constructs for n in range(4)]
+    assert any(wanted <= constructs for constructs in found)
+
+
+def test_loops_of_a_gpu_are_drawn_on_a_cpu_where_no_call_runs_them() -> None:
+    first, last = sorted(numbers(("device: cpu", "loop: gpu_thread")))
+    aims = Aims(schedules=((first, last),))
+    cases = ((draw(3, n, subject_of(3, n).pipeline, aims), n) for n in range(0, 300, 10))
+    assert any(
+        {"device: cpu", "loop: gpu_thread"} <= constructs_of(case)
+        and verify(subject_of(3, n).pipeline, case.schedule, device("cpu")).legal
+        for case, n in cases
+    )
 
 
 def test_a_journal_is_summed_up_and_read_again(tmp_path) -> None:
