@@ -23,14 +23,15 @@ Failure = tuple[Case, Oracle]
 
 
 def shrunk(gate: Gate, case: Case, oracle: Oracle, seconds: float = 300) -> Failure:
-    """The smallest case found that fails as ``case`` does, which is looked for that long."""
-    wanted, tried, until = _manner(gate, case, oracle), 0, time.monotonic() + seconds
+    """The smallest case found that fails as ``case`` does, which is looked for that many
+    seconds of processor time."""
+    wanted, tried, until = _manner(gate, case, oracle), 0, time.process_time() + seconds
     found, smaller = (case, oracle), True
     while smaller:
         smaller = False
         for candidate in _candidates(*found):
             tried += 1
-            if tried > _MOST_TRIES or time.monotonic() > until:
+            if tried > _MOST_TRIES or time.process_time() > until:
                 return found
             if _manner(gate, *candidate) == wanted:
                 found, smaller = candidate, True

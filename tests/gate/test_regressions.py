@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from backend.access import AccessMode
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
@@ -407,3 +408,25 @@ def test_requirements_in_unsigned_numbers_are_asked_of_calls() -> None:
         np.testing.assert_array_equal(compiled.run({}, sizes={"out": ((low, 32),)})["out"], wanted)
         with pytest.raises(SizeError, match="fold_storage"):
             compiled.run({}, sizes={"out": ((low - (low < 0), 33),)})
+
+
+@pytest.mark.parametrize("place", [lambda r: r, lambda r: r * r], ids=["itself", "its square"])
+def test_rounds_of_a_var_in_two_coordinates_stay_inside(place: Callable[[Expr], Expr]) -> None:
+    """``rfactor`` makes an RVar of a coordinate a Var that is another coordinate, too."""
+    f, out = Func("f"), Func("out")
+    r = RDom([(0, 3), (0, 2)], "r")
+    f[X, Y] = X + Y
+    f[place(r.x.as_expr()), Y] += r.y
+    out[X, Y] = f[X, Y] * 2
+    made = pipeline(out)
+    text = "f.update(0).rfactor(r.x, u).compute_root();\nf_intm.update(0).split(u, u, ui, 2{})"
+    rounded = verify(
+        made, parse_schedule(text.format(", TailStrategy::RoundUp"), made), device("cpu")
+    )
+    assert [v.rule for v in rounded.violations] == ["order.tail"]
+    assert "u runs over a Var in several coordinates" in str(rounded)
+    checked = verify(made, parse_schedule(text.format(""), made), device("cpu"))
+    assert isinstance(checked, CheckedSchedule)
+    sizes = {"out": ((-1, 9), (0, 4))}
+    found = compile_cpu(made, checked, access_mode=AccessMode.HARDENED).run({}, sizes=sizes)
+    np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])

@@ -39,6 +39,14 @@ SIZES = (
         _REGRESSIONS,
     ),
     Mutant(
+        "vars-in-two-coordinates-round",
+        "spaces/model/nest/splits.py",
+        "if places[name] > 1",
+        "if places[name] > 2",
+        "More iterations run over a Var that two coordinates are written at.",
+        _REGRESSIONS,
+    ),
+    Mutant(
         "typed-requirements-forgotten",
         "spaces/constraints/preconditions.py",
         "if _is_typed(r) and not r.condition.has_floats",

@@ -15,7 +15,13 @@ from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.nest.splits import exact_loops, factor_expr, resolved_tails, tail_of_writes
+from spaces.model.nest.splits import (
+    exact_loops,
+    factor_expr,
+    repeated_vars,
+    resolved_tails,
+    tail_of_writes,
+)
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
 from spaces.model.writing.vocabulary import PARTITIONS, TAILS
@@ -179,11 +185,22 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
                 )
 
 
+_TWICE = "values would be updated that must not be, or twice"
+_OVER_RVAR = ("runs over an RVar", _TWICE)
+_SINGLE = ("runs over a loop of gpu_single_thread()", "all values would be computed again")
+_REPEATED = (
+    "runs over a Var in several coordinates of what is written",
+    "more of its iterations would write beyond the region along another of them",
+)
+"""What a loop is of which no more iterations may run, and what would happen."""
+
+
 @own_rule(
     "order.tail",
-    "Splits over RVars and over the loops of gpu_single_thread() guard their tail, splits in "
-    "update stages do not shift inwards, and those of the inner loop of a split, or of either "
-    "where that shifts inwards, do not predicate loads alone.",
+    "Splits over RVars, over Vars in several coordinates of what is written and over the loops of "
+    "gpu_single_thread() guard their tail, splits in update stages do not shift inwards, and those "
+    "of the inner loop of a split, or of either where that shifts inwards, do not predicate loads "
+    "alone.",
     "Halide's split refuses other tails there (except over loops of gpu_single_thread() and "
     "the last, which give wrong values): an update applied twice changes the result.",
 )
@@ -204,8 +221,17 @@ def tail(records: Records, func: str) -> Iterator[Check]:
             inside.discard(record.old)
             shifts = tail_of_writes(tails[number]) is Tail.SHIFT_INWARDS
             inside |= {record.outer, record.inner} if is_inside or shifts else {record.inner}
+            repeated = made_from(repeated_vars(stage), order.splits[:number])
+            exact_reason = next(
+                (
+                    reason
+                    for names, reason in ((of_rvars, _OVER_RVAR), (repeated, _REPEATED))
+                    if record.old in names
+                ),
+                _SINGLE,
+            )
             illegal = _illegal_tails(
-                record.old in exact, record.old in of_rvars, is_inside, is_update=index > 0
+                exact_reason if record.old in exact else None, is_inside, is_update=index > 0
             )
             if record.tail not in illegal:
                 continue
@@ -231,16 +257,13 @@ def tail(records: Records, func: str) -> Iterator[Check]:
 
 
 def _illegal_tails(
-    is_exact: bool, over_rvar: bool, is_inside: bool, is_update: bool
+    exact_reason: tuple[str, str] | None, is_inside: bool, is_update: bool
 ) -> dict[Tail, tuple[str, str]]:
     """The tails that a split must not have, each with what the loop is and what would happen."""
-    twice = "values would be updated that must not be, or twice"
-    if is_exact:
-        single = "runs over a loop of gpu_single_thread()", "all values would be computed again"
-        why = ("runs over an RVar", twice) if over_rvar else single
+    if exact_reason is not None:
         guarded = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
-        return {t: why for t in Tail if t not in guarded}
-    found = {Tail.SHIFT_INWARDS: ("belongs to an update stage", twice)} if is_update else {}
+        return {t: exact_reason for t in Tail if t not in guarded}
+    found = {Tail.SHIFT_INWARDS: ("belongs to an update stage", _TWICE)} if is_update else {}
     if is_inside:
         stored = "whole tiles would be stored over the values of other tiles"
         found[Tail.PREDICATE_LOADS] = ("is made by a split", stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve, frozen
@@ -87,13 +88,22 @@ def factor_expr(factor: Factor) -> Expr:
 
 def exact_loops(stage: Stage, order: DomainOrder) -> Iterator[frozenset[str]]:
     """For each split and fuse of ``order``, the loops there whose iterations must each run once,
-    and no others: RVars, loops without a dimension, and what is made from them. No region grows
-    where more of their iterations run; the stage is computed again.
+    and no others: RVars, loops without a dimension, Vars in several coordinates of what is written,
+    and what is made from them. No region grows where more of their iterations run; the stage is
+    computed again, or written beyond its region along another dimension.
     """
-    found = frozenset((*(r.name for r in stage.rvars), *order.once))
+    found = frozenset((*(r.name for r in stage.rvars), *order.once, *repeated_vars(stage)))
     for record in order.splits:
         yield found
         found = made_from(found, (record,))
+
+
+def repeated_vars(stage: Stage) -> Iterator[str]:
+    """Vars that occur in several coordinates of what a stage writes, as ``rfactor`` makes them from
+    RVars there: ``f_intm(u, y, u)``.
+    """
+    places = Counter(name for arg in stage.args for name in arg.names)
+    return (name for name in stage.pure_vars if places[name] > 1)
 
 
 def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
