@@ -42,8 +42,8 @@ SINGLE_THREADS = (
     Mutant(
         "rounds-of-a-single-thread",
         "spaces/model/nest/splits.py",
-        "frozenset((*(r.name for r in stage.rvars), *order.once))",
-        "frozenset(r.name for r in stage.rvars)",
+        "*order.once, *repeated_vars(stage)",
+        "*repeated_vars(stage)",
         "A split of the loop over the one thread computes its stage again.",
         ("tests/gate/test_loops_without_dimension.py",),
     ),
