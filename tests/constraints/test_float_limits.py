@@ -86,3 +86,20 @@ def test_domains_and_conditions_by_floats_are_proven() -> None:
     for real in (-1.5, 4.9, 12.0):
         ours = compile_cpu(made, checked).run(images, {"real": real}, sizes=sizes)["out"]
         assert np.array_equal(ours, evaluate(made, images, {"real": real}, sizes)["out"])
+
+
+def test_floats_of_a_loop_are_limits_inside_it() -> None:
+    image, g, out, y = ImageParam(Int32, 1, "image"), Func("g"), Func("out"), Var("y")
+    g[X] = image[fn.clamp(X, 0, 9)] * 3
+    out[X, y] = g[X + cast(Int32, cast(Float32, y) * 1.5)]
+    made = pipeline(out)
+    inside = schedule(made).func("g").compute_at("out", "y").schedule
+    checked = verify(made, inside, device("cpu"))
+    assert checked, str(checked)
+    report = prove(checked)
+    assert not (*report.refuted, *report.unknown)
+    images, sizes = {"image": np.arange(10, dtype=np.int32)}, {"out": [(-3, 9), (-2, 6)]}
+    ours = compile_cpu(made, checked).run(images, sizes=sizes)["out"]
+    assert np.array_equal(ours, evaluate(made, images, sizes=sizes)["out"])
+    outside = verify(made, schedule(made).func("g").compute_root().schedule, device("cpu"))
+    assert [v.rule for v in outside.violations] == ["bounds.unbounded"]

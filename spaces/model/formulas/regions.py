@@ -6,6 +6,7 @@ dimension, the innermost first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from operator import add, and_, mul, or_, sub, truediv, xor
@@ -43,6 +44,10 @@ class UnboundedError(ValueError):
     def __init__(self, message: str, func: str) -> None:
         super().__init__(message)
         self.func = func
+
+
+_OF_LOOP = re.compile(r"\.s\d+\.")
+"""What the names of loop variables have: ``f.s0.x``."""
 
 
 @frozen
@@ -233,10 +238,8 @@ class Ranges:
         return Polynomial(fixed), moving
 
     def _is_fixed(self, expr: Expr) -> bool:
-        """Whether it has one value whatever the ranged variables are; formulas over integers
-        cannot say what comes of floats.
-        """
-        return not (expr.loads or expr.has_floats) and expr.names.isdisjoint(self.ranges)
+        """Whether it has one value whatever the ranged variables are, which can be said."""
+        return not expr.loads and expr.names.isdisjoint(self.ranges) and not _is_float_of_call(expr)
 
     def _term(self, monomial: Monomial, coefficient: int) -> _PolynomialEnds:
         """The ends of one term of a sum."""
@@ -484,13 +487,20 @@ def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr
     return combine(a, b)
 
 
+def _is_float_of_call(expr: Expr) -> bool:
+    """Whether floats make it that are known before any loop runs: what a call must meet is said in
+    formulas over integers. What loop variables make is calculated inside their loops.
+    """
+    return expr.has_floats and not any(map(_OF_LOOP.search, expr.names))
+
+
 def _fixed(expr: Expr) -> Interval:
     """What has one value: a number, where it is calculated from numbers; but floats that are known
     are no part of formulas over integers. A Param's value is asked of a call.
     """
     if isinstance(expr, Const | Text):
         return Interval.point(expr)
-    if expr.has_floats:
+    if _is_float_of_call(expr):
         return _type_range(expr.type)
     if expr.names:
         return Interval.point(expr)
