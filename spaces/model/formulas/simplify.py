@@ -16,6 +16,7 @@ from spaces.model.expressions.expr import (
     Const,
     Expr,
     Op,
+    Text,
     Variable,
     cast,
     constant,
@@ -172,7 +173,7 @@ class Simplifier(Limits):
         return known
 
     def _polynomial(self, expr: Expr) -> Polynomial:
-        if not (expr.names or expr.loads or isinstance(expr, Const)):
+        if not (expr.names or expr.loads or isinstance(expr, Const | Text)):
             return Polynomial.of(self._number(expr))
         if not isinstance(expr, Op):
             plain = wrapped(expr)
