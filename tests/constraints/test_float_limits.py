@@ -35,6 +35,8 @@ UNLIMITED: dict[str, Callable[[], Expr]] = {
     "sine": lambda: X + cast(Int32, fn.sin(cast(Float32, 1)) * 4),
     "bits": lambda: X + BITS,
     "rounded": lambda: X + cast(Int32, fn.ceil(cast(Float32, 3) / 2)),
+    "numbers alone": lambda: cast(Int32, fn.sin(cast(Float32, 1)) * 4) + 2,
+    "times numbers": lambda: X * (cast(Int32, fn.sin(cast(Float32, 1)) * 4) + 2),
 }
 ESTIMATES = {"out": [(0, 10)], "image": [(-300, 600)]}
 

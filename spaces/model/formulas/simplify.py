@@ -174,7 +174,9 @@ class Simplifier(Limits):
 
     def _polynomial(self, expr: Expr) -> Polynomial:
         if not (expr.names or expr.loads or isinstance(expr, Const | Text)):
-            return Polynomial.of(self._number(expr))
+            number = self._number(expr)
+            if number is not None:
+                return Polynomial.of(number)
         if not isinstance(expr, Op):
             plain = wrapped(expr)
             if plain is not None:
@@ -197,13 +199,14 @@ class Simplifier(Limits):
             return Polynomial.of(expr.with_children(rebuilt))
         return _ARITHMETIC[expr.name](self, *parts)
 
-    def _number(self, expr: Expr) -> Expr:
+    @staticmethod
+    def _number(expr: Expr) -> int | None:
         """What is calculated from numbers alone, as one, where formulas can say it."""
         try:
             value = evaluate(expr, {})
         except FormulaError:
-            return expr
-        return constant(value, Int32) if Int32.holds(value) else expr
+            return None
+        return value if Int32.holds(value) else None
 
     def _shifted(self, expr: Op) -> Polynomial:
         """A product or quotient by a power of two, where a shift is known to be by 0 to 30 bits."""
