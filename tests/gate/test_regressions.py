@@ -430,3 +430,19 @@ def test_rounds_of_a_var_in_two_coordinates_stay_inside(place: Callable[[Expr], 
     sizes = {"out": ((-1, 9), (0, 4))}
     found = compile_cpu(made, checked, access_mode=AccessMode.HARDENED).run({}, sizes=sizes)
     np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
+
+
+@pytest.mark.parametrize("child", ["a", "b"])
+def test_funcs_in_loops_of_different_stages_share_no_loop(child: str) -> None:
+    a, b, f, out = (Func(name) for name in ("a", "b", "f", "out"))
+    a[X], b[X] = X * 2, X * 3
+    f[X] = a[X]
+    f[X] += b[X]
+    out[X] = f[X]
+    made = pipeline(out)
+    levels = "f.compute_root();\na.compute_at(f, x);\nb.compute_at(f, x);\n"
+    other = "b" if child == "a" else "a"
+    text = f"{levels}{child}.compute_with({other}, x);"
+    verdict = verify(made, parse_schedule(text, made), device("cpu"))
+    assert [v.rule for v in verdict.violations] == ["with.level"]
+    assert f"{child} is computed in the loops of f" in str(verdict)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.own_stages import why_not_in_step
-from spaces.constraints.rules.phrases import listed
+from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Companion, StageOf
 from spaces.model.schedules.together import (
     circle,
@@ -141,7 +142,7 @@ def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
 
 @call_rule(
     "with.level",
-    "Funcs that are computed with each other have the same compute level.",
+    "Funcs that are computed with each other have the same compute level, in loops of one stage.",
     "Halide's compute_with refuses different levels.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
@@ -152,6 +153,25 @@ def same_level(records: Records, func: str) -> Iterator[Check]:
             first, second = ("inline" if v.is_inline else f"at {v}" for v in levels)
             reason = f"{func} is computed {first} and {one.other.func} {second}"
             yield _check(func, one, reason, "Compute both at the same level.")
+        elif reason := _apart(records, func, one.other.func):
+            yield _check(func, one, reason, "Compute both around that Func, or read both there.")
+
+
+def _apart(records: Records, func: str, other: str) -> str:
+    """Why two Funcs at the same compute level are computed in different loops; empty where they
+    are not, or where another rule says what is wrong.
+    """
+    try:
+        sites = [records.levels.site(name) for name in (func, other)]
+    except LevelError:
+        return ""
+    if sites[0] == sites[1]:
+        return ""
+    first, second = (
+        listed(dict.fromkeys(stage_name(*use) for use in records.levels.uses(name)))
+        for name in (func, other)
+    )
+    return f"{func} is computed in the loops of {first}, and {other} in those of {second}"
 
 
 def _group(records: Records, func: str) -> tuple[str, ...]:
