@@ -13,7 +13,10 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import LoopVar, loop_ranges
 
 _MOST_CASES = 4
-"""Minima and selects that are taken apart inside one another; each may double the work."""
+"""Minima and selects that are taken apart inside one another."""
+
+_MOST_FORMS = 40
+"""Forms of a size that are tried; nested selects make thousands, where none has a bound mostly."""
 
 
 def upper_bound(
@@ -48,9 +51,19 @@ class _Search:
     def __init__(self, simplify: Simplifier, is_constant: Callable[[Expr], bool]) -> None:
         self.simplify = simplify
         self.is_constant = is_constant
+        self._tried: dict[tuple[Expr, int], Expr | None] = {}
 
     def bound(self, expr: Expr, cases: int) -> Expr | None:
         """A constant formula that ``expr`` never exceeds, or None."""
+        key = (expr, cases)
+        if key not in self._tried:
+            if len(self._tried) >= _MOST_FORMS:
+                return None
+            self._tried[key] = None
+            self._tried[key] = self._bound(expr, cases)
+        return self._tried[key]
+
+    def _bound(self, expr: Expr, cases: int) -> Expr | None:
         form = self.simplify.polynomial(expr)
         whole = self.simplify.normal(form)
         is_found = self.is_constant(whole) and Int32.holds(form.offset)
@@ -84,10 +97,13 @@ class _Search:
 
     def _either(self, whole: Expr, select: Op, cases: int) -> Expr | None:
         """The larger of the bounds with either value for the select."""
-        first, second = (self.bound(_replaced(whole, select, a), cases) for a in select.args[1:])
-        if first is None or second is None:
-            return None
-        return self.simplify(fn.max(first, second))
+        largest: Expr | None = None
+        for value in select.args[1:]:
+            found = self.bound(_replaced(whole, select, value), cases)
+            if found is None:
+                return None
+            largest = found if largest is None else fn.max(largest, found)
+        return None if largest is None else self.simplify(largest)
 
 
 def _replaced(expr: Expr, part: Expr, other: Expr) -> Expr:

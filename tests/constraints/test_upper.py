@@ -79,3 +79,20 @@ def test_the_first_step_of_a_window_counts():
 def test_what_depends_on_a_size_stays_a_formula_over_it():
     assert not isinstance(bound(WIDTH + STEP), Const)
     assert variables(bound(WIDTH + STEP)) == (WIDTH.name,)
+
+
+def test_nested_selects_are_given_up_soon():
+    chosen = WIDTH
+    for level in range(12):
+        other = Variable(Int32, f"f.min.{level}")
+        chosen = fn.select(STEP == level, fn.min(chosen, other) * 3, other - chosen)
+    tries = []
+
+    def is_constant(expr: Expr) -> bool:
+        tries.append(expr)
+        return not variables(expr)
+
+    simplify = Simplifier()
+    simplify.assume(STEP.name, LOOP.min, LOOP.max)
+    assert variables(upper_bound(chosen, (LOOP,), simplify, is_constant))
+    assert len(tries) < 50

@@ -173,8 +173,8 @@ UPPER = (
     Mutant(
         "smaller-of-two-values",
         "spaces/constraints/upper.py",
-        "return self.simplify(fn.max(first, second))",
-        "return self.simplify(fn.min(first, second))",
+        "found if largest is None else fn.max(largest, found)",
+        "found if largest is None else fn.min(largest, found)",
         "The upper limit of a select is the smaller of its values'.",
         _UPPER,
     ),
