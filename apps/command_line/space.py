@@ -227,6 +227,7 @@ def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> Schedule
 
     Raises:
         WrongUsage: the pipeline has no estimates, or there is no such device.
+        Stop: no schedule can meet the estimates.
         ValueError: what is fixed does not fit the pipeline.
     """
     pipeline = app.pipeline()
@@ -235,7 +236,10 @@ def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> Schedule
             f"Pipeline {pipeline.name} has no estimates of its outputs, which a space needs: "
             "give pipeline(..., estimates={output: [width, height]})."
         )
-    return ScheduleSpace(pipeline, find_device(device), fixed=fixed)
+    try:
+        return ScheduleSpace(pipeline, find_device(device), fixed=fixed)
+    except EmptySpaceError as error:
+        raise Stop(str(error)) from None
 
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:

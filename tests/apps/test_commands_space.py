@@ -104,3 +104,19 @@ def test_an_empty_space_is_explained(tmp_path):
         _, err = spaces(command, name, status=1)
         assert "No schedule is legal. Together, this excludes all of them:" in err
         assert "f_xi is one of 64, 128, 256, 512." in err
+
+
+@pytest.mark.parametrize("command", ["enumerate", "count", "search", "complete"])
+def test_estimates_that_no_schedule_can_meet_are_one_sentence(tmp_path, sched, command):
+    app = tmp_path / "small.py"
+    app.write_text(
+        "import spaces\n"
+        "def small():\n"
+        "    x, f = spaces.Var('x'), spaces.Func('f')\n"
+        "    image = spaces.ImageParam(spaces.Int32, 1, 'im')\n"
+        "    f[x] = image[x + 1]\n"
+        "    return spaces.pipeline(f, estimates={f: [64], image: [64]})\n"
+    )
+    partly = ("--schedule", sched("f.vectorize(x, 8);")) if command == "complete" else ()
+    _, err = spaces(command, f"{app}:small", *partly, status=1)
+    assert "image im holds 0 to 63 in dimension 0, but 1 to 64 is needed" in err
