@@ -157,7 +157,8 @@ def test_strings_that_do_not_end() -> None:
         ("min(gain, b=1) > 1", "is nothing that a condition"),
         ("input.dim(true).extent() > 1", "is nothing that a condition"),
         ("!" * 3000 + "(gain > 0)", "nested more than 64 deep"),
-        ("(" * 5000 + "gain > 0" + ")" * 5000, "is no condition"),
+        ("(" * 65 + "gain > 0" + ")" * 65, "nested more than 64 deep"),
+        ("(" * 5000 + "gain > 0" + ")" * 5000, "nested more than 64 deep"),
         ("gain" + " + gain" * 70 + " > 0", "nested more than 64 deep"),
         ("gain" + " + gain" * 5000 + " > 0", "nested more than 64 deep"),
         ("gain > 0" + " && gain > 0" * 70, "nested more than 64 deep"),
@@ -166,6 +167,14 @@ def test_strings_that_do_not_end() -> None:
 )
 def test_conditions_that_cannot_be_read(condition: str, told: str) -> None:
     assert told in mistake(f"f.specialize({condition})")[2]
+
+
+def test_the_deepest_condition_is_written_and_read() -> None:
+    deepest = f"{'(!' * 61}(input.dim(0).extent() > min(int64(5), int64(6))){')' * 61}"
+    with pytest.raises(ConditionError, match="nested more than 64 deep"):
+        read_condition(f"!{deepest}", BLUR)
+    read = read_condition(deepest, BLUR)
+    assert read_condition(format_condition(read), BLUR) is read
 
 
 def test_conditions_that_cannot_be_written_are_not_made() -> None:

@@ -183,6 +183,7 @@ def read_condition(text: str, pipeline: Pipeline) -> Expr:
     Raises:
         ConditionError: it is none.
     """
+    _check_brackets(text)
     plain = re.sub(r"\.(min|extent|stride)\.([0-9]+)", r".dim(\2).\1()", text)
     plain = re.sub(r"!(?!=)", " not ", plain.replace("&&", " and ").replace("||", " or "))
     plain = re.sub(r"\b(true|false)\b", lambda m: m[0].capitalize(), plain)
@@ -215,6 +216,15 @@ def _too_large() -> ConditionError:
         f"This condition has more than {LARGEST_CONDITION} names, numbers and operators; write it "
         "with fewer, or as a parameter of the pipeline."
     )
+
+
+def _check_brackets(text: str) -> None:
+    """Refuse brackets that are too deep, those around nothing but brackets too: a tree has none."""
+    depth = 0
+    for bracket in re.findall(r"[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth > MOST_NESTED:
+            raise _too_deep()
 
 
 def _check_tree(tree: ast.expr) -> None:
