@@ -122,7 +122,7 @@ def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
     compiled = {}
     for name, schedule in contenders.items():
         start = time.perf_counter()
-        compiled[name] = compile_cpu(pipeline, _verified(pipeline, schedule, device("cpu")))
+        compiled[name] = compile_cpu(_verified(pipeline, schedule, device("cpu")))
         elapsed = time.perf_counter() - start
         actual = compiled[name].run({"input": image})["output"]
         line(f"  {name}: compiled in {elapsed:.2f} s, {_agreement(actual, expected)}")
@@ -151,7 +151,7 @@ def _gpu(pipeline: Pipeline, image: Array) -> None:
     """Search for a GPU, generate CUDA, read its resources, and execute it on a crop."""
     best = _search(pipeline, device(GPU), "occupancy")[0]
     heading(f"\n6. CUDA C for {GPU}")
-    compiled = compile_gpu(pipeline, _verified(pipeline, best.schedule, device(GPU)), GPU)
+    compiled = compile_gpu(_verified(pipeline, best.schedule, device(GPU)))
     write_text(OUT / "unsharp.cu", compiled.source)
     lines = compiled.source.count("\n")
     line(f"{len(compiled.kernels)} kernels, {lines} lines, written to {OUT}/unsharp.cu.")

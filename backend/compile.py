@@ -30,14 +30,14 @@ from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
 from backend.lowering.passes import lower, lower_cases
 from backend.lowering.statements import messages
-from backend.preconditions import check_sizes, preconditions_of, size_error
+from backend.preconditions import check_sizes, size_error
 from backend.program import LoopProgram
 from backend.program_text import program_text
-from backend.verified import plain_schedule
+from backend.verified import verified_for
 from spaces.constraints.devices import CpuDevice
 from spaces.constraints.given import check_given
-from spaces.constraints.preconditions import Precondition
-from spaces.constraints.verdict import CheckedSchedule, Verdict
+from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
 from spaces.model.nest.loopnest import loop_nest
@@ -220,17 +220,16 @@ class PreparedRun:
 
 
 def compile_cpu(
-    pipeline: Pipeline,
-    schedule: Schedule | Verdict,
+    checked: Verdict,
+    *,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> CompiledPipeline:
-    """Compile ``pipeline`` under a legal schedule for the CPU of this process.
+    """Compile a pipeline under a verified schedule for the CPU of this process.
 
     Args:
-        pipeline: the algorithm.
-        schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
+        checked: what :func:`spaces.verify` returns for a schedule that is legal for a CPU.
         threads: how many threads execute parallel loops, the calling one among them; by default
             one for each usable core, shared by all pipelines compiled so.
         float_mode: how far float results may be from those of the expressions as written.
@@ -238,21 +237,70 @@ def compile_cpu(
             :class:`~backend.access.AccessError` instead of touching what is not its own.
 
     Raises:
-        TypeError: something else is given.
-        ValueError: ``verify`` has found the schedule illegal, or has judged it for a GPU or for
-            another pipeline; or there are no such numbers of threads.
+        TypeError: ``checked`` is something else, such as a schedule that is not verified.
+        ValueError: ``verify`` finds the schedule illegal, or judged it for a GPU; or there are no
+            such numbers of threads.
     """
-    check_given("compile_cpu", pipeline=pipeline)
-    plain = plain_schedule("compile_cpu", pipeline, schedule, CpuDevice)
+    legal = verified_for("compile_cpu", checked, CpuDevice)
     with collector_waits():
-        if is_specialized(plain):
-            stages = lower_cases(pipeline, tuple(cases(plain)), access_mode)
-        elif isinstance(schedule, CheckedSchedule):
-            stages = lower(schedule.nest, access_mode)
+        if is_specialized(legal.schedule):
+            stages = lower_cases(legal.pipeline, tuple(cases(legal.schedule)), access_mode)
         else:
-            stages = lower(loop_nest(pipeline, plain), access_mode)
-        program = list(stages.values())[-1]
-        module = compile_module(llvm_module(program, float_mode, access_mode), runtime_symbols())
-    pool = default_pool() if threads is None else ThreadPool(threads)
-    asked = preconditions_of(schedule)
-    return CompiledPipeline(pipeline, plain, pool, asked, access_mode, stages, module)
+            stages = lower(legal.nest, access_mode)
+        module = _machine_code(stages, float_mode, access_mode)
+    return CompiledPipeline(
+        pipeline=legal.pipeline,
+        schedule=legal.schedule,
+        pool=_pool(threads),
+        preconditions=size_preconditions(legal),
+        access_mode=access_mode,
+        stages=stages,
+        module=module,
+    )
+
+
+def compile_cpu_unchecked(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    *,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> CompiledPipeline:
+    """Compile the loop nest of ``schedule`` as it is written, legal or not.
+
+    For tests, and to see what an illegal schedule computes. Code of an illegal schedule may give
+    wrong values or touch memory that is not its own. The code checks only the sizes that its own
+    tails need. Other arguments are those of :func:`compile_cpu`.
+
+    Raises:
+        TypeError: ``pipeline`` or ``schedule`` is something else.
+        ValueError: there are no such numbers of threads.
+    """
+    check_given("compile_cpu_unchecked", pipeline=pipeline, schedule=schedule)
+    with collector_waits():
+        if is_specialized(schedule):
+            stages = lower_cases(pipeline, tuple(cases(schedule)), access_mode)
+        else:
+            stages = lower(loop_nest(pipeline, schedule), access_mode)
+        module = _machine_code(stages, float_mode, access_mode)
+    return CompiledPipeline(
+        pipeline=pipeline,
+        schedule=schedule,
+        pool=_pool(threads),
+        preconditions=(),
+        access_mode=access_mode,
+        stages=stages,
+        module=module,
+    )
+
+
+def _machine_code(
+    stages: Mapping[str, LoopProgram], float_mode: FloatMode, access_mode: AccessMode
+) -> CompiledModule:
+    program = list(stages.values())[-1]
+    return compile_module(llvm_module(program, float_mode, access_mode), runtime_symbols())
+
+
+def _pool(threads: int | None) -> ThreadPool:
+    return default_pool() if threads is None else ThreadPool(threads)

@@ -29,13 +29,13 @@ from backend.lowering.gpu_passes import (
     lower_gpu_cases,
 )
 from backend.lowering.passes import START
-from backend.preconditions import check_sizes, preconditions_of, size_error
+from backend.preconditions import check_sizes, size_error
 from backend.program_text import program_text
-from backend.verified import plain_schedule
+from backend.verified import verified_for
 from spaces.constraints.devices import GpuDevice, device
 from spaces.constraints.given import check_given
-from spaces.constraints.preconditions import Precondition
-from spaces.constraints.verdict import CheckedSchedule, Verdict
+from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
@@ -215,38 +215,93 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
 
 
 def compile_gpu(
-    pipeline: Pipeline,
-    schedule: Schedule | Verdict,
+    checked: Verdict,
+    *,
     arch: str | None = None,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
-    """Compile ``pipeline`` under a legal schedule for a GPU. No GPU is needed to do so.
+    """Compile a pipeline under a verified schedule for a GPU. No GPU is needed to do so.
 
     Args:
-        pipeline: the algorithm.
-        schedule: a schedule that :func:`spaces.verify` finds legal, or what it returned.
+        checked: what :func:`spaces.verify` returns for a schedule that is legal for a GPU.
         arch: the architecture to read resources for, by default that of the device the schedule was
-            verified for, else sm_80; the text is the same for all.
+            verified for; the text is the same for all.
         access_mode: whether accesses of memory are tested where the text is emulated; then a run
             raises :class:`~backend.access.AccessError` instead of touching what is not its own.
 
     Raises:
-        TypeError: something else is given.
-        ValueError: ``verify`` has found the schedule illegal, or has judged it for a CPU or
-            for another pipeline; or no GPU is called ``arch``.
+        TypeError: ``checked`` is something else, such as a schedule that is not verified.
+        ValueError: ``verify`` finds the schedule illegal, or judged it for a CPU; or no GPU is
+            called ``arch``.
+    """
+    legal = verified_for("compile_gpu", checked, GpuDevice)
+    target = _gpu("compile_gpu", arch or legal.device.name)
+    passes = partial(gpu_passes, access_mode=access_mode)
+    if is_specialized(legal.schedule):
+        programs = lower_gpu_cases(legal.pipeline, tuple(cases(legal.schedule)), passes)
+    else:
+        programs = (lower_gpu(legal.nest, passes),)
+    printed, parts = _printed(programs, access_mode)
+    return GpuPipeline(
+        pipeline=legal.pipeline,
+        schedule=legal.schedule,
+        arch=target.name,
+        programs=programs,
+        preconditions=size_preconditions(legal),
+        access_mode=access_mode,
+        printed=printed,
+        parts=parts,
+    )
+
+
+def compile_gpu_unchecked(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    *,
+    arch: str = "sm_80",
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> GpuPipeline:
+    """Compile the loop nest of ``schedule`` as it is written, legal or not.
+
+    For tests, and to see what an illegal schedule computes. Other arguments are those of
+    :func:`compile_gpu`.
+
+    Raises:
+        TypeError: ``pipeline`` or ``schedule`` is something else.
+        ValueError: no GPU is called ``arch``.
         GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
     """
-    check_given("compile_gpu", pipeline=pipeline)
-    plain = plain_schedule("compile_gpu", pipeline, schedule, GpuDevice)
-    checked = schedule if isinstance(schedule, CheckedSchedule) else None
-    target = device(arch or (checked.device.name if checked else "sm_80"))
-    if not isinstance(target, GpuDevice):
-        raise ValueError(f"compile_gpu compiles for GPUs, and {target.name} is none.")
+    check_given("compile_gpu_unchecked", pipeline=pipeline, schedule=schedule)
+    target = _gpu("compile_gpu_unchecked", arch)
     passes = partial(gpu_passes, access_mode=access_mode)
-    if is_specialized(plain):
-        programs = lower_gpu_cases(pipeline, tuple(cases(plain)), passes)
+    if is_specialized(schedule):
+        programs = lower_gpu_cases(pipeline, tuple(cases(schedule)), passes)
     else:
-        programs = (lower_gpu(checked.nest if checked else loop_nest(pipeline, plain), passes),)
+        programs = (lower_gpu(loop_nest(pipeline, schedule), passes),)
+    printed, parts = _printed(programs, access_mode)
+    return GpuPipeline(
+        pipeline=pipeline,
+        schedule=schedule,
+        arch=target.name,
+        programs=programs,
+        preconditions=(),
+        access_mode=access_mode,
+        printed=printed,
+        parts=parts,
+    )
+
+
+def _gpu(function: str, arch: str) -> GpuDevice:
+    target = device(arch)
+    if not isinstance(target, GpuDevice):
+        raise ValueError(f"{function} compiles for GPUs, and {target.name} is a CPU.")
+    return target
+
+
+def _printed(
+    programs: tuple[GpuProgram, ...], access_mode: AccessMode
+) -> tuple[PrintedProgram, dict[str, HostFunction]]:
+    """The text of all kernels, and the parts of the host's code by name."""
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
     nodes = tuple(node for program in programs for node in walk_host(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
@@ -255,15 +310,5 @@ def compile_gpu(
         for node in nodes
         if isinstance(node, HostPart)
     }
-    return GpuPipeline(
-        pipeline=pipeline,
-        schedule=plain,
-        arch=target.name,
-        programs=programs,
-        preconditions=preconditions_of(schedule),
-        access_mode=access_mode,
-        printed=print_kernels(
-            (k for program in programs for k in program.kernels), types, access_mode
-        ),
-        parts=parts,
-    )
+    kernels = (kernel for program in programs for kernel in program.kernels)
+    return print_kernels(kernels, types, access_mode), parts

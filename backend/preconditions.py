@@ -23,13 +23,6 @@ class SizeError(ArgumentError):
     """Buffers have sizes that the schedule cannot work on."""
 
 
-def preconditions_of(schedule: object) -> tuple[Precondition, ...]:
-    """The preconditions of a schedule that ``verify`` returned; none for any other, of which only
-    what compiled code checks itself is known.
-    """
-    return size_preconditions(schedule) if isinstance(schedule, CheckedSchedule) else ()
-
-
 def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -> None:
     """Refuse a call under whose sizes the schedule is not legal.
 
@@ -55,7 +48,7 @@ def check_run(
         SizeError: they do not fit the schedule.
     """
     arguments = bind(schedule.pipeline, inputs, params, sizes)
-    check_sizes(preconditions_of(schedule), arguments)
+    check_sizes(size_preconditions(schedule), arguments)
 
 
 def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:

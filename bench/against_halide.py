@@ -191,8 +191,8 @@ def _compile(app: str, name: str) -> Program:
 
     def run() -> object:
         pipeline = pipeline_of(app)
-        schedule = legal(pipeline, written(app, name))
-        return compile_cpu(pipeline, schedule, float_mode=FloatMode.FAST)
+        checked = legal(pipeline, written(app, name))
+        return compile_cpu(checked, float_mode=FloatMode.FAST)
 
     return run
 

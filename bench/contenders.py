@@ -74,7 +74,7 @@ def program(
 ) -> Callable[[], Outputs]:
     """A call that runs an app once, on arguments checked before, always into the same memory."""
     pipeline = pipeline_of(app)
-    compiled = compile_cpu(pipeline, legal(pipeline, schedule), threads, float_mode)
+    compiled = compile_cpu(legal(pipeline, schedule), threads=threads, float_mode=float_mode)
     return compiled.prepare(inputs_of(app), sizes=sizes_of(app))
 
 

@@ -131,7 +131,7 @@ def _write_cpu(
     floats: FloatMode,
     mode: AccessMode,
 ) -> _Report:
-    compiled = compile_cpu(legal.pipeline, legal, float_mode=floats, access_mode=mode)
+    compiled = compile_cpu(legal, float_mode=floats, access_mode=mode)
     write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")
     write_text(folder / f"{stem}.ll", compiled.llvm_ir())
     write_text(folder / f"{stem}.s", compiled.assembly())
@@ -146,7 +146,7 @@ def _write_cpu(
 def _write_gpu(
     legal: CheckedSchedule, folder: Path, stem: str, after: str, target: GpuDevice
 ) -> _Report:
-    compiled = compile_gpu(legal.pipeline, legal, target.name)
+    compiled = compile_gpu(legal)
     own = f"{stem}.program", f"{stem}.cu"
     write_text(folder / own[0], compiled.program_text(after) + "\n")
     write_text(folder / own[1], compiled.source)

@@ -115,7 +115,7 @@ def run(
     try:
         check_run(chosen, images, values, sizes)  # compiling may take seconds
         mode = AccessMode.HARDENED if hardened else AccessMode.PLAIN
-        compiled = compile_cpu(pipeline, chosen, threads, floats, mode)
+        compiled = compile_cpu(chosen, threads=threads, float_mode=floats, access_mode=mode)
         start = time.perf_counter()
         results = compiled.run(images, values, sizes)
     except SizeError as error:

@@ -12,7 +12,7 @@ from attrs import define, field
 from apps.catalog import APPS
 from apps.command_line.options import given_schedule
 from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.llvm.operators import FloatMode
 from backend.reference import evaluate
@@ -87,7 +87,7 @@ class SmallRun:
         return verdict
 
     def assert_same_on_cpu(self, stem):
-        compiled = compile_cpu(self.pipeline, self.checked(stem), threads=2)
+        compiled = compile_cpu(self.checked(stem), threads=2)
         self.assert_same(compiled.run)
         strided = {image: embedded(array) for image, array in self.inputs.items()}
         self.assert_same(lambda _, sizes: compiled.run(strided, sizes=sizes))
@@ -96,15 +96,15 @@ class SmallRun:
             self.assert_same(lambda _, sizes, fenced=fenced: run_guarded(compiled, fenced, sizes))
 
     def assert_close_with_fast_floats(self, stem):
-        compiled = compile_cpu(self.pipeline, self.checked(stem), 2, FloatMode.FAST)
+        compiled = compile_cpu(self.checked(stem), threads=2, float_mode=FloatMode.FAST)
         self.assert_same(compiled.run, ulps=16)
 
     def assert_same_under_guard(self, stem):
-        compiled = compile_guarded(self.pipeline, self.checked(stem), threads=2)
+        compiled = compile_guarded(self.checked(stem), threads=2)
         self.assert_same(partial(run_poisoned, compiled))
 
     def assert_same_on_gpu(self):
-        compiled = compile_gpu(self.pipeline, self.schedule("gpu"))
+        compiled = compile_gpu_unchecked(self.pipeline, self.schedule("gpu"))
         for order in ("forward", "reverse"):
             self.assert_same(partial(compiled.run, executor=Emulator(order=order)))
 

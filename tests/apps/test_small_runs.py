@@ -8,7 +8,7 @@ import pytest
 from apps.catalog import APPS
 from apps.command_line.arguments import shapes
 from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.errors import CudaUnavailable
 from tests.apps import (
     formulas_blending,
@@ -87,7 +87,7 @@ def test_pictures_may_begin_anywhere(name):
     def moved(ranges):
         return tuple((low + moves.get(d, 0), extent) for d, (low, extent) in enumerate(ranges))
 
-    compiled = compile_cpu(small.pipeline, small.checked("cpu"), threads=2)
+    compiled = compile_cpu(small.checked("cpu"), threads=2)
     read = {"input": shapes(small.inputs)["input"]}
 
     def displaced(inputs, sizes):
@@ -98,7 +98,7 @@ def test_pictures_may_begin_anywhere(name):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_gpu_kernel_takes_what_the_rules_assume(name):
-    compiled = compile_gpu(*written(name, "gpu"), "sm_80")
+    compiled = compile_gpu_unchecked(*written(name, "gpu"))
     try:
         resources = compiled.resources()
     except CudaUnavailable as error:

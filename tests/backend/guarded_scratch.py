@@ -119,13 +119,13 @@ def poisoned(value):
         raise Rubbish("something was written behind the end of a scratch buffer")
 
 
-def compile_guarded(*args, **options):
+def compile_guarded(checked, **options):
     """:func:`compile_cpu`, with every buffer that it may put on the heap there and under guard."""
     with (
         mock.patch.object(statements, "SMALL_BYTES", -1),
         mock.patch("backend.compile.runtime_symbols", _symbols),
     ):
-        return compile_cpu(*args, **options)
+        return compile_cpu(checked, **options)
 
 
 def run_poisoned(compiled, inputs, **options):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu_unchecked
 from backend.llvm.operators import FloatMode
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -31,7 +31,9 @@ def fast(function: Callable[..., Expr], *operands: Floats, lanes: int = 16) -> F
     out[X] = function(*(image[X] for image in images))
     algorithm = pipeline(out)
     directives = schedule(algorithm).vectorize("x", lanes, "guard_with_if")
-    code = compile_cpu(algorithm, directives.schedule, 1, FloatMode.FAST)
+    code = compile_cpu_unchecked(
+        algorithm, directives.schedule, threads=1, float_mode=FloatMode.FAST
+    )
     inputs = {f"in{n}": values for n, values in enumerate(operands)}
     return code.run(inputs, sizes={"out": [len(operands[0])]})["out"]
 

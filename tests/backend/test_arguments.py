@@ -6,11 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from attrs import evolve
 
 from apps import blur
 from backend.arguments import ArgumentError
-from backend.compile import CompiledPipeline, compile_cpu
+from backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.constraints.devices import device
@@ -32,7 +31,7 @@ SMALL = {"blur_y": [(1, 16), (1, 8)]}
 @pytest.fixture(scope="module")
 def tiled() -> CompiledPipeline:
     directives = schedule(BLUR).tile("x", "y", "xi", "yi", 16, 8).vectorize("xi").parallel("y")
-    return compile_cpu(BLUR, directives.func("blur_x").compute_at("blur_y", "x").schedule)
+    return compile_cpu_unchecked(BLUR, directives.func("blur_x").compute_at("blur_y", "x").schedule)
 
 
 def test_arrays_of_any_strides(tiled: CompiledPipeline) -> None:
@@ -74,7 +73,7 @@ def test_images_may_begin_anywhere(tiled: CompiledPipeline) -> None:
 def test_output_may_share_memory_with_the_input() -> None:
     image, out = ImageParam(Int32, 1, "input"), Func("out")
     out[X] = image[X] + image[X + 1]
-    compiled = compile_cpu(pipeline(out), schedule(pipeline(out)).schedule)
+    compiled = compile_cpu_unchecked(pipeline(out), schedule(pipeline(out)).schedule)
     memory = np.arange(10, dtype=np.int32)
     compiled.run({"input": memory}, out={"out": memory[1:]})
     np.testing.assert_array_equal(memory, [0, *range(1, 19, 2)])
@@ -84,7 +83,7 @@ def test_parameters_of_every_kind() -> None:
     out, gain, offset, flag = Func("out"), Param(Float32, "gain", 0.5), Param("int8", "offset"), 3
     out[X] = gain * X + offset.as_expr() + flag
     algorithm = pipeline(out)
-    compiled = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 4).schedule)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).vectorize("x", 4).schedule)
     found = compiled.run({}, {"offset": -7}, {"out": [5]})["out"]
     np.testing.assert_array_equal(found, np.float32([-4.0, -3.5, -3.0, -2.5, -2.0]))
     found = compiled.run({}, {"offset": 1, "gain": 2.0}, {"out": [5]})["out"]
@@ -128,7 +127,7 @@ def test_a_prepared_run_reads_its_arrays_anew(tiled: CompiledPipeline) -> None:
 
 
 def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
-    alone = compile_cpu(BLUR, tiled.schedule, threads=1)
+    alone = compile_cpu_unchecked(BLUR, tiled.schedule, threads=1)
     image, sizes = picture(66, 66), {"blur_y": [(1, 64), (1, 64)]}
     np.testing.assert_array_equal(
         alone.run({"input": image}, sizes=sizes)["blur_y"],
@@ -214,7 +213,7 @@ def test_sizes_that_do_not_fit_the_schedule_are_told(
 
 def test_rounding_up_needs_a_multiple() -> None:
     directives = schedule(BLUR).split("x", "xo", "xi", 8, "round_up")
-    compiled = compile_cpu(BLUR, directives.schedule)
+    compiled = compile_cpu_unchecked(BLUR, directives.schedule)
     compiled.run({"input": picture(9, 26)}, sizes={"blur_y": [(1, 24), (1, 7)]})
     with pytest.raises(SizeError) as caught:
         compiled.run({"input": picture(9, 99)}, sizes={"blur_y": [(1, 23), (1, 7)]})
@@ -226,7 +225,7 @@ def test_reads_beyond_the_end_of_the_coordinates_are_refused() -> None:
     image, out = ImageParam(UInt8, 1, "input"), Func("out")
     out[X] = image[X + 1]
     algorithm = pipeline(out)
-    compiled = compile_cpu(algorithm, schedule(algorithm).schedule)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).schedule)
     last = 2**31 - 1
     with pytest.raises(SizeError):
         compiled.run(
@@ -237,7 +236,7 @@ def test_reads_beyond_the_end_of_the_coordinates_are_refused() -> None:
 
 @pytest.mark.parametrize("width", [1, 7, 33, 200])
 def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
-    compiled = compile_cpu(BLUR, schedule(BLUR).schedule)
+    compiled = compile_cpu_unchecked(BLUR, schedule(BLUR).schedule)
     found = compiled.run({"input": picture(9, 202)}, sizes={"blur_y": [(1, width), (1, 3)]})
     assert found["blur_y"].ctypes.data % 64 == 0
     assert found["blur_y"].flags.c_contiguous
@@ -254,27 +253,14 @@ def test_sizes_that_were_estimated_are_told(tiled: CompiledPipeline) -> None:
     assert "estimated" not in str(caught.value)
 
 
-def test_what_was_verified_for_another_pipeline_is_not_compiled() -> None:
-    f = Func("blur_y")
-    f[X, Var("y")] = X
-    other = pipeline(f, name="blur", estimates={f: [64, 64]})
-    checked = verify(BLUR, schedule(BLUR).vectorize("x", 8).schedule, device("cpu"))
-    with pytest.raises(ValueError, match="verified for another one"):
-        compile_cpu(other, checked)
-    smaller = evolve(BLUR, estimates=())
-    image = picture(10, 18)
-    found = compile_cpu(smaller, checked).run({"input": image}, sizes=SMALL)["blur_y"]
-    np.testing.assert_array_equal(found, evaluate(BLUR, {"input": image}, sizes=SMALL)["blur_y"])
-
-
 def test_a_verified_schedule_that_adds_funcs_is_compiled_for_its_pipeline() -> None:
     checked = verify(BLUR, schedule(BLUR).func("blur_x").in_().schedule, device("cpu"))
     image = picture(10, 18)
-    found = compile_cpu(BLUR, checked).run({"input": image}, sizes=SMALL)["blur_y"]
+    found = compile_cpu(checked).run({"input": image}, sizes=SMALL)["blur_y"]
     np.testing.assert_array_equal(found, evaluate(BLUR, {"input": image}, sizes=SMALL)["blur_y"])
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 5000])
 def test_numbers_of_threads_that_are_none_are_told(threads: object) -> None:
     with pytest.raises(ValueError, match="between 1 and 1024 threads"):
-        compile_cpu(BLUR, schedule(BLUR).schedule, threads=threads)
+        compile_cpu_unchecked(BLUR, schedule(BLUR).schedule, threads=threads)

@@ -96,7 +96,7 @@ def test_updates_at_once_lose_nothing(
     image = random.integers(info.min, info.max, (HEIGHT, WIDTH), element.dtype, endpoint=True)
     place = random.integers(0, 5, (HEIGHT, WIDTH), np.int32)
     f, h = by_numpy(operator, image, place)
-    compiled = compile_cpu(pipeline, checked, threads=4)
+    compiled = compile_cpu(checked, threads=4)
     for _ in range(3):
         found = compiled.run({"input": image, "place": place}, sizes={"out": [5]})
         assert (found["out.0"] == f).all()
@@ -117,7 +117,7 @@ def test_floats_are_updated_at_once(operator: str) -> None:
     image = random.choice(np.array(choices, np.float32), (HEIGHT, WIDTH))
     place = random.integers(0, 5, (HEIGHT, WIDTH), np.int32)
     f, h = by_numpy(operator, image, place)
-    compiled = compile_cpu(pipeline, checked, threads=4)
+    compiled = compile_cpu(checked, threads=4)
     found = compiled.run({"input": image, "place": place}, sizes={"out": [5]})
     assert (found["out.0"] == f).all()
     assert np.array_equal(found["out.1"], h)
@@ -127,7 +127,7 @@ def compiled_of(text: str) -> CompiledPipeline:
     pipeline = reduced("add", Int32)
     checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), CPU)
     assert checked, str(checked)
-    return compile_cpu(pipeline, checked)
+    return compile_cpu(checked)
 
 
 def test_lanes_that_share_a_place_are_added_up_first() -> None:
@@ -193,7 +193,7 @@ def test_components_of_a_tuple_are_changed_one_by_one(order: str) -> None:
     checked = spaces.verify(pipeline, written, CPU)
     assert checked, str(checked)
     values = np.random.default_rng(2).integers(-99, 99, (HEIGHT, WIDTH), np.int32)
-    found = compile_cpu(pipeline, checked, threads=4).run({"input": values}, sizes={"f": [3]})
+    found = compile_cpu(checked, threads=4).run({"input": values}, sizes={"f": [3]})
     assert found["f.0"].tolist() == [7 + int(values.sum()) * x for x in range(3)]
     assert (found["f.1"] == values.max()).all()
     report = spaces.prove(checked)

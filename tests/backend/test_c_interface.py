@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu_unchecked
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
 from backend.llvm.module import ILL_SIZED
 from backend.llvm.runtime import runtime_object
@@ -89,7 +89,7 @@ def write(folder: Path) -> None:
     algorithm = scaled()
     directives = schedule(algorithm).vectorize("x", 8).parallel("y")
     directives = directives.func("near").compute_root().parallel("y")
-    compiled = compile_cpu(algorithm, directives.schedule)
+    compiled = compile_cpu_unchecked(algorithm, directives.schedule)
     (folder / "scaled.o").write_bytes(compiled.object_bytes())
     (folder / "scaled.h").write_text(compiled.c_header())
     (folder / f"{RUNTIME}.o").write_bytes(runtime_object())
@@ -172,7 +172,7 @@ def test_a_c_program_is_told_the_values_of_a_message(tmp_path: Path, lanes: int)
     out[X] = require(image[X] > 0, image[X], "Pixel", X, "is", image[X], "at a gain of", gain)
     algorithm = pipeline(out, name="limited")
     directives = schedule(algorithm)
-    compiled = compile_cpu(
+    compiled = compile_cpu_unchecked(
         algorithm, (directives.vectorize("x", lanes) if lanes > 1 else directives).schedule
     )
     (tmp_path / "limited.o").write_bytes(compiled.object_bytes())

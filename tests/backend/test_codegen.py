@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu_unchecked
 from backend.llvm.codegen import llvm_module
 from backend.llvm.operators import FloatMode
 from backend.lowering.passes import lower
@@ -53,7 +53,7 @@ def on_images(type: Type, expr: Expr, *, vectors: bool) -> tuple[np.ndarray, np.
         directives = directives.vectorize("x", 16, "guard_with_if")
     inputs = {i.name: random_image(i.type, (999,), ord(i.name)) for i in algorithm.images}
     sizes = {"out": [999]}
-    found = compile_cpu(algorithm, directives.schedule).run(inputs, sizes=sizes)["out"]
+    found = compile_cpu_unchecked(algorithm, directives.schedule).run(inputs, sizes=sizes)["out"]
     return found, evaluate(algorithm, inputs, sizes=sizes)["out"]
 
 
@@ -137,7 +137,7 @@ def values_of(name: str, values: np.ndarray, lanes: int) -> np.ndarray:
     algorithm = pipeline(out)
     directives = schedule(algorithm)
     directives = directives.vectorize("x", lanes, "guard_with_if") if lanes > 1 else directives
-    compiled = compile_cpu(algorithm, directives.schedule)
+    compiled = compile_cpu_unchecked(algorithm, directives.schedule)
     return compiled.run({"input": values}, sizes={"out": [len(values)]})["out"]
 
 
@@ -235,7 +235,7 @@ def test_short_reductions_are_written_out(taps: int, is_written_out: bool) -> No
     out[X] += image[X + r.x] * (cast(Float32, r.x) + 2.0)
     algorithm = pipeline(out)
     directives = schedule(algorithm).update(0).reorder("r.x", "x").vectorize("x", 8, "round_up")
-    code = compile_cpu(algorithm, directives.schedule)
+    code = compile_cpu_unchecked(algorithm, directives.schedule)
     products = re.findall(r"fmul <8 x float>", code.llvm_ir())
     assert len(products) == (taps if is_written_out else 1)
     array = np.arange(100, dtype=np.float32) % 7
@@ -265,10 +265,10 @@ def test_accesses_say_which_buffer_they_touch() -> None:
 
 def test_vectors_are_where_the_schedule_says_and_nowhere_else() -> None:
     chain = float_chain()
-    plain = compile_cpu(chain, schedule(chain).schedule).llvm_ir()
+    plain = compile_cpu_unchecked(chain, schedule(chain).schedule).llvm_ir()
     assert "vector.body" not in plain
     assert len(re.findall("store float", plain)) == 1  # in one loop, not unrolled
-    vectors = compile_cpu(chain, schedule(chain).vectorize("x", 8).schedule).llvm_ir()
+    vectors = compile_cpu_unchecked(chain, schedule(chain).vectorize("x", 8).schedule).llvm_ir()
     assert "<8 x float>" in vectors
 
 
@@ -279,7 +279,7 @@ def test_deep_expressions_compile() -> None:
         value = value * 3 + 1
     out[X] = value
     algorithm = pipeline(out)
-    compiled = compile_cpu(algorithm, schedule(algorithm).schedule)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).schedule)
     found = compiled.run({"input": np.arange(5, dtype=np.uint16)}, sizes={"out": [5]})["out"]
     wanted = [
         int(pow(3, 3000, 1 << 17) * v + (pow(3, 3000, 1 << 17) - 1) // 2) % 65536 for v in range(5)

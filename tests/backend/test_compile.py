@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps import blur
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.compile_gpu import compile_gpu
 from backend.llvm.operators import FloatMode
 from backend.preconditions import SizeError
@@ -118,7 +118,7 @@ def test_several_outputs() -> None:
     low[X] = image[X] - 1
     high[X] = low[X] * 2
     both = pipeline([low, high])
-    compiled = compile_cpu(both, schedule(both).schedule)
+    compiled = compile_cpu_unchecked(both, schedule(both).schedule)
     found = compiled.run({"input": np.arange(6, dtype=np.int32)}, sizes={"low": [6], "high": [4]})
     np.testing.assert_array_equal(found["low"], [-1, 0, 1, 2, 3, 4])
     np.testing.assert_array_equal(found["high"], [-2, 0, 2, 4])
@@ -131,7 +131,9 @@ def test_want_of_memory_is_told() -> None:
     out[X] = 0
     out[X] += wide[total.x, total.y]
     algorithm = pipeline(out)
-    compiled = compile_cpu(algorithm, schedule(algorithm).func("wide").compute_root().schedule)
+    compiled = compile_cpu_unchecked(
+        algorithm, schedule(algorithm).func("wide").compute_root().schedule
+    )
     with pytest.raises(MemoryError) as caught:
         compiled.run({}, sizes={"out": [3]})
     assert "found no memory" in str(caught.value)
@@ -139,7 +141,7 @@ def test_want_of_memory_is_told() -> None:
 
 def test_texts_of_every_pass() -> None:
     directives = schedule(BLUR).vectorize("x", 8).parallel("y")
-    compiled = compile_cpu(BLUR, directives.schedule)
+    compiled = compile_cpu_unchecked(BLUR, directives.schedule)
     assert "parallel blur_y.s0.y" in compiled.program_text()
     assert "ramp(" in compiled.program_text(after="vectorize")
     assert "task blur_y.s0.y" in compiled.program_text(after="parallel")
@@ -163,7 +165,9 @@ def test_guards_at_the_end_of_the_coordinates() -> None:
     guarded = schedule(algorithm).vectorize("x", 16, "guard_with_if")
     sizes = {"out": [(2**31 - 21, 21)], "input": [(2**31 - 21, 21)]}
     values = np.arange(21, dtype=np.uint8)
-    found = compile_cpu(algorithm, guarded.schedule).run({"input": values}, sizes=sizes)["out"]
+    found = compile_cpu_unchecked(algorithm, guarded.schedule).run({"input": values}, sizes=sizes)[
+        "out"
+    ]
     np.testing.assert_array_equal(found, values)
 
 
@@ -178,7 +182,7 @@ def test_want_of_memory_inside_tasks_is_told() -> None:
     algorithm = pipeline(out)
     directives = schedule(algorithm).update(0).parallel("x").func("small").compute_root()
     directives = directives.func("huge").compute_at("out", "x")
-    compiled = compile_cpu(algorithm, directives.schedule, threads=2)
+    compiled = compile_cpu_unchecked(algorithm, directives.schedule, threads=2)
     for _ in range(3):
         with pytest.raises(MemoryError):
             compiled.run({}, sizes={"out": [40]})
@@ -188,7 +192,7 @@ def test_what_verify_returns_is_accepted() -> None:
     checked = verify(BLUR, schedule(BLUR).vectorize("x", 8).schedule, device("cpu"))
     assert isinstance(checked, CheckedSchedule)
     image, sizes = picture(10, 18), {"blur_y": [(1, 16), (1, 8)]}
-    found = compile_cpu(BLUR, checked).run({"input": image}, sizes=sizes)["blur_y"]
+    found = compile_cpu(checked).run({"input": image}, sizes=sizes)["blur_y"]
     wanted = evaluate(BLUR, {"input": image}, sizes=sizes)["blur_y"]
     np.testing.assert_array_equal(found, wanted)
 
@@ -199,7 +203,7 @@ def test_other_float_modes_are_close(mode: FloatMode) -> None:
     out[X] = (image[X] * 0.3 + image[X + 1] * 0.5 + image[X + 2] * 0.2) / 3.0
     algorithm = pipeline(out)
     values = np.random.default_rng(0).random(34).astype(np.float32)
-    compiled = compile_cpu(algorithm, schedule(algorithm).schedule, float_mode=mode)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).schedule, float_mode=mode)
     found = compiled.run({"input": values}, sizes={"out": [32]})["out"]
     wanted = evaluate(algorithm, {"input": values}, sizes={"out": [32]})["out"]
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
@@ -211,7 +215,7 @@ def test_vectors_that_begin_anew_within_a_row(period: int) -> None:
     image, out = ImageParam(Int32, 1, "input"), Func("out")
     out[X] = image[X % image.width()] + X
     algorithm = pipeline(out)
-    compiled = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8).schedule)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).vectorize("x", 8).schedule)
     values = np.arange(period, dtype=np.int32) * 100
     for width in (period, period + 1, 3 * period):
         if width >= 8:
@@ -235,6 +239,6 @@ def test_what_verify_refuses_is_not_compiled() -> None:
     refused: Any = verify(BLUR, by_hand, device("cpu"))
     for compiler in (compile_cpu, compile_gpu):
         with pytest.raises(ValueError, match=r"is not legal, so that nothing is compiled\.\n.*xi"):
-            compiler(BLUR, refused)
+            compiler(refused)
     with pytest.raises(ValueError, match=r"give its loop nest.*\n.*xi"):
         prove(refused)

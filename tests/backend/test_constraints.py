@@ -9,7 +9,7 @@ import pytest
 
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -55,7 +55,7 @@ def pixels(width: int = 38, height: int = 11) -> np.ndarray:
 def vectorized(algorithm: Pipeline) -> CompiledPipeline:
     directives = schedule(algorithm).func("out").reorder("c", "x", "y").unroll("c")
     chosen = directives.vectorize("x", 16).schedule
-    return compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    return compile_cpu(verify(algorithm, chosen, device("cpu")))
 
 
 def test_interleaved_pixels_are_read_and_written_in_place() -> None:
@@ -80,7 +80,7 @@ def test_strides_may_leave_gaps() -> None:
     out.output_buffer().dim(0).set_stride(2)
     algorithm = pipeline(out)
     chosen = schedule(algorithm).vectorize("x", 8).schedule
-    compiled = compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    compiled = compile_cpu(verify(algorithm, chosen, device("cpu")))
     wide = np.arange(160, dtype=np.uint8).reshape(5, 32)
     for image_array in (wide[:, ::4], np.ascontiguousarray(wide[:, ::4])):
         found = compiled.run({"in": image_array}, sizes={"out": (8, 5)})["out"]
@@ -98,7 +98,9 @@ def test_strides_of_the_program_are_numbers() -> None:
 def test_kernels_see_what_lies_interleaved() -> None:
     algorithm, image = interleaved(), pixels(17, 5)
     chosen = schedule(algorithm).func("out").gpu_tile("x", "y", "xi", "yi", 8, 4).schedule
-    found = compile_gpu(algorithm, chosen).run({"rgb": image}, sizes={"out": (16, 5, 3)})["out"]
+    found = compile_gpu_unchecked(algorithm, chosen).run({"rgb": image}, sizes={"out": (16, 5, 3)})[
+        "out"
+    ]
     assert (found == image[:, :, :16] - np.roll(image, -1, 0)[:, :, 1:]).all()
 
 
@@ -136,7 +138,7 @@ def test_a_parameter_is_known_to_lie_in_its_range() -> None:
     out[X] = wide[X + fn.min(shift, 4)] + wide[X + fn.max(shift, 0)]
     algorithm = pipeline(out)
     chosen = schedule(algorithm).func("wide").compute_root().schedule
-    compiled = compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    compiled = compile_cpu(verify(algorithm, chosen, device("cpu")))
     body = compiled.program_text("simplify").partition("allocate wide")[2]
     assert "shift" in body
     assert "min(" not in body
@@ -174,7 +176,7 @@ def test_what_is_required_is_said_when_it_does_not_hold() -> None:
     data = np.arange(10, dtype=np.int32)
     sizes = {"out": (3,)}
     plain = schedule(algorithm).schedule
-    compiled = compile_cpu(algorithm, verify(algorithm, plain, device("cpu")))
+    compiled = compile_cpu(verify(algorithm, plain, device("cpu")))
     for run in (lambda *a: evaluate(algorithm, *a), compiled.run):
         assert run({"in": data}, {"radius": 2}, sizes)["out"].tolist() == [1, 3, 5]
         with pytest.raises(ArgumentError, match=r"The radius is too large.*radius is 10"):
@@ -243,7 +245,7 @@ def test_conditions_of_calls_are_those_of_the_language(name: str) -> None:
     algorithm = pipeline(out, estimates={"out": [16]})
     checked = verify(algorithm, schedule(algorithm).vectorize("x", 8).schedule, device("cpu"))
     assert not prove(checked).refuted
-    compiled = compile_cpu(algorithm, checked)
+    compiled = compile_cpu(checked)
     data = {"input": np.arange(16, dtype=np.uint8)}
     for run in (lambda: evaluate(algorithm, data), lambda: compiled.run(data)):
         if holds:

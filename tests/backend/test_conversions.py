@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu_unchecked
 from backend.llvm.operators import FloatMode
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -65,7 +65,7 @@ def test_limits(source: Type, target: Type, lanes: int) -> None:
     array = np.array(values(source), source.dtype)
     wanted = [expected(v, target) for v in array.tolist()]
     for mode in (FloatMode.STRICT, FloatMode.CONTRACT):
-        code = compile_cpu(algorithm, directives.schedule, 1, mode)
+        code = compile_cpu_unchecked(algorithm, directives.schedule, threads=1, float_mode=mode)
         found = code.run({"image": array}, sizes={"out": [len(array)]})["out"]
         assert found.tolist() == wanted
 
@@ -75,7 +75,9 @@ def test_clamped_values_are_limited_no_further(target: Type) -> None:
     image, out = ImageParam(Float32, 1, "image"), Func("out")
     out[X] = cast(target, clamp(image[X], 0.0, 200.0) + 0.5)
     algorithm = pipeline(out)
-    code = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, 1)
+    code = compile_cpu_unchecked(
+        algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, threads=1
+    )
     array = np.array([*values(Float32), 0, 0, 0, 0, 0, 0, 0], np.float32)[:72]
     found = code.run({"image": array}, sizes={"out": [72]})["out"]
     inside = np.where(array < 200, array, np.float32(200))  # NaN is limited from above first
@@ -89,7 +91,9 @@ def test_values_clamped_one_too_high_are_limited_again(target: Type) -> None:
     image, out = ImageParam(Float32, 1, "image"), Func("out")
     out[X] = cast(target, clamp(image[X], float(target.min_value), float(target.max_value + 1)))
     algorithm = pipeline(out)
-    code = compile_cpu(algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, 1)
+    code = compile_cpu_unchecked(
+        algorithm, schedule(algorithm).vectorize("x", 8, "round_up").schedule, threads=1
+    )
     array = np.array([target.max_value + n for n in range(-3, 5)], np.float32)
     found = code.run({"image": array}, sizes={"out": [8]})["out"]
     assert found.tolist() == [target.max_value + n for n in (-3, -2, -1, 0, 0, 0, 0, 0)]

@@ -65,7 +65,7 @@ def test_regions_near_the_ends_of_int32(name: str, text: str) -> None:
     made = reads_at(COORDINATES[name]())
     checked = verify(made, parse_schedule(text, made), device("cpu"))
     assert checked, str(checked)
-    compiled = compile_cpu(made, checked, access_mode=AccessMode.HARDENED)
+    compiled = compile_cpu(checked, access_mode=AccessMode.HARDENED)
     near = [end for end in ENDS if is_small(*end, COORDINATES[name]())]
     assert len(near) >= 3
     for end in near:

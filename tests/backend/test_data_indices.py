@@ -66,7 +66,7 @@ def test_compiled_code_reads_where_numbers_have_wrapped(name: str, order: str) -
     assert isinstance(checked, CheckedSchedule), checked
     with np.errstate(over="ignore"):
         wanted = meant(DATA) * 10
-    found = compile_cpu(checked.pipeline, checked).run({"im": DATA}, sizes={"out": (8,)})["out"]
+    found = compile_cpu(checked).run({"im": DATA}, sizes={"out": (8,)})["out"]
     assert found.tolist() == wanted.tolist()
     report = prove(checked)
     assert not report.refuted
@@ -82,5 +82,5 @@ def test_kernels_read_there_too(name: str) -> None:
     assert isinstance(checked, CheckedSchedule), checked
     with np.errstate(over="ignore"):
         wanted = meant(DATA) * 10
-    found = compile_gpu(checked.pipeline, checked).run({"im": DATA}, sizes={"out": (8,)})["out"]
+    found = compile_gpu(checked).run({"im": DATA}, sizes={"out": (8,)})["out"]
     assert found.tolist() == wanted.tolist()

@@ -224,7 +224,7 @@ def assert_compiled_as_evaluated(name: str, algorithm: Pipeline, is_rounded: boo
     for output in algorithm.outputs:
         vectors = vectors.func(output).vectorize("x", 8)
     for chosen in (schedule(algorithm).schedule, vectors.schedule):
-        compiled = compile_cpu(algorithm, checked(algorithm, chosen))
+        compiled = compile_cpu(checked(algorithm, chosen))
         found = outcome(lambda: compiled.run(inputs(algorithm), sizes=sizes))  # noqa: B023
         assert (found is None) == (wanted is None), name
         for output, values in (wanted or {}).items():
@@ -268,6 +268,6 @@ def test_parameters_decide_extents_requirements_and_cases(name: str) -> None:
         wanted = evaluate(algorithm, {}, values, {"f": (SIZE,)})["f"]
         plain = schedule(algorithm).func("f")
         for chosen in (plain, plain.specialize(truth(asked)).vectorize("x", 8)):
-            compiled = compile_cpu(algorithm, checked(algorithm, chosen.schedule))
+            compiled = compile_cpu(checked(algorithm, chosen.schedule))
             found = compiled.run({}, values, sizes={"f": (SIZE,)})["f"]
             assert_same(found, wanted, f"{form} of {values}", False)

@@ -169,7 +169,7 @@ def test_exact_schedules_give_the_bits_of_the_algorithm(
     pipeline = reduction(update, TYPES[element])
     checked = judged(pipeline, text)
     assume(checked is not None and checked.is_exact)
-    run = compile_cpu(pipeline, checked, threads=3).run
+    run = compile_cpu(checked, threads=3).run
     assert not differs(pipeline, run, values(TYPES[element], kind, seed))
 
 
@@ -193,6 +193,6 @@ def test_schedules_that_are_not_exact_are_seen_to_differ(
     checked = judged(pipeline, text)
     assert checked is not None
     assert not checked.is_exact
-    run = compile_cpu(pipeline, checked, threads=3).run
+    run = compile_cpu(checked, threads=3).run
     tries = itertools.product(sorted(ODD), range(20))
     assert any(differs(pipeline, run, values(TYPES[element], *how)) for how in tries)

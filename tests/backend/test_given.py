@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import spaces
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile import compile_cpu, compile_cpu_unchecked
+from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from tests.constraints import algorithms
 
 BLUR = algorithms.blur()
@@ -21,21 +21,36 @@ TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
 @pytest.mark.parametrize(
     ("mistake", "error", "message"),
     [
-        (lambda: compile_cpu(BLUR, "by.parallel(y)"), TypeError, "a Schedule, not a str"),
-        (lambda: compile_cpu(PLAIN, PLAIN), TypeError, "a Pipeline, not a Schedule"),
-        (lambda: compile_gpu(BLUR, None), TypeError, "a Schedule, not a NoneType"),
         (
-            lambda: compile_gpu(BLUR, spaces.verify(BLUR, PLAIN, CPU)),
+            lambda: compile_cpu(PLAIN),
+            TypeError,
+            r"verify it first: .*device\(\"cpu\"\)\)",
+        ),
+        (lambda: compile_gpu(TILED), TypeError, r"verify it first: .*device\(\"sm_80\"\)\)"),
+        (lambda: compile_cpu(BLUR), TypeError, "what spaces.verify returns, not a Pipeline"),
+        (lambda: compile_cpu_unchecked(BLUR, "by.parallel(y)"), TypeError, "a Schedule, not a str"),
+        (lambda: compile_cpu_unchecked(PLAIN, PLAIN), TypeError, "a Pipeline, not a Schedule"),
+        (lambda: compile_gpu_unchecked(BLUR, None), TypeError, "a Schedule, not a NoneType"),
+        (
+            lambda: compile_gpu(spaces.verify(BLUR, PLAIN, CPU)),
             ValueError,
             "was verified for cpu; verify it for a GPU",
         ),
         (
-            lambda: compile_cpu(BLUR, spaces.verify(BLUR, TILED, GPU)),
+            lambda: compile_cpu(spaces.verify(BLUR, TILED, GPU)),
             ValueError,
             "was verified for sm_90; verify it for a CPU",
         ),
-        (lambda: compile_gpu(BLUR, TILED, "sm_8"), ValueError, "No device is called 'sm_8'"),
-        (lambda: compile_gpu(BLUR, TILED, "cpu"), ValueError, "compiles for GPUs, and cpu is none"),
+        (
+            lambda: compile_gpu_unchecked(BLUR, TILED, arch="sm_8"),
+            ValueError,
+            "No device is called 'sm_8'",
+        ),
+        (
+            lambda: compile_gpu_unchecked(BLUR, TILED, arch="cpu"),
+            ValueError,
+            "compiles for GPUs, and cpu is a CPU",
+        ),
         (lambda: spaces.device(80), ValueError, "such as 'sm_80' or 'cpu', not 80"),
         (lambda: spaces.ScheduleSpace(BLUR, "cpu"), TypeError, "a Device, not a str"),
         (lambda: spaces.ScheduleSpace(CPU, BLUR), TypeError, "a Pipeline, not a CpuDevice"),
@@ -63,8 +78,8 @@ def test_other_things_are_refused(
 
 
 def test_kernels_are_for_the_device_that_was_verified() -> None:
-    assert compile_gpu(BLUR, spaces.verify(BLUR, TILED, GPU)).arch == "sm_90"
-    assert compile_gpu(BLUR, TILED).arch == "sm_80"
+    assert compile_gpu(spaces.verify(BLUR, TILED, GPU)).arch == "sm_90"
+    assert compile_gpu_unchecked(BLUR, TILED).arch == "sm_80"
 
 
 def test_what_is_printed_fits_a_line() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backend.llvm.engine import compile_module
-from spaces import Func, ImageParam, UInt8, Var, pipeline, schedule
+from spaces import Func, ImageParam, UInt8, Var, device, pipeline, schedule, verify
 from tests.backend import guarded_scratch
 from tests.backend.guarded_scratch import Rubbish, compile_guarded, poisoned, run_poisoned
 
@@ -66,7 +66,8 @@ def test_a_pipeline_gives_the_same_whatever_its_memory_holds():
     out[x, y] = blur[x, y] + blur[x, y + 1]
     made = pipeline(out)
     chosen = schedule(made).func("blur").compute_root().schedule
+    compiled = compile_guarded(verify(made, chosen, device("cpu")))
     pixels = np.arange(30 * 21, dtype=np.uint8).reshape(21, 30)
-    found = run_poisoned(compile_guarded(made, chosen), {"image": pixels}, sizes={"out": (29, 20)})
+    found = run_poisoned(compiled, {"image": pixels}, sizes={"out": (29, 20)})
     rows = pixels[:, :-1] + pixels[:, 1:]
     np.testing.assert_array_equal(found["out"], rows[:-1] + rows[1:])

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from backend import compile as compiling
 from backend.access import POISON, Access, AccessError, AccessMode, Outside, Side
-from backend.compile import CompiledPipeline, compile_cpu
+from backend.compile import CompiledPipeline, compile_cpu_unchecked
 from backend.llvm.accesses import OUTSIDE
 from backend.llvm.c_header import RUNTIME_HEADER
 from backend.llvm.runtime import release_scratch, runtime_object, scratch_bytes
@@ -119,7 +119,7 @@ def compile_wrong(
         return {**stages, "wrong": wrong(list(stages.values())[-1])}
 
     with mock.patch.object(compiling, "lower", lower):
-        return compile_cpu(built, parse_schedule(text, built), access_mode=access_mode)
+        return compile_cpu_unchecked(built, parse_schedule(text, built), access_mode=access_mode)
 
 
 def one_element_short(program: LoopProgram, buffer: str = "g") -> LoopProgram:
@@ -141,7 +141,7 @@ def one_element_short(program: LoopProgram, buffer: str = "g") -> LoopProgram:
 def test_results_are_the_same(name: str) -> None:
     built = stencil()
     chosen = parse_schedule(SCHEDULES[name], built)
-    compiled = compile_cpu(built, chosen, access_mode=AccessMode.HARDENED)
+    compiled = compile_cpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
     for extents in ((64, 32), (65, 33), (24, 9)):
         sizes = {"out": extents}
         expected = evaluate(built, {"image": PIXELS}, sizes=sizes)
@@ -156,7 +156,7 @@ def test_extents_that_are_products_of_negative_numbers_are_extents() -> None:
     out[X, Y] = g[-X, Y]
     built = pipeline(out)
     chosen = parse_schedule("g.compute_root().vectorize(x, 16);", built)
-    compiled = compile_cpu(built, chosen, access_mode=AccessMode.HARDENED)
+    compiled = compile_cpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
     found = compiled.run({"image": PIXELS}, sizes={"out": (64, 32), "image": [(-70, 80), (0, 40)]})
     np.testing.assert_array_equal(found["out"], PIXELS[:32, 70:6:-1] * 2)
 
@@ -187,7 +187,7 @@ UPDATES = {
 def test_places_that_values_name_are_tested(name: str) -> None:
     built, text = histogram(), UPDATES[name]
     chosen = parse_schedule(text, built)
-    compiled = compile_cpu(built, chosen, access_mode=AccessMode.HARDENED)
+    compiled = compile_cpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
     expected = evaluate(built, {"image": PIXELS}, sizes=SIZES)["out"]
     np.testing.assert_array_equal(compiled.run({"image": PIXELS}, sizes=SIZES)["out"], expected)
     wrong = compile_wrong(built, text, one_element_short)
@@ -219,7 +219,7 @@ def test_lanes_that_are_not_kept_are_not_tested(name: str) -> None:
     """Of 24 lanes 2 are there."""
     built = stencil()
     chosen = parse_schedule(SCHEDULES[name], built)
-    compiled = compile_cpu(built, chosen, access_mode=AccessMode.HARDENED)
+    compiled = compile_cpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
     exact = np.ascontiguousarray(PIXELS[:3, :4])
     found = compiled.run({"image": exact}, sizes={"out": (2, 2)})["out"]
     np.testing.assert_array_equal(
@@ -303,7 +303,9 @@ def test_memory_is_given_back_where_an_access_stops_the_run() -> None:
 def test_plain_code_tests_nothing() -> None:
     built = stencil()
     chosen = parse_schedule(SCHEDULES["dense"], built)
-    plain, hardened = (compile_cpu(built, chosen, access_mode=mode) for mode in AccessMode)
+    plain, hardened = (
+        compile_cpu_unchecked(built, chosen, access_mode=mode) for mode in AccessMode
+    )
     assert "@outside" not in plain.llvm_ir()
     assert "@outside" in hardened.llvm_ir()
     assert str(OUTSIDE) not in plain.c_header().split("struct")[0]

@@ -32,7 +32,7 @@ def compiled(value: Expr, lanes: int) -> CompiledPipeline:
     f[X] = value
     algorithm = pipeline(f)
     schedule = parse_schedule(f"f.vectorize(x, {lanes})", algorithm)
-    return compile_cpu(algorithm, verify(algorithm, schedule, device("cpu")))
+    return compile_cpu(verify(algorithm, schedule, device("cpu")))
 
 
 def uses(program: CompiledPipeline, instruction: str) -> bool:

@@ -78,7 +78,7 @@ def test_vectors_have_the_bits_of_the_reference(element: Type) -> None:
     directives = schedule(algorithm)
     for name in algorithm.outputs:
         directives = directives.func(name).vectorize("x", 16)
-    compiled = compile_cpu(algorithm, verify(algorithm, directives.schedule, device("cpu")))
+    compiled = compile_cpu(verify(algorithm, directives.schedule, device("cpu")))
     found = compiled.run(inputs, sizes=sizes)
     for name, expected in evaluate(algorithm, inputs, sizes=sizes).items():
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
@@ -103,7 +103,7 @@ def test_the_host_has_an_instruction_for_it(name: str) -> None:
     out[X] = function(a[X], b[X])
     algorithm = pipeline(out)
     chosen = schedule(algorithm).vectorize("x", 16).schedule
-    compiled = compile_cpu(algorithm, verify(algorithm, chosen, device("cpu")))
+    compiled = compile_cpu(verify(algorithm, chosen, device("cpu")))
     if "xmm" not in compiled.assembly() and "ymm" not in compiled.assembly():
         pytest.skip("the host is no x86")
     assert instruction in compiled.assembly()

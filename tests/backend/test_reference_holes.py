@@ -109,7 +109,7 @@ def assert_evaluated(algorithm: Pipeline, extents: dict[str, list[int]], count: 
     reference = evaluate(algorithm, inputs, scalars, extents)
     for name, values in expected.items():
         np.testing.assert_array_equal(reference[name], values, strict=True)
-    compiled = compile_cpu(algorithm, verdict).run(inputs, scalars, sizes=extents)
+    compiled = compile_cpu(verdict).run(inputs, scalars, sizes=extents)
     for name, values in expected.items():
         np.testing.assert_array_equal(compiled[name], values, strict=True)
 

@@ -64,7 +64,7 @@ SIZES = {"f": [WIDTH, HEIGHT - 1]}
 @cache
 def compiled(text: str, algorithm: Pipeline = DARK) -> CompiledPipeline:
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
-    return compile_cpu(algorithm, checked, threads=2)
+    return compile_cpu(checked, threads=2)
 
 
 @settings(max_examples=30, deadline=None)
@@ -210,7 +210,7 @@ def test_a_func_that_is_inlined_where_a_stage_says_where_still_requires(
     assert isinstance(checked, CheckedSchedule), str(checked)
     result = prove(checked)
     assert result.proven == result.proofs
-    program = compile_cpu(algorithm, checked)
+    program = compile_cpu(checked)
     params, sizes = {"bound": limit}, {"f": [8]}
     if limit < 8:
         for run in (lambda: program.run({}, params, sizes=sizes),

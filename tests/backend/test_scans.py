@@ -211,7 +211,7 @@ def test_on_a_cpu(make: Callable[[], Example]) -> None:
     assert_same(reference, example.wanted)
     for text in example.cpu:
         verdict = checked(example.algorithm, text, "cpu")
-        found = compile_cpu(example.algorithm, verdict).run(example.inputs, sizes=example.sizes)
+        found = compile_cpu(verdict).run(example.inputs, sizes=example.sizes)
         assert_same(found, example.wanted)
         report = prove(verdict)
         assert len(report.proven) == len(report.proofs), report
@@ -221,7 +221,7 @@ def test_on_a_cpu(make: Callable[[], Example]) -> None:
 def test_on_a_gpu(make: Callable[[], Example]) -> None:
     example = make()
     verdict = checked(example.algorithm, example.gpu, "sm_80")
-    found = compile_gpu(example.algorithm, verdict).run(example.inputs, sizes=example.sizes)
+    found = compile_gpu(verdict).run(example.inputs, sizes=example.sizes)
     assert_same(found, example.wanted)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from backend.arguments import ArgumentError, Arguments
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile import compile_cpu_unchecked
+from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.kernel import AllocStep, Step
 from backend.llvm.runtime import runtime_symbols
@@ -82,7 +82,7 @@ def asked(built: Pipeline, chosen: Schedule, inputs=None, sizes=None) -> int:
     address = ctypes.cast(callback, ctypes.c_void_p).value
     symbols = {**runtime_symbols(), "spaces_malloc": address}
     with mock.patch("backend.compile.runtime_symbols", return_value=symbols):
-        compiled = compile_cpu(built, chosen)
+        compiled = compile_cpu_unchecked(built, chosen)
     with pytest.raises(MemoryError):
         compiled.run(inputs or {"im": IMAGE}, sizes=sizes or SIZES)
     return requests[0]
@@ -98,7 +98,7 @@ def test_memory_is_asked_for_each_dimension(place: str, directives: str) -> None
     needed = span(place) * rows * 4
     assert needed <= asked(built, checked.schedule) < 2 * needed
     expected = evaluate(built, {"im": IMAGE}, sizes=SIZES)["f"]
-    found = run_poisoned(compile_guarded(built, checked), {"im": IMAGE}, sizes=SIZES)["f"]
+    found = run_poisoned(compile_guarded(checked), {"im": IMAGE}, sizes=SIZES)["f"]
     np.testing.assert_array_equal(found, expected)
 
 
@@ -119,7 +119,7 @@ def test_device_memory_is_allocated_for_each_dimension(place: str) -> None:
             steps.extend(given)
             super().run(module, steps, buffers, scalars)
 
-    compiled = compile_gpu(built, checked)
+    compiled = compile_gpu(checked)
     found = compiled.run({"im": IMAGE}, sizes=SIZES, executor=Watched())["f"]
     (allocated,) = [s.nbytes for s in steps if isinstance(s, AllocStep)]
     assert allocated == span(place) * HEIGHT * 4
@@ -133,7 +133,7 @@ def test_more_elements_than_kernels_index_are_refused() -> None:
     f[X] = g[X, 0] + g[0, X]
     built = pipeline(f)
     text = "f.gpu_tile(x, xi, 8); g.compute_root().gpu_tile(x, y, xi, yi, 8, 8);"
-    compiled = compile_gpu(built, parse_schedule(text, built))
+    compiled = compile_gpu_unchecked(built, parse_schedule(text, built))
     side = 2**16
     rows = np.zeros(2 * side, np.int32)
     pixels = np.lib.stride_tricks.as_strided(rows, (side, side), (4, 4))
@@ -177,7 +177,7 @@ def test_fused_loops_that_no_int32_counts_are_refused(parallel: str) -> None:
     f = Func("f")
     f[X, Y] = cast(UInt8, 7)
     built = pipeline(f)
-    compiled = compile_cpu(built, parse_schedule(f"f.fuse(x, y, t){parallel};", built))
+    compiled = compile_cpu_unchecked(built, parse_schedule(f"f.fuse(x, y, t){parallel};", built))
     with pytest.raises(SizeError, match=r"f\.t has more than 2147483647 iterations"):
         compiled.run({}, sizes={"f": (2**16, 2**15)})
     assert (compiled.run({}, sizes={"f": (2**8, 3)})["f"] == 7).all()
@@ -189,7 +189,7 @@ def test_three_loops_are_counted_from_the_first_two() -> None:
     f[X, Y, z] = cast(UInt8, 7)
     built = pipeline(f)
     chosen = parse_schedule("f.fuse(x, y, t).fuse(t, z, u).parallel(u);", built)
-    compiled = compile_cpu(built, chosen)
+    compiled = compile_cpu_unchecked(built, chosen)
     side = 2**15
     with pytest.raises(SizeError, match=r"f\.u has more than 2147483647 iterations"):
         compiled.run({}, sizes={"f": (side, side, 4)})
@@ -200,5 +200,5 @@ def test_fused_tiles_ask_for_nothing() -> None:
     f[X, Y] = cast(UInt8, 7)
     built = pipeline(f)
     text = "f.tile(x, y, xi, yi, 8, 8, TailStrategy::GuardWithIf).fuse(xi, yi, t);"
-    compiled = compile_cpu(built, parse_schedule(text, built))
+    compiled = compile_cpu_unchecked(built, parse_schedule(text, built))
     assert "2147483647" not in compiled.program_text()

@@ -83,7 +83,7 @@ def test_values_change_places_under_every_schedule(text: str) -> None:
     algorithm = swaps()
     verdict = checked(algorithm, text)
     sizes = {"out": [21, 9]}
-    found = compile_cpu(algorithm, verdict).run({"input": PIXELS}, sizes=sizes)["out"]
+    found = compile_cpu(verdict).run({"input": PIXELS}, sizes=sizes)["out"]
     np.testing.assert_array_equal(found, swapped(21, 9))
     np.testing.assert_array_equal(
         evaluate(algorithm, {"input": PIXELS}, sizes=sizes)["out"], swapped(21, 9)
@@ -109,7 +109,7 @@ def test_short_vectors_of_narrow_values_are_stored_in_their_lanes_only() -> None
         ".split(x, x, xi, 4, TailStrategy::GuardWithIf).vectorize(xi)"
     )
     values = PIXELS.astype(np.int32)
-    compiled = compile_cpu(algorithm, checked(algorithm, text))
+    compiled = compile_cpu(checked(algorithm, text))
     sizes = {"out": [(4, 8), (1, 7)], "input": [40, 11]}
     found = compiled.run({"input": values}, sizes=sizes)["out"]
     x, y = np.arange(4, 12), np.arange(1, 8)[:, None]
@@ -124,7 +124,7 @@ def test_values_change_places_on_a_gpu(tail: str) -> None:
         "pair.compute_at(out, x).gpu_threads(x, y);"
         "pair.update(0).gpu_threads(x, y); pair.update(1).gpu_threads(x, y)"
     )
-    compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
+    compiled = compile_gpu(checked(algorithm, text, "sm_80"))
     found = compiled.run({"input": PIXELS}, sizes={"out": [21, 9]})["out"]
     np.testing.assert_array_equal(found, swapped(21, 9))
     assert "__shared__ int pair_0" in compiled.source
@@ -176,7 +176,7 @@ def test_argmin_and_argmax_find_the_first(text: str) -> None:
     algorithm = nearest()
     verdict = checked(algorithm, text)
     assert not prove(verdict).refuted
-    found = compile_cpu(algorithm, verdict).run({"input": PIXELS}, sizes={"out": [12, 7]})
+    found = compile_cpu(verdict).run({"input": PIXELS}, sizes={"out": [12, 7]})
     assert list(found) == ["out.0", "out.1", "out.2", "out.3", "out.4"]
     assert [str(a.dtype) for a in found.values()] == ["int32", "int32", "uint8", "int32", "int32"]
     for array, wanted in zip(found.values(), windows(12, 7), strict=True):
@@ -190,7 +190,7 @@ def test_schedules_of_outputs_are_chosen_by_their_sizes() -> None:
         "out.specialize(out.dim(0).extent() >= 8).vectorize(x, 8);"
         'out.specialize_fail("too narrow")'
     )
-    compiled = compile_cpu(algorithm, checked(algorithm, text))
+    compiled = compile_cpu(checked(algorithm, text))
     found = compiled.run({"input": PIXELS}, sizes={"out": [12, 7]})
     for array, wanted in zip(found.values(), windows(12, 7), strict=True):
         np.testing.assert_array_equal(array, wanted)
@@ -207,7 +207,7 @@ def test_ties_need_the_order_of_the_reduction() -> None:
 
 def test_outputs_are_written_into_given_arrays() -> None:
     algorithm = nearest()
-    compiled = compile_cpu(algorithm, checked(algorithm, "argmin.compute_root()"))
+    compiled = compile_cpu(checked(algorithm, "argmin.compute_root()"))
     given = {"out.1": np.full((7, 12), -1, np.int32), "out.2": np.zeros((7, 12), np.uint8)}
     found = compiled.run({"input": PIXELS}, out=given)
     assert found["out.2"] is given["out.2"]
@@ -230,7 +230,7 @@ def test_accumulations_are_by_component() -> None:
     wanted = -row.sum() * np.arange(4) + 6 - 15 + (row + 1).prod()
     text = "product.compute_root(); total.compute_root().update(0).vectorize(r.x, 2)"
     assert verify(algorithm, parse_schedule(text, algorithm), device("cpu")).violations
-    compiled = compile_cpu(algorithm, checked(algorithm, text.split(".update")[0]))
+    compiled = compile_cpu(checked(algorithm, text.split(".update")[0]))
     found = compiled.run({"input": PIXELS[0]}, sizes={"out": [4]})["out"]
     np.testing.assert_array_equal(found, wanted)
 
@@ -251,9 +251,9 @@ def test_sums_of_the_other_component() -> None:
     for step in range(9):
         first, second = second + step, first + 2 * step
     wanted = first * 1000 + second
-    found = compile_cpu(algorithm, checked(algorithm, "pair.compute_root()")).run(
-        {}, sizes={"out": [3]}
-    )["out"]
+    found = compile_cpu(checked(algorithm, "pair.compute_root()")).run({}, sizes={"out": [3]})[
+        "out"
+    ]
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(evaluate(algorithm, {}, sizes={"out": [3]})["out"], wanted)
     text = "pair.compute_root().update(0).split(r.x, o, i, 3).reorder(o, i, x)"
@@ -266,9 +266,7 @@ def test_a_pure_tuple_can_be_inlined() -> None:
     pair[X] = (source[X] + 1, cast(Int32, source[X]) - 5)
     out[X] = pair[X + 1][1] * pair[X][0]
     algorithm = pipeline(out)
-    found = compile_cpu(algorithm, checked(algorithm, "")).run(
-        {"input": PIXELS[0]}, sizes={"out": [9]}
-    )["out"]
+    found = compile_cpu(checked(algorithm, "")).run({"input": PIXELS[0]}, sizes={"out": [9]})["out"]
     row = PIXELS[0].astype(int)
     np.testing.assert_array_equal(found, (row[1:10] - 5) * (row[:9] + 1))
 

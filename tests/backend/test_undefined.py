@@ -69,7 +69,7 @@ def test_what_is_undefined_is_not_stored(lanes: int) -> None:
             update = directives.func("out") if stage == 0 else directives.update(stage - 1)
             directives = update.vectorize("x", lanes)
     checked = verify(algorithm, directives.schedule, device("cpu"))
-    found = compile_cpu(algorithm, checked).run({"in": VALUES}, sizes=sizes)["out"]
+    found = compile_cpu(checked).run({"in": VALUES}, sizes=sizes)["out"]
     assert found.tolist() == meant(VALUES)
 
 
@@ -111,7 +111,7 @@ def test_components_without_a_value_stay_as_they_are(text: str) -> None:
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
     second = [2 * v + 1 if v > 5 else v for v in VALUES.tolist()]
     for found in (
-        compile_cpu(algorithm, checked).run({"in": VALUES}, sizes={"f": [24]}),
+        compile_cpu(checked).run({"in": VALUES}, sizes={"f": [24]}),
         evaluate(algorithm, {"in": VALUES}, sizes={"f": [24]}),
     ):
         assert found["f.0"].tolist() == (VALUES * 2).tolist()
@@ -135,7 +135,7 @@ def test_a_definition_without_a_value_stores_nothing(text: str) -> None:
     f[X] = fn.select(X % 3 == 0, X, undef(Int32))
     algorithm = pipeline(f)
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
-    compiled = compile_cpu(algorithm, checked)
+    compiled = compile_cpu(checked)
     assert compiled.program_text("simplify").count(" = ") == 1
     memory = np.full(24, -7, np.int32)
     found = compiled.run({}, sizes={"f": [24]}, out={"f": memory})["f"]
@@ -183,7 +183,7 @@ def test_a_definition_stores_where_it_has_a_value(name: str, lanes: int) -> None
         directives = directives.func("f").vectorize("x", lanes)
     checked = verify(algorithm, directives.schedule, device("cpu"))
     memory = np.full(8, 77, np.int32)
-    compile_cpu(algorithm, checked).run({}, sizes={"f": [8]}, out={"f": memory})
+    compile_cpu(checked).run({}, sizes={"f": [8]}, out={"f": memory})
     assert memory.tolist() == expected
     shown = evaluate(algorithm, {}, sizes={"f": [8]})["f"].tolist()
     assert shown == [0 if value == 77 else value for value in expected]
@@ -238,7 +238,7 @@ def test_values_given_in_places_are_read_there(name: str) -> None:
     wanted = [2 * v - x if v > 5 else -1 for x, v in enumerate(VALUES.tolist())]
     run = ({"in": VALUES}, {}, {"out": [24]})
     assert evaluate(algorithm, *run)["out"].tolist() == wanted
-    assert compile_cpu(algorithm, checked).run(*run)["out"].tolist() == wanted
+    assert compile_cpu(checked).run(*run)["out"].tolist() == wanted
     bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
     assert bridge.build(algorithm, scheduled).realize(*run)["out"].tolist() == wanted
 
@@ -257,7 +257,7 @@ def test_inlined_values_are_not_read_elsewhere() -> None:
     f[X] = fn.select(X > 2, X, undef(Int32))
     g[X] = f[X] + 1
     algorithm = pipeline(g)
-    found = compile_cpu(algorithm, verify(algorithm, schedule(algorithm).schedule, device("cpu")))
+    found = compile_cpu(verify(algorithm, schedule(algorithm).schedule, device("cpu")))
     for values in (found.run({}, sizes={"g": [6]}), evaluate(algorithm, {}, sizes={"g": [6]})):
         assert values["g"].tolist() == [1, 1, 1, 4, 5, 6]
 
@@ -271,7 +271,7 @@ def test_what_is_given_stays_in_arrays_of_any_strides_and_new_ones_begin_with_ze
     algorithm = pipeline(out)
     text = "out.vectorize(x, 4)" if target == "cpu" else "out.gpu_tile(x, xi, 4)"
     checked = verify(algorithm, parse_schedule(text, algorithm), device(target))
-    made = compile_cpu(algorithm, checked) if target == "cpu" else compile_gpu(algorithm, checked)
+    made = compile_cpu(checked) if target == "cpu" else compile_gpu(checked)
     values = np.arange(1, 25, dtype=np.int32)
     found = made.run({"in": values}, sizes={"out": (24,)})["out"]
     assert found.tolist() == [v if x % 2 == 0 else 0 for x, v in enumerate(values.tolist())]

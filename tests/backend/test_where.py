@@ -128,7 +128,7 @@ def assert_computes(
 ) -> None:
     (name,) = sizes
     inputs = {"input": SQUARE}
-    found = compile_cpu(algorithm, verdict).run(inputs, sizes=sizes)[name]
+    found = compile_cpu(verdict).run(inputs, sizes=sizes)[name]
     np.testing.assert_array_equal(evaluate(algorithm, inputs, sizes=sizes)[name], wanted)
     np.testing.assert_array_equal(found, wanted)
     report = prove(verdict)
@@ -143,7 +143,7 @@ def test_a_triangle_on_a_gpu() -> None:
         "out.gpu_tile(x, y, xi, yi, 4, 4); total.compute_at(out, x).gpu_threads(x, y);"
         "total.update(0).gpu_threads(x, y)"
     )
-    compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
+    compiled = compile_gpu(checked(algorithm, text, "sm_80"))
     found = compiled.run({"input": SQUARE}, sizes={"out": [7, 10]})["out"]
     np.testing.assert_array_equal(found, triangles(7, 10))
 
@@ -159,7 +159,7 @@ def test_kernels_read_for_predicates_only_where_a_tail_computes() -> None:
         "total.gpu_tile(x, xi, 8, GuardWithIf);"
         "total.update(0).reorder(x, r.x).gpu_tile(x, xi, 8, GuardWithIf)"
     )
-    compiled = compile_gpu(algorithm, checked(algorithm, text, "sm_80"))
+    compiled = compile_gpu(checked(algorithm, text, "sm_80"))
     values, executor = np.arange(-5, 6, dtype=np.int32), SanitizedEmulator("address,undefined")
     found = compiled.run({"input": values}, sizes={"total": [11]}, executor=executor)["total"]
     np.testing.assert_array_equal(found, np.arange(11) + 3 * (np.abs(values) > 3))
@@ -174,7 +174,7 @@ def test_what_predicates_leave_out_is_not_needed() -> None:
     small = SQUARE[:, :11]
     found = evaluate(triangle(), {"input": small}, sizes={"out": [7, 10]})["out"]
     np.testing.assert_array_equal(found, triangles(7, 10))
-    compiled = compile_cpu(triangle(), checked(triangle(), "total.compute_root()"))
+    compiled = compile_cpu(checked(triangle(), "total.compute_root()"))
     found = compiled.run({"input": small}, sizes={"out": [7, 10]})["out"]
     np.testing.assert_array_equal(found, triangles(7, 10))
 
@@ -207,7 +207,7 @@ def test_tails_visit_points_that_predicates_would_leave_out() -> None:
         algorithm, "total.compute_at(out, x).update(0).split(x, x, i, 5, TailStrategy::RoundUp)"
     )
     assert not prove(verdict).refuted
-    found = compile_cpu(algorithm, verdict).run({}, sizes={"out": [(-6, 12), (-2, 7)]})["out"]
+    found = compile_cpu(verdict).run({}, sizes={"out": [(-6, 12), (-2, 7)]})["out"]
     values = np.tile(3 + np.arange(-7, 5), (8, 1))
     for y in range(1, 4):
         for step in range(4):
@@ -238,9 +238,9 @@ def test_inline_reductions_leave_points_out() -> None:
     algorithm = pipeline(out)
     pixels = np.random.default_rng(1).integers(0, 256, (9, 10), np.uint8)
     text = "sum.compute_at(out, y).vectorize(x, 4); argmin.compute_at(out, x)"
-    found = compile_cpu(algorithm, checked(algorithm, text)).run(
-        {"input": pixels}, sizes={"out": [6, 5]}
-    )["out"]
+    found = compile_cpu(checked(algorithm, text)).run({"input": pixels}, sizes={"out": [6, 5]})[
+        "out"
+    ]
     for y, x in np.ndindex(5, 6):
         disk = [
             (int(pixels[y + j + 2, x + i + 2]), i, j)

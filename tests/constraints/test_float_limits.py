@@ -57,7 +57,7 @@ def test_limited_coordinates_are_proven_and_computed(name: str, with_estimates: 
     report = prove(checked)
     assert not (*report.refuted, *report.unknown)
     images = {"image": np.arange(600, dtype=np.int32)}
-    compiled = compile_cpu(made, checked)
+    compiled = compile_cpu(checked)
     for real in (-1.5, 0.3, 2.7):
         scalars = {s.name: {"real": real, "gain": 7}[s.name] for s in made.scalars}
         ours = compiled.run(images, scalars, sizes=ESTIMATES)["out"]
@@ -86,7 +86,7 @@ def test_domains_and_conditions_by_floats_are_proven() -> None:
     assert not (*report.refuted, *report.unknown)
     images, sizes = {"image": np.arange(1, 30, dtype=np.int32)}, {"out": [(0, 5)]}
     for real in (-1.5, 4.9, 12.0):
-        ours = compile_cpu(made, checked).run(images, {"real": real}, sizes=sizes)["out"]
+        ours = compile_cpu(checked).run(images, {"real": real}, sizes=sizes)["out"]
         assert np.array_equal(ours, evaluate(made, images, {"real": real}, sizes)["out"])
 
 
@@ -101,7 +101,7 @@ def test_floats_of_a_loop_are_limits_inside_it() -> None:
     report = prove(checked)
     assert not (*report.refuted, *report.unknown)
     images, sizes = {"image": np.arange(10, dtype=np.int32)}, {"out": [(-3, 9), (-2, 6)]}
-    ours = compile_cpu(made, checked).run(images, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run(images, sizes=sizes)["out"]
     assert np.array_equal(ours, evaluate(made, images, sizes=sizes)["out"])
     outside = verify(made, schedule(made).func("g").compute_root().schedule, device("cpu"))
     assert [v.rule for v in outside.violations] == ["bounds.unbounded"]

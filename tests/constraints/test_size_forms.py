@@ -178,7 +178,7 @@ def test_a_schedule_whose_sizes_are_sums_of_extremes_asks_for_few_conditions() -
     assert isinstance(checked, CheckedSchedule)
     asked = size_preconditions(checked)
     assert len(asked) < 40
-    run = compile_cpu(algorithm, checked).run
+    run = compile_cpu(checked).run
     given = {f"i{n}": np.full(2, n, np.uint8) for n in range(12)}  # 11 times 3 is added to x
     data = np.arange(43, dtype=np.uint8)
     found = run({**given, "table": data}, sizes={"out": (10,)})["out"]

@@ -19,19 +19,19 @@ from functools import partial
 from backend.access import AccessMode
 from backend.compile import compile_cpu
 from tests.backend.cpu_runs import run_guarded
-runs = [partial(run_guarded, compile_cpu(pipeline, verdict, access_mode=AccessMode.HARDENED))]"""
+runs = [partial(run_guarded, compile_cpu(verdict, access_mode=AccessMode.HARDENED))]"""
 
-_GUARDED = "runs.append(partial(run_guarded, compile_cpu(pipeline, verdict)))"
+_GUARDED = "runs.append(partial(run_guarded, compile_cpu(verdict)))"
 
 _POISONED = """\
 from tests.backend.guarded_scratch import compile_guarded, run_poisoned
-runs.append(partial(run_poisoned, compile_guarded(pipeline, verdict)))"""
+runs.append(partial(run_poisoned, compile_guarded(verdict)))"""
 
 _GPU = """\
 from functools import partial
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-runs = [partial(compile_gpu(pipeline, verdict, {target!r}).run, executor=Emulator())]"""
+runs = [partial(compile_gpu(verdict).run, executor=Emulator())]"""
 
 _COMPARED = """\
 from backend.reference import evaluate
@@ -73,7 +73,7 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
     yield "assert verdict.legal, verdict"
     sizes = [dict(s) for n, s in enumerate(subject.outputs) if s not in subject.outputs[:n]]
     if case.target != "cpu":
-        yield _GPU.format(target=case.target)
+        yield _GPU
     else:
         yield _HARDENED
         if is_optimised(case):

@@ -345,7 +345,7 @@ class Gate:
         if case.target == "cpu":
             runs = self._compiled(case, oracle, verdict)
             return Counter(hardened=1, compiled=runs.pop("ran", 0)) + runs
-        made = self.timed("print", compile_gpu, oracle.subject.pipeline, verdict, case.target)
+        made = self.timed("print", compile_gpu, verdict)
         runs = self.timed("interpret", _interpret, oracle, verdict, made)
         if case.number % EMULATED_EVERY == 0:
             guarded = SanitizedEmulator("address,undefined", "shuffled", seed=case.number)
@@ -358,18 +358,18 @@ class Gate:
         """Hardened code, as it is written; in a share of cases also the code that users get, with
         what it is given under guard, or, every other time, its scratch.
         """
-        pipeline, hardened = oracle.subject.pipeline, partial(compile_cpu, access_mode=HARDENED)
+        hardened = partial(compile_cpu, access_mode=HARDENED)
         with quick_code():
-            compiled = self.timed("compile", hardened, pipeline, verdict)
+            compiled = self.timed("compile", hardened, verdict)
             run = partial(run_guarded, compiled)
             runs = self.timed("run", _run, oracle, verdict, run)
         if not is_optimised(case):
             return runs
         if case.number % 2:
-            guarded = self.timed("optimise", compile_guarded, pipeline, verdict)
+            guarded = self.timed("optimise", compile_guarded, verdict)
             plain = partial(run_poisoned, guarded)
         else:
-            compiled = self.timed("optimise", compile_cpu, pipeline, verdict)
+            compiled = self.timed("optimise", compile_cpu, verdict)
             plain = partial(run_guarded, compiled)
         optimised = self.timed("run", _run, oracle, verdict, plain)
         return runs + Counter(optimised=optimised["ran"])

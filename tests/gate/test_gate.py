@@ -107,7 +107,7 @@ def legal_on_gpu(rng: random.Random, kind: str) -> tuple[Oracle, CheckedSchedule
 def test_cuda_text_computes_the_reference(kind: str) -> None:
     """One legal schedule of each of some kinds, in an order of threads that is drawn."""
     oracle, verdict = legal_on_gpu(random.Random(f"emulated {kind}"), kind)
-    compiled, images = compile_gpu(verdict.pipeline, verdict), oracle.subject.images
+    compiled, images = compile_gpu(verdict), oracle.subject.images
     for size in (EXACT, ODD):
         sizes = oracle.subject.sizes(size)
         try:

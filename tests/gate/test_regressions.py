@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from backend.access import AccessMode
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from backend.compile import compile_cpu, compile_cpu_unchecked
+from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.preconditions import SizeError
 from backend.reference import evaluate
@@ -124,7 +124,7 @@ def judged(made: Callable[[], Pipeline], text: str) -> Verdict:
 def test_legal_schedules_compute_the_reference(made: Callable[[], Pipeline], text: str) -> None:
     verdict = judged(made, text)
     assert isinstance(verdict, CheckedSchedule), verdict
-    compiled = compile_cpu(verdict.pipeline, verdict)
+    compiled = compile_cpu(verdict)
     for width, height in ((16, 8), (9, 5), (31, 13)):
         sizes = {"out": ((-3, width), (2, height)), "input": PLACE}
         found = compiled.run({"input": IMAGE}, sizes=sizes)
@@ -195,7 +195,7 @@ def test_storage_within_a_fused_loop_has_limits() -> None:
     for size in ((20, 10), (23, 15)):
         sizes = {"out": [(10, size[0]), (12, size[1])]}
         expected = evaluate(made, {"input": pixels}, sizes=sizes)["out"]
-        found = compile_cpu(made, checked).run({"input": pixels}, sizes=sizes)["out"]
+        found = compile_cpu(checked).run({"input": pixels}, sizes=sizes)["out"]
         assert (found == expected).all()
 
 
@@ -219,7 +219,7 @@ def test_a_fused_loop_over_what_one_size_leaves_is_legal_at_all_sizes() -> None:
     assert isinstance(verdict, CheckedSchedule), verdict
     assert size_preconditions(verdict) == ()
     sizes = {"out": ((0, 3), (-2, 9))}
-    found = compile_cpu(made, verdict).run({}, sizes=sizes)["out"]
+    found = compile_cpu(verdict).run({}, sizes=sizes)["out"]
     np.testing.assert_array_equal(found, evaluate(made, {}, sizes=sizes)["out"])
 
 
@@ -234,7 +234,7 @@ def test_an_update_whose_predicate_never_holds_leaves_nothing_of_its_tail() -> N
     text = "total.compute_root().update(0).split(x, x, w, 4, TailStrategy::ShiftInwardsAndBlend);"
     verdict = verify(made, parse_schedule(text, made), device("sm_80"))
     assert isinstance(verdict, CheckedSchedule), verdict
-    (program,) = compile_gpu(made, verdict).programs
+    (program,) = compile_gpu(verdict).programs
     values = {"out.min.0": 3, "out.extent.0": 7, "out.min.1": -1, "out.extent.1": 3}
     values |= {"out.stride.0": 1, "out.stride.1": 7}
     found = GpuMachine(program).run(values, {}, {"out": 21}, Memory(negative=False))
@@ -248,7 +248,7 @@ def test_kernels_read_where_a_sum_of_pixels_says() -> None:
     out[X] = table[fn.clamp(image[X] + image[X + 1], 0, 5)]
     made = pipeline(out)
     text = "table.compute_root(); out.gpu_tile(x, xi, 2);"
-    (program,) = compile_gpu(made, parse_schedule(text, made), "sm_80").programs
+    (program,) = compile_gpu_unchecked(made, parse_schedule(text, made), arch="sm_80").programs
     values = {"out.min.0": 0, "out.extent.0": 4, "out.stride.0": 1}
     values |= {"input.min.0": 0, "input.extent.0": 5, "input.stride.0": 1}
     images = {"input": [3, -4, 6, -1, 20]}
@@ -313,7 +313,7 @@ def test_what_is_hoisted_around_kernels_is_no_memory_of_the_host() -> None:
     verdict = verify(made, parse_schedule(text, made), device("sm_80"))
     assert isinstance(verdict, CheckedSchedule)
     sizes = {"out": ((0, 8), (0, 8)), "input": PLACE}
-    found = compile_gpu(made, verdict).run({"input": IMAGE}, sizes=sizes, executor=Emulator())
+    found = compile_gpu(verdict).run({"input": IMAGE}, sizes=sizes, executor=Emulator())
     wanted = evaluate(made, {"input": IMAGE}, sizes=sizes)
     np.testing.assert_array_equal(found["out"], wanted["out"])
 
@@ -338,7 +338,7 @@ def test_places_calculated_from_numbers_are_numbers(place: Expr) -> None:
     verdict = verify(made, parse_schedule(text, made), device("sm_80"))
     assert isinstance(verdict, CheckedSchedule)
     sizes = {"out": ((0, 8), (0, 4))}
-    found = compile_gpu(made, verdict).run({}, sizes=sizes, executor=Emulator())
+    found = compile_gpu(verdict).run({}, sizes=sizes, executor=Emulator())
     np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
 
 
@@ -359,7 +359,7 @@ def test_numbers_at_the_ends_of_int32_stay_in_it(place: Expr) -> None:
     out[X] = image[fn.clamp(place, -3, 9)]
     made, sizes = pipeline(out), {"out": ((-5, 20),), "input": ((-10, 40),)}
     images = {"input": np.arange(40, dtype=np.int32)}
-    found = compile_cpu(made, Schedule.default(made)).run(images, sizes=sizes)
+    found = compile_cpu_unchecked(made, Schedule.default(made)).run(images, sizes=sizes)
     np.testing.assert_array_equal(found["out"], evaluate(made, images, sizes=sizes)["out"])
 
 
@@ -389,7 +389,7 @@ def test_bits_of_numbers_limit_storage_in_kernels(zeros: Callable[[Expr], Expr])
     verdict = verify(made, parse_schedule(text, made), device("sm_80"))
     assert isinstance(verdict, CheckedSchedule)
     sizes = {"out": ((0, 8), (0, 4))}
-    found = compile_gpu(made, verdict).run({}, sizes=sizes, executor=Emulator())
+    found = compile_gpu(verdict).run({}, sizes=sizes, executor=Emulator())
     np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
 
 
@@ -402,7 +402,7 @@ def test_requirements_in_unsigned_numbers_are_asked_of_calls() -> None:
     text = "f.compute_at(out, x).fold_storage(x, 32);"
     verdict = verify(made, parse_schedule(text, made), device("cpu"))
     assert isinstance(verdict, CheckedSchedule)
-    compiled = compile_cpu(made, verdict)
+    compiled = compile_cpu(verdict)
     for low in (0, -31):
         wanted = evaluate(made, {}, sizes={"out": ((low, 32),)})["out"]
         np.testing.assert_array_equal(compiled.run({}, sizes={"out": ((low, 32),)})["out"], wanted)
@@ -428,7 +428,7 @@ def test_rounds_of_a_var_in_two_coordinates_stay_inside(place: Callable[[Expr], 
     checked = verify(made, parse_schedule(text.format(""), made), device("cpu"))
     assert isinstance(checked, CheckedSchedule)
     sizes = {"out": ((-1, 9), (0, 4))}
-    found = compile_cpu(made, checked, access_mode=AccessMode.HARDENED).run({}, sizes=sizes)
+    found = compile_cpu(checked, access_mode=AccessMode.HARDENED).run({}, sizes=sizes)
     np.testing.assert_array_equal(found["out"], evaluate(made, {}, sizes=sizes)["out"])
 
 

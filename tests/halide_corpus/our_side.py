@@ -16,11 +16,11 @@ def wrong_outputs(case: Case, checked: CheckedSchedule) -> list[str]:
     """The outputs that differ from the reference in any bit."""
     given = case.algorithm
     if case.is_gpu:
-        program = compile_gpu(given.pipeline, checked)
+        program = compile_gpu(checked)
         emulator = Emulator("shuffled", seed=7)
         found = program.run(given.inputs, sizes=given.sizes, executor=emulator)
     else:
-        found = compile_cpu(given.pipeline, checked).run(given.inputs, sizes=given.sizes)
+        found = compile_cpu(checked).run(given.inputs, sizes=given.sizes)
     expected = evaluate(given.pipeline, given.inputs, sizes=given.sizes)
     return [
         name

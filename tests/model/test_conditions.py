@@ -109,7 +109,7 @@ def test_both_sides_of_a_condition_are_compiled_or_it_is_refused(text: str) -> N
         assert "the operator " in checked.violations[0].message
         assert names & set(DERIVED)
         return
-    program = compile_cpu(ALGORITHM, checked)
+    program = compile_cpu(checked)
     data = np.arange(40, dtype=np.uint8)
     for number in (0, 1, 3, 5, 12, 60000):
         found = program.run({"input": data}, {"k": number}, sizes={"out": [40]})["out"]

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu_unchecked
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -52,7 +52,7 @@ def test_bounded_storage_is_as_large_as_its_bound() -> None:
 def test_memory_is_obtained_once() -> None:
     built = triangle()
     compiled = [
-        compile_cpu(built, parse_schedule(f"f.compute_at(g, y){hoist}", built))
+        compile_cpu_unchecked(built, parse_schedule(f"f.compute_at(g, y){hoist}", built))
         for hoist in ("", ".hoist_storage_root()")
     ]
     inside, outside = [c.program_text("flatten") for c in compiled]
@@ -72,7 +72,9 @@ def test_each_component_of_a_tuple_is_hoisted() -> None:
     f[X] = (image[X], image[X] * 2)
     g[X, Y] = f[X][0] + f[X + Y][1]
     built = pipeline(g)
-    compiled = compile_cpu(built, parse_schedule("f.compute_at(g, x).hoist_storage_root()", built))
+    compiled = compile_cpu_unchecked(
+        built, parse_schedule("f.compute_at(g, x).hoist_storage_root()", built)
+    )
     assert compiled.program_text("start").count("within") == 2
     inputs, sizes = {"im": np.arange(16, dtype=np.int32)}, {"g": (10, 7)}
     wanted = evaluate(built, inputs, sizes=sizes)["g"]
@@ -85,10 +87,10 @@ def test_the_scratch_of_a_tile_that_may_be_cut_short_lies_on_the_stack() -> None
     g[X, Y] = f[X, Y] * f[X, Y + 2]
     built = pipeline(g)
     text = "g.split(x, x, xi, 8, GuardWithIf)\nf.compute_at(g, x)"
-    compiled = compile_cpu(built, parse_schedule(text, built))
+    compiled = compile_cpu_unchecked(built, parse_schedule(text, built))
     assert "allocate f: int32[24]" in compiled.program_text("flatten")
     assert "spaces_malloc" not in compiled.assembly()
-    heap = compile_cpu(built, parse_schedule(f"{text}.store_in(Heap)", built))
+    heap = compile_cpu_unchecked(built, parse_schedule(f"{text}.store_in(Heap)", built))
     assert "spaces_malloc" in heap.assembly()
     inputs, sizes = {"im": np.arange(19 * 7, dtype=np.int32).reshape(7, 19)}, {"g": (19, 5)}
     wanted = evaluate(built, inputs, sizes=sizes)["g"]
@@ -111,7 +113,7 @@ def test_where_values_lie(layout: str, place: str) -> None:
     g[X, Y] = f[X % 8, Y % 4]
     built = pipeline(g)
     text = f"f.compute_root(){layout}"
-    compiled = compile_cpu(built, parse_schedule(text, built))
+    compiled = compile_cpu_unchecked(built, parse_schedule(text, built))
     (written,) = re.findall(r"f\[(.*?)\] = ", compiled.program_text("flatten"))
     for x, y in ((0, 0), (1, 0), (0, 1), (7, 3)):
         index = written.replace("f.s0.x", str(x)).replace("f.s0.y", str(y))

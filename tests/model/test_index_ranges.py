@@ -78,7 +78,7 @@ def test_regions_hold_what_is_read_and_no_more_than_they_must(name: str) -> None
     reached = np.sqrt(expected - 1)
     assert low <= reached.min()
     assert reached.max() <= high
-    found = compile_cpu(checked.pipeline, checked).run(inputs, sizes=sizes)["out"]
+    found = compile_cpu(checked).run(inputs, sizes=sizes)["out"]
     assert (found == expected).all()
 
 
@@ -108,5 +108,5 @@ def test_coordinates_are_shifted_and_masked(
     checked = verify(algorithm, chosen, device("cpu"))
     assert isinstance(checked, CheckedSchedule)
     data = np.arange(64, dtype=np.int16)
-    found = compile_cpu(algorithm, checked).run({"signed": data}, sizes={"out": [(3, 20)]})["out"]
+    found = compile_cpu(checked).run({"signed": data}, sizes={"out": [(3, 20)]})["out"]
     assert found.tolist() == [2 * meant(x) for x in range(3, 23)]

@@ -121,7 +121,7 @@ def test_any_factorization_gives_numpys_result(
     assert np.array_equal(evaluate(whole, {"input": image}, sizes=sizes)["out"], expected)
     checked = spaces.verify(pipeline, written, CPU)
     assert checked, str(checked)
-    compiled = compile_cpu(pipeline, checked).run({"input": image}, sizes=sizes)["out"]
+    compiled = compile_cpu(checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(compiled, expected)
 
 
@@ -137,7 +137,7 @@ def test_floats_are_reduced_up_to_rounding() -> None:
     checked = spaces.verify(pipeline, written, CPU)
     assert checked
     values = np.random.default_rng(1).normal(size=1024).astype(np.float32)
-    found = compile_cpu(pipeline, checked).run({"input": values}, sizes={"f": [3]})["f"]
+    found = compile_cpu(checked).run({"input": values}, sizes={"f": [3]})["f"]
     exact = values.astype(np.float64).sum() * np.arange(3)
     bound = 1023 * 2.0**-24 * np.abs(values).sum() * np.arange(3)
     assert (np.abs(found - exact) <= bound).all()
@@ -218,7 +218,7 @@ def test_the_first_of_the_best_stays_the_first() -> None:
     )
     checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), CPU)
     assert checked, str(checked)
-    compiled = compile_cpu(pipeline, checked)
+    compiled = compile_cpu(checked)
     for seed in range(4):
         # Few different values, so that the largest is there several times.
         values = np.random.default_rng(seed).integers(0, 4, (8, 12), np.uint8)
@@ -249,7 +249,7 @@ def test_predicates_are_carried_along() -> None:
     ):
         checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), CPU)
         assert checked, str(checked)
-        found = compile_cpu(pipeline, checked).run({"input": values}, sizes={"f": [4]})["f"]
+        found = compile_cpu(checked).run({"input": values}, sizes={"f": [4]})["f"]
         assert np.array_equal(found, 5 + total * np.arange(4))
 
 
@@ -270,7 +270,7 @@ def test_a_histogram_by_8_bit_values(text: str) -> None:
     checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
     assert checked, str(checked)
     pixels = np.random.default_rng(5).integers(0, 256, (HEIGHT, WIDTH), np.uint8)
-    found = compile_cpu(algorithm, checked).run({"input": pixels}, sizes={"h": [256]})["h"]
+    found = compile_cpu(checked).run({"input": pixels}, sizes={"h": [256]})["h"]
     assert np.array_equal(found, np.bincount(pixels.ravel(), minlength=256))
 
 
@@ -299,7 +299,7 @@ def test_sums_that_are_limited_after_they_were_widened(text: str) -> None:
     checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
     assert checked, str(checked)
     pixels = np.random.default_rng(6).integers(0, 2, (HEIGHT, WIDTH), np.uint8)
-    found = compile_cpu(algorithm, checked).run({"input": pixels}, sizes={"f": [5]})["f"]
+    found = compile_cpu(checked).run({"input": pixels}, sizes={"f": [5]})["f"]
     total = int(pixels.sum())
     assert found.tolist() == [min(60 * x + total, 255) for x in range(5)]
     assert {value < 255 for value in found.tolist()} == {True, False}
@@ -342,7 +342,7 @@ def test_what_is_no_number_stays(name: str) -> None:
     assert checked, str(checked)
     values = np.random.default_rng(7).normal(size=(4, 5, 9)).astype(np.float32)
     values[1, 3, 2] = values[2, 0, 0] = np.nan
-    found = compile_cpu(algorithm, checked).run({"input": values}, sizes={"f": [4]})["f"]
+    found = compile_cpu(checked).run({"input": values}, sizes={"f": [4]})["f"]
     expected = by_numpy.reduce(values.reshape(4, -1), axis=1)
     np.testing.assert_array_equal(found, expected)
     assert np.isnan(found).tolist() == [False, True, True, False]

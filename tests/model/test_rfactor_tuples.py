@@ -126,7 +126,7 @@ def test_components_that_change_together_are_factored(name: str, element: spaces
         checked = spaces.verify(algorithm, written, CPU)
         assert checked, f"{form}: {checked}"
         whole = evaluate(spaces.derived(algorithm, written), *run)
-        compiled = compile_cpu(algorithm, checked).run(*run)
+        compiled = compile_cpu(checked).run(*run)
         for found in (whole, compiled):
             columns = [found[f"f.{n}"].tolist() for n in range(FORMS[name][1])]
             assert list(zip(*columns, strict=True)) == expected
@@ -147,7 +147,7 @@ def test_values_with_those_before_them_follow_in_order() -> None:
     text = "f.update(0).split(r.y, yo, yi, 2).rfactor(yo, w).update(0).parallel(w)"
     checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
     assert checked, str(checked)
-    found = compile_cpu(algorithm, checked).run(given, sizes={"f": [3]})
+    found = compile_cpu(checked).run(given, sizes={"f": [3]})
     assert found["f.0"].tolist() == [x + total for x in range(3)]
     assert found["f.1"].tolist() == [x + last for x in range(3)]
     for refused, part in (
@@ -176,7 +176,7 @@ def test_a_best_beside_a_sum_keeps_its_order() -> None:
     checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
     assert checked, str(checked)
     pixels = np.random.default_rng(1).integers(0, 5, (HEIGHT, WIDTH), np.uint8)
-    found = compile_cpu(algorithm, checked).run({"input": pixels}, sizes={"f": [1]})
+    found = compile_cpu(checked).run({"input": pixels}, sizes={"f": [1]})
     expected = [int(pixels.sum()), int(pixels.max()), int(pixels.argmax())]
     assert [int(found[f"f.{n}"][0]) for n in range(3)] == expected
     inner = spaces.parse_schedule("f.update(0).rfactor(r.x, u)", algorithm)

@@ -107,7 +107,7 @@ def test_what_is_read_lies_between_the_limits_of_the_values(
     for gain in (-1.0, 0.5, 3.0):
         scalars = {"gain": gain} if case is scaled else {}
         expected = evaluate(algorithm, data, scalars, sizes={"out": (WIDTH,)})["out"]
-        found = compile_cpu(algorithm, checked).run(data, scalars, sizes={"out": (WIDTH,)})["out"]
+        found = compile_cpu(checked).run(data, scalars, sizes={"out": (WIDTH,)})["out"]
         assert (found == expected).all()
 
 

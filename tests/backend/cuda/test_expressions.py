@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.c_text import Text, binary, choice, conversion, literal, negation
 from backend.cuda.emulator import Emulator
 from backend.cuda.program import CudaExecutor
@@ -179,7 +179,7 @@ def check_expressions(data: st.DataObject, count: int, executor: CudaExecutor) -
         directives = directives.func(func).gpu_tile("x", "xi", LENGTH)
     inputs = {i.name: values(i.type) for i in algorithm.images}
     sizes = {func.name: (LENGTH,) for func in funcs}
-    compiled = compile_gpu(algorithm, directives.schedule)
+    compiled = compile_gpu_unchecked(algorithm, directives.schedule)
     outputs = compiled.run(inputs, sizes=sizes, executor=executor)
     for name, expected in evaluate(algorithm, inputs, sizes=sizes).items():
         np.testing.assert_array_equal(
@@ -208,7 +208,7 @@ def test_math_functions_are_close_to_the_reference() -> None:
     inputs = {"a": generator.random(17, np.float32) * 3 + 0.1, "b": generator.random(17) * 3 + 0.1}
     inputs["a"] = inputs["a"].astype(np.float32)
     sizes = {func.name: (16,) for func in funcs}
-    outputs = compile_gpu(algorithm, directives.schedule).run(inputs, sizes=sizes)
+    outputs = compile_gpu_unchecked(algorithm, directives.schedule).run(inputs, sizes=sizes)
     for name, expected in evaluate(algorithm, inputs, sizes=sizes).items():
         steps = 8 * np.finfo(expected.dtype).eps
         np.testing.assert_allclose(outputs[name], expected, rtol=steps, atol=steps)
@@ -224,7 +224,7 @@ def test_values_made_of_coordinates_wrap_but_coordinates_do_not() -> None:
     sizes = {"f": (1000,), "g": (1000,)}
     expected = evaluate(algorithm, {}, sizes=sizes)
     assert 600**4 > 1 << 32
-    outputs = compile_gpu(algorithm, directives.schedule).run({}, sizes=sizes)
+    outputs = compile_gpu_unchecked(algorithm, directives.schedule).run({}, sizes=sizes)
     for name, values in expected.items():
         np.testing.assert_array_equal(outputs[name], values)
 
@@ -248,7 +248,9 @@ def test_what_occurs_twice_is_worked_out_once() -> None:
         value = value * value + value
     func[X] = value
     algorithm = pipeline(func)
-    compiled = compile_gpu(algorithm, schedule(algorithm).gpu_tile("x", "xi", 16).schedule)
+    compiled = compile_gpu_unchecked(
+        algorithm, schedule(algorithm).gpu_tile("x", "xi", 16).schedule
+    )
     assert len(compiled.source) < 20_000
     inputs = {"in_int32": values(Int32)}
     outputs = compiled.run(inputs, sizes={"f": (16,)})

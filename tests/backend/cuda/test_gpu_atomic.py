@@ -56,7 +56,7 @@ def assert_no_update_is_lost(operator: str, text: str, image: np.ndarray) -> Non
     assert checked, str(checked)
     place = np.random.default_rng(2).integers(0, 5, image.shape, np.int32)
     f, h = by_numpy(operator, image, place)
-    compiled = compile_gpu(pipeline, checked)
+    compiled = compile_gpu(checked)
     for executor in ORDERS:
         inputs = {"input": image, "place": place}
         found = compiled.run(inputs, sizes={"out": [5]}, executor=executor)
@@ -92,7 +92,7 @@ def test_kernels_call_what_the_hardware_has() -> None:
         pipeline = reduced(operator, Int32)
         checked = spaces.verify(pipeline, spaces.parse_schedule(KERNELS[0], pipeline), GPU)
         assert checked, str(checked)
-        texts[operator] = compile_gpu(pipeline, checked).source
+        texts[operator] = compile_gpu(checked).source
     assert "atomicAdd((unsigned int*)&f_buf[" in texts["add"]
     assert "atomicMin(&f_buf[" in texts["min"]
     assert "change<int, unsigned int>(&f_buf[" in texts["mul"]
@@ -120,7 +120,7 @@ def test_arrays_of_short_elements_have_whole_words_where_threads_change_them() -
     pipeline = reduced("add", UInt8)
     checked = spaces.verify(pipeline, spaces.parse_schedule(KERNELS[2], pipeline), GPU)
     assert isinstance(checked, spaces.CheckedSchedule), str(checked)
-    compiled = compile_gpu(pipeline, checked)
+    compiled = compile_gpu(checked)
     assert "__shared__ __align__(4) unsigned char h_buf[8];" in compiled.source  # for 5
     assert "change_part<unsigned char>(&h_buf[" in compiled.source
     (printed,) = [k for k in compiled.kernels if k.static_shared_bytes]
@@ -144,7 +144,7 @@ def test_nothing_outside_of_an_output_of_any_length_is_accessed(element: Type, c
     checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), GPU)
     assert checked, str(checked)
     values = np.random.default_rng(count).integers(0, count, 61, np.uint8)
-    compiled = compile_gpu(pipeline, checked)
+    compiled = compile_gpu(checked)
     guarded = SanitizedEmulator("address,undefined", "shuffled", seed=2)
     for executor in (*ORDERS, guarded):
         found = compiled.run({"input": values}, sizes={"hits": [count]}, executor=executor)["hits"]
@@ -208,7 +208,7 @@ def test_the_best_of_compared_values_is_left_to_rfactor() -> None:
     )
     checked = spaces.verify(pipeline, spaces.parse_schedule(text, pipeline), GPU)
     assert checked, str(checked)
-    compiled = compile_gpu(pipeline, checked)
+    compiled = compile_gpu(checked)
     values = np.random.default_rng(4).integers(-50, 50, 64, np.int32)
     for executor in ORDERS:
         found = compiled.run({"input": values}, sizes={"best": []}, executor=executor)

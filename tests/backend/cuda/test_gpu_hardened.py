@@ -13,7 +13,7 @@ from attrs import evolve
 
 from backend import compile_gpu as compiling
 from backend.access import POISON, Access, AccessError, AccessMode, Side
-from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.gpu_program import (
@@ -108,7 +108,9 @@ def compile_wrong(text: str, wrong: Callable[[GpuProgram], GpuProgram]) -> GpuPi
         return wrong(lower_gpu(*args))
 
     with mock.patch.object(compiling, "lower_gpu", lower):
-        return compile_gpu(built, parse_schedule(text, built), access_mode=AccessMode.HARDENED)
+        return compile_gpu_unchecked(
+            built, parse_schedule(text, built), access_mode=AccessMode.HARDENED
+        )
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -116,7 +118,7 @@ def test_results_are_the_same(name: str) -> None:
     built = stencil()
     checked = verify(built, parse_schedule(SCHEDULES[name], built), device("sm_80"))
     assert checked.legal, checked.violations
-    compiled = compile_gpu(built, checked, access_mode=AccessMode.HARDENED)
+    compiled = compile_gpu(checked, access_mode=AccessMode.HARDENED)
     for extents in ((32, 16), (33, 9)):
         sizes = {"out": extents}
         found = compiled.run({"image": PIXELS}, sizes=sizes)["out"]
@@ -191,7 +193,7 @@ def test_executors_that_test_nothing_are_refused() -> None:
 
     built = stencil()
     chosen = parse_schedule(SCHEDULES["global"], built)
-    hardened = compile_gpu(built, chosen, access_mode=AccessMode.HARDENED)
+    hardened = compile_gpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
     assert hardened.run({"image": PIXELS}, sizes=SIZES, executor=Other())["out"].any()
     with pytest.raises(ValueError, match="Device does not test accesses of memory; run hardened"):
         hardened.run({"image": PIXELS}, sizes=SIZES, executor=Device())
@@ -201,7 +203,8 @@ def test_plain_text_tests_nothing() -> None:
     built = stencil()
     for text in SCHEDULES.values():
         plain, hardened = (
-            compile_gpu(built, parse_schedule(text, built), access_mode=mode) for mode in AccessMode
+            compile_gpu_unchecked(built, parse_schedule(text, built), access_mode=mode)
+            for mode in AccessMode
         )
         assert "CHECKED" not in plain.source
         assert "CHECKED" in hardened.source

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.arguments import ArgumentError
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.launch import PycudaExecutor, gpu_available
@@ -53,7 +53,7 @@ def large_tiles(height: int) -> tuple[Pipeline, Directives]:
 
 def test_a_producer_widens_the_block() -> None:
     algorithm = gpu_pipelines.blur()
-    (kernel,) = compile_gpu(algorithm, BLUR["shared"](algorithm).schedule).kernels
+    (kernel,) = compile_gpu_unchecked(algorithm, BLUR["shared"](algorithm).schedule).kernels
     assert kernel.block == (8, 6, 1)
     assert kernel.static_shared_bytes == 8 * 6 * 2
 
@@ -63,13 +63,17 @@ def test_a_producer_widens_the_block() -> None:
 def test_the_compiler_counts_the_shared_memory_that_the_schedule_asks_for(arch: str) -> None:
     # gray is 12 x 8 floats, down 12 x 4, across 8 x 4.
     algorithm = gpu_pipelines.unsharp()
-    compiled = compile_gpu(algorithm, UNSHARP["all shared"](algorithm).schedule, arch)
+    compiled = compile_gpu_unchecked(
+        algorithm, UNSHARP["all shared"](algorithm).schedule, arch=arch
+    )
     (resources,) = compiled.resources().values()
     assert resources.shared_bytes == (12 * 8 + 12 * 4 + 8 * 4) * 4
     assert (resources.spill_store_bytes, resources.stack_bytes) == (0, 0)
     # wide is 10 x 6 shorts, slope 8 x 6.
     algorithm = gpu_pipelines.three_stages()
-    compiled = compile_gpu(algorithm, STAGES["both shared"](algorithm).schedule, arch)
+    compiled = compile_gpu_unchecked(
+        algorithm, STAGES["both shared"](algorithm).schedule, arch=arch
+    )
     (resources,) = compiled.resources().values()
     assert resources.shared_bytes == (10 * 6 + 8 * 6) * 2
     assert compiled.kernels[0].block == (10, 6, 1)
@@ -79,7 +83,7 @@ def test_the_compiler_counts_the_shared_memory_that_the_schedule_asks_for(arch: 
 def test_a_sliding_window_in_a_thread_stays_in_registers() -> None:
     algorithm = gpu_pipelines.blur()
     build = BLUR["columns in a thread"](algorithm).func("blur_y").unroll("yi")
-    (resources,) = compile_gpu(algorithm, build.schedule).resources().values()
+    (resources,) = compile_gpu_unchecked(algorithm, build.schedule).resources().values()
     assert (resources.spill_store_bytes, resources.stack_bytes, resources.shared_bytes) == (0, 0, 0)
 
 
@@ -95,7 +99,7 @@ def test_promises_are_kept_in_their_types() -> None:
 
 def test_much_shared_memory_is_asked_for_at_launch() -> None:
     algorithm, directives = large_tiles(191)
-    (kernel,) = compile_gpu(algorithm, directives.schedule).kernels
+    (kernel,) = compile_gpu_unchecked(algorithm, directives.schedule).kernels
     assert (kernel.static_shared_bytes, kernel.dynamic_shared_bytes) == (48 * 1024, 0)
     algorithm, directives = large_tiles(192)
     inputs = {"input": image(algorithm, "input", 70, 202)}
@@ -148,7 +152,7 @@ def test_three_dimensions_of_booleans() -> None:
 
 def test_arrays_of_any_strides_and_outputs_given() -> None:
     algorithm = gpu_pipelines.blur()
-    compiled = compile_gpu(algorithm, BLUR["shared"](algorithm).schedule)
+    compiled = compile_gpu_unchecked(algorithm, BLUR["shared"](algorithm).schedule)
     whole = image(algorithm, "input", 60, 60)
     inputs = {"input": whole[::-2, 1::2].T}
     canvas = np.zeros((40, 60), np.uint16)
@@ -178,7 +182,7 @@ def test_names_of_the_language_and_its_libraries_are_kept_apart() -> None:
 
 def test_an_output_that_is_too_small_for_its_tiles() -> None:
     algorithm = gpu_pipelines.blur()
-    compiled = compile_gpu(algorithm, BLUR["shared"](algorithm).schedule)
+    compiled = compile_gpu_unchecked(algorithm, BLUR["shared"](algorithm).schedule)
     inputs = {"input": image(algorithm, "input", 28, 20)}
     with pytest.raises(SizeError, match=r"must have at least 8 elements.*blur_y.extent.0 is 7"):
         compiled.run(inputs, sizes={"blur_y": ((1, 7), (1, 12))})
@@ -191,7 +195,7 @@ def test_parameters_may_be_infinite_or_nan() -> None:
     out[X] = source[X] + offset
     algorithm = pipeline(out)
     d = schedule(algorithm).split("x", "x", "xi", 8).gpu_blocks("x").gpu_threads("xi")
-    compiled, zeros = compile_gpu(algorithm, d.schedule), np.zeros(16, np.float32)
+    compiled, zeros = compile_gpu_unchecked(algorithm, d.schedule), np.zeros(16, np.float32)
     for value in (float("inf"), float("-inf"), float("nan")):
         found = compiled.run({"input": zeros}, {"offset": value}, {"out": (16,)})["out"]
         np.testing.assert_array_equal(found, np.full(16, value, np.float32))
@@ -199,14 +203,14 @@ def test_parameters_may_be_infinite_or_nan() -> None:
 
 def test_an_output_that_is_empty_runs_nothing() -> None:
     algorithm = gpu_pipelines.blur()
-    compiled = compile_gpu(algorithm, BLUR["shared"](algorithm).schedule)
+    compiled = compile_gpu_unchecked(algorithm, BLUR["shared"](algorithm).schedule)
     inputs = {"input": image(algorithm, "input", 28, 20)}
     assert compiled.run(inputs, sizes={"blur_y": (0, 12)})["blur_y"].shape == (12, 0)
 
 
 def test_what_cannot_be_indexed_is_refused() -> None:
     algorithm = gpu_pipelines.blur()
-    compiled = compile_gpu(algorithm, BLUR["two kernels"](algorithm).schedule)
+    compiled = compile_gpu_unchecked(algorithm, BLUR["two kernels"](algorithm).schedule)
     wide = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint16), (50_000, 50_000), (0, 0))
     with pytest.raises(ArgumentError, match="input is too large or too far from the origin"):
         compiled.run({"input": wide}, sizes={"blur_y": ((1, 8), (1, 8))})
@@ -214,7 +218,7 @@ def test_what_cannot_be_indexed_is_refused() -> None:
 
 def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
     algorithm = gpu_pipelines.blur()
-    compiled = compile_gpu(algorithm, BLUR["two kernels"](algorithm).schedule)
+    compiled = compile_gpu_unchecked(algorithm, BLUR["two kernels"](algorithm).schedule)
     far = {"blur_y": ((2**30 - 7, 8), (1, 8)), "input": ((2**30 - 9, 12), (0, 10))}
     inputs = {"input": np.zeros((10, 12), np.uint16)}
     with pytest.raises(ArgumentError, match="coordinates from -1073741824 to 1073741824"):
@@ -262,7 +266,7 @@ def test_what_no_kernel_can_do_is_refused_in_words(build: object, words: str) ->
     algorithm = gpu_pipelines.blur()
     assert callable(build)
     with pytest.raises(GpuLoweringError, match=words):
-        compile_gpu(algorithm, build(schedule(algorithm)).schedule)
+        compile_gpu_unchecked(algorithm, build(schedule(algorithm)).schedule)
 
 
 def test_nothing_is_computed_between_block_loops() -> None:
@@ -270,4 +274,4 @@ def test_nothing_is_computed_between_block_loops() -> None:
     directives = tiled(algorithm, 8, 4).func("table").compute_at("looked", "y")
     words = "stands between the block loops looked.s0.y and looked.s0.x"
     with pytest.raises(GpuLoweringError, match=words):
-        compile_gpu(algorithm, directives.schedule)
+        compile_gpu_unchecked(algorithm, directives.schedule)

@@ -22,7 +22,7 @@ def test_what_the_cpu_computes_for_kernels_may_prefetch() -> None:
     text = f"{GRID}\nacross.compute_root().prefetch(image, y, y, 2)"
     verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
     assert isinstance(verdict, CheckedSchedule), str(verdict)
-    compiled = compile_gpu(BLUR, verdict)
+    compiled = compile_gpu(verdict)
     (program,) = compiled.programs
     (part,) = [node for node in walk_host(program.body) if isinstance(node, HostPart)]
     (made,) = [s for s in walk_statements(part.body) if isinstance(s, Prefetch)]

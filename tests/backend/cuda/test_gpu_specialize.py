@@ -13,7 +13,7 @@ import pytest
 
 from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
-from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.kernel import AllocStep, CudaModule, Step
 from backend.cuda.sanitizers import SanitizedEmulator
@@ -95,7 +95,7 @@ def test_every_case_gives_what_the_reference_gives(
     name: str, width: int, height: int, gain: int
 ) -> None:
     arguments = call(width, height, gain)
-    compiled = compile_gpu(BLUR, checked(TEXTS[name]))
+    compiled = compile_gpu(checked(TEXTS[name]))
     wanted = evaluate(BLUR, **arguments)["out"]
     for executor in ORDERS:
         np.testing.assert_array_equal(compiled.run(**arguments, executor=executor)["out"], wanted)
@@ -108,7 +108,7 @@ def launched(compiled: GpuPipeline, width: int, gain: int) -> dict[str, tuple[in
 
 
 def test_each_case_has_its_own_threads_and_shares_what_is_the_same() -> None:
-    compiled = compile_gpu(BLUR, checked(APART))
+    compiled = compile_gpu(checked(APART))
     assert launched(compiled, 64, 3)["out_kernel"] == (16, 1, 1)
     assert launched(compiled, 64, 2)["out_kernel2"] == (16, 2, 1)
     assert launched(compiled, 15, 2)["out_kernel3"] == (4, 4, 1)
@@ -125,13 +125,13 @@ def test_blocks_and_shared_memory_are_counted_case_by_case() -> None:
     # A block of the wide case needs 16 x 9 values of across, one of the other 4 x 5.
     sizes = {tuple(int(e.value) for e in kernel.block) for kernel in kernels}
     assert sizes == {(16, 9, 1), (4, 5, 1)}
-    printed = compile_gpu(BLUR, checked(INSIDE)).kernels
+    printed = compile_gpu(checked(INSIDE)).kernels
     assert {kernel.static_shared_bytes for kernel in printed} == {16 * 9 * 4, 4 * 5 * 4}
 
 
 @needs_nvrtc
 def test_the_compiler_counts_the_resources_of_each_case() -> None:
-    compiled = compile_gpu(BLUR, checked(INSIDE))
+    compiled = compile_gpu(checked(INSIDE))
     resources = compiled.resources()
     assert len(resources) == len(compiled.kernels) == 4
     for kernel in compiled.kernels:
@@ -146,8 +146,8 @@ def test_a_limit_of_the_device_is_named_with_its_case() -> None:
 
 
 def test_a_case_that_fails_says_so() -> None:
-    for schedule in (checked(APART), checked(APART).schedule):
-        compiled = compile_gpu(BLUR, schedule)
+    legal = checked(APART)
+    for compiled in (compile_gpu(legal), compile_gpu_unchecked(BLUR, legal.schedule)):
         with pytest.raises(ArgumentError, match="at least 3 columns, please"):
             compiled.run(**call(2, 5, 3))
 
@@ -160,7 +160,7 @@ def test_conditions_may_ask_for_floats() -> None:
     text = "out.specialize(scale > 0.5).gpu_tile(x, xi, 8)\nout.gpu_tile(x, xi, 4)"
     verdict = verify(made, parse_schedule(text, made), GPU)
     assert isinstance(verdict, CheckedSchedule), str(verdict)
-    compiled = compile_gpu(made, verdict)
+    compiled = compile_gpu(verdict)
     data = np.arange(9, dtype=np.int32) * 8
     for value, threads in ((0.75, 8), (0.5, 4), (0.25, 4), (float("nan"), 4)):
         at = compiled.at({"scale": value, "out.extent.0": 9})
@@ -178,12 +178,14 @@ def test_all_cases_are_proven_with_their_barriers(name: str) -> None:
     assert len(findings.report.proven) == len(findings.report.proofs), findings.report
     assert len(all_obligations(BLUR, schedule, GPU)) == len(findings.report.proofs)
     told = " ".join(p.obligation.statement for p in findings.report.proofs)
-    shared = [k.name for k in compile_gpu(BLUR, schedule).kernels if k.static_shared_bytes]
+    shared = [
+        k.name for k in compile_gpu_unchecked(BLUR, schedule).kernels if k.static_shared_bytes
+    ]
     assert all(f"a block of {name} come to its barrier" in told for name in shared)
 
 
 def test_what_is_the_case_is_known_where_kernels_are_launched() -> None:
-    wide, *_, other = compile_gpu(BLUR, checked(INSIDE)).programs
+    wide, *_, other = compile_gpu(checked(INSIDE)).programs
     for program, width in ((wide, "out.extent.0 >= 32"), (other, "out.extent.0 < 32")):
         assert width in map(str, program.assumptions)
         (launch,) = launches(program)
@@ -198,7 +200,7 @@ def test_conditions_on_floats_are_no_formulas_of_barriers() -> None:
     made = pipeline(out)
     text = "near.compute_at(out, x).gpu_threads(x)\nout.specialize(scale > 0.5)"
     text += ".gpu_tile(x, xi, 8)\nout.gpu_tile(x, xi, 4)"
-    for program in compile_gpu(made, parse_schedule(text, made)).programs:
+    for program in compile_gpu_unchecked(made, parse_schedule(text, made)).programs:
         (place,) = barrier_places(program)
         assert all(isinstance(decide(o), Proven) for o in barrier_obligations(program))
         bare = without(program, *place)
@@ -272,7 +274,7 @@ class Recording:
 
 
 def test_memory_lies_on_the_host_in_the_case_in_which_it_computes() -> None:
-    compiled, executor = compile_gpu(BLUR, checked(ON_THE_CPU)), Recording()
+    compiled, executor = compile_gpu(checked(ON_THE_CPU)), Recording()
     for width, allocated in ((33, ["across"]), (31, [])):
         compiled.run(**call(width, 8, 3), executor=executor)
         assert executor.allocated == allocated
@@ -281,7 +283,7 @@ def test_memory_lies_on_the_host_in_the_case_in_which_it_computes() -> None:
 def test_nothing_is_accessed_outside_of_its_buffer() -> None:
     arguments = call(33, 9, 2)
     guarded = SanitizedEmulator("address,undefined", "shuffled", seed=3)
-    found = compile_gpu(BLUR, checked(INSIDE)).run(**arguments, executor=guarded)["out"]
+    found = compile_gpu(checked(INSIDE)).run(**arguments, executor=guarded)["out"]
     np.testing.assert_array_equal(found, evaluate(BLUR, **arguments)["out"])
 
 
@@ -302,7 +304,7 @@ def test_the_nest_of_each_case_is_written_below_its_conditions() -> None:
 def test_conditions_may_ask_for_strides() -> None:
     text = "out.specialize(out.dim(1).stride() == 20).gpu_tile(x, y, xi, yi, 16, 8)\n"
     text += "out.gpu_tile(x, y, xi, yi, 4, 4, TailStrategy::GuardWithIf)"
-    compiled = compile_gpu(BLUR, checked(text))
+    compiled = compile_gpu(checked(text))
     for width in (19, 20):
         arguments = call(width, 8, 3)
         wanted = evaluate(BLUR, **arguments)["out"]

@@ -110,7 +110,7 @@ def test_predicated_tails_ask_for_as_much_as_halides(tail: str) -> None:
     for text in (within, f"f.vectorize(x, 8, {tail})"):
         algorithm = spaces.pipeline(f)
         checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
-        ours, theirs = compile_cpu(algorithm, checked), bridge.build(algorithm, checked.schedule)
+        ours, theirs = compile_cpu(checked), bridge.build(algorithm, checked.schedule)
         for extent, width in ((16, 16), (16, 17), (13, 14), (13, 16), (13, 17), (13, 24), (15, 16)):
             arguments = {"image": np.arange(width, dtype=np.int32)}, None, {"f": [extent]}
             found = []

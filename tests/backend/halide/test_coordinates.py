@@ -178,7 +178,7 @@ def test_limits_of_coordinates(name: str, place: str) -> None:
     wanted = evaluate(algorithm, inputs, params, sizes)["f"]
     verdict = verify(algorithm, chosen, device("cpu"))
     if isinstance(verdict, CheckedSchedule):
-        found = compile_cpu(algorithm, verdict).run(inputs, params, sizes=sizes)["f"]
+        found = compile_cpu(verdict).run(inputs, params, sizes=sizes)["f"]
         np.testing.assert_array_equal(found, wanted)
     try:
         built = bridge.build(algorithm, chosen)

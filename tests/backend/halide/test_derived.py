@@ -37,7 +37,7 @@ def test_wrappers_and_clones_give_halides_bits(text: str) -> None:
     image = np.random.default_rng(5).integers(-(2**31), 2**31, (40, 40), np.int32, endpoint=False)
     sizes = {"out": [(2, 29), (1, 33)]}
     theirs = bridge.build(P, written).realize({"input": image}, sizes=sizes)["out"]
-    ours = compile_cpu(P, checked).run({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
 
 
@@ -88,7 +88,7 @@ def test_factored_reductions_give_halides_bits(text: str, operator: str) -> None
     image = np.random.default_rng(5).integers(-(2**31), 2**31, (9, 16, 30), np.int32)
     sizes = {"out": [(1, 7)]}
     theirs = bridge.build(made, written).realize({"input": image}, sizes=sizes)["out"]
-    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
 
 
@@ -121,7 +121,7 @@ def test_a_factored_argmin_gives_halides_bits() -> None:
     values = np.random.default_rng(5).permutation(96).reshape(8, 12).astype(np.int32) + 1
     sizes = {"out": [(1, 7)]}
     theirs = bridge.build(made, checked.schedule).realize({"input": values}, sizes=sizes)["out"]
-    ours = compile_cpu(made, checked).run({"input": values}, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run({"input": values}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
 
 
@@ -141,7 +141,7 @@ def test_atomic_updates_give_halides_bits(text: str) -> None:
     image = np.random.default_rng(6).integers(-(2**31), 2**31, (9, 16, 30), np.int32)
     sizes = {"out": [(1, 7)]}
     theirs = bridge.build(made, checked.schedule).realize({"input": image}, sizes=sizes)["out"]
-    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run({"input": image}, sizes=sizes)["out"]
     assert np.array_equal(ours, theirs)
 
 
@@ -182,7 +182,7 @@ def test_tuples_are_wrapped_and_cloned_as_by_halide(text: str, updated: bool) ->
     image = np.random.default_rng(7).integers(-1000, 1000, (40, 40), np.int32)
     sizes = {"out": [(1, 21), (2, 13)]}
     theirs = bridge.build(made, checked.schedule).realize({"input": image}, sizes=sizes)
-    ours = compile_cpu(made, checked).run({"input": image}, sizes=sizes)
+    ours = compile_cpu(checked).run({"input": image}, sizes=sizes)
     for name, values in evaluate(made, {"input": image}, sizes=sizes).items():
         assert np.array_equal(ours[name], values)
         assert np.array_equal(theirs[name], values)
@@ -229,7 +229,7 @@ def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
     pixels = np.random.default_rng(8).integers(-1000, 1000, (16, 40), np.int32)
     sizes = {"out": [(1, 7)]}
     theirs = bridge.build(made, checked.schedule).realize({"input": pixels}, sizes=sizes)["out"]
-    ours = compile_cpu(made, checked).run({"input": pixels}, sizes=sizes)["out"]
+    ours = compile_cpu(checked).run({"input": pixels}, sizes=sizes)["out"]
     assert np.array_equal(ours, evaluate(made, {"input": pixels}, sizes=sizes)["out"])
     assert np.array_equal(theirs, ours)
 

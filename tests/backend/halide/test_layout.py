@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.halide.errors import RealizationError
 from backend.preconditions import SizeError
 from backend.reference import evaluate
@@ -65,7 +65,7 @@ def test_gives_halides_bits(text: str, place: tuple[tuple[int, int], ...]) -> No
     assert len(report.proven) == len(report.proofs)
     sizes = {**LARGE, "g": [*place, (0, 3)]}
     wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
-    ours = compile_cpu(built, verdict).run({"im": IMAGE}, sizes=sizes)["g"]
+    ours = compile_cpu(verdict).run({"im": IMAGE}, sizes=sizes)["g"]
     assert np.array_equal(ours, wanted)
     assert_agrees(built, verdict.schedule, {"im": IMAGE}, sizes)
 
@@ -86,7 +86,7 @@ def test_extents_are_halides() -> None:
     assert reached.max is not None
     assert [number(reached.min, at), number(reached.max, at)] == [-1, 14]
     assert number(storage.elements, at) == 20
-    ours = compile_cpu(built, chosen)
+    ours = compile_cpu_unchecked(built, chosen)
     values = {"im": np.arange(16, dtype=np.int32)}
     for low, fits in ((-1, True), (0, False)):
         sizes = {"im": [(low, 16)], "g": [(1, 10)]}
@@ -102,7 +102,10 @@ def test_extents_are_halides() -> None:
 def test_a_bound_is_a_precondition(checked: bool) -> None:
     built = colors()
     verdict = legal(built, "s.compute_root().bound(x, 0, 20)")
-    ours = compile_cpu(built, verdict if checked else verdict.schedule)
+    if checked:
+        ours = compile_cpu(verdict)
+    else:
+        ours = compile_cpu_unchecked(built, verdict.schedule)
     for width in (20, 12):
         sizes = {**LARGE, "g": [width, 4, 3]}
         wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
@@ -116,7 +119,7 @@ def test_a_bound_is_a_precondition(checked: bool) -> None:
 def test_a_bound_of_an_output_is_its_extent(width: int) -> None:
     built = colors()
     sizes = {**LARGE, "g": [width, 4, 3]}
-    ours = compile_cpu(built, legal(built, "g.bound(x, 0, 8).vectorize(x)"))
+    ours = compile_cpu(legal(built, "g.bound(x, 0, 8).vectorize(x)"))
     if width == 8:
         wanted = evaluate(built, {"im": IMAGE}, sizes=sizes)["g"]
         assert np.array_equal(ours.run({"im": IMAGE}, sizes=sizes)["g"], wanted)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.arguments import ArgumentError
-from backend.compile import compile_cpu
+from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.halide.source import halide_source
 from backend.lowering.passes import lower_cases
 from backend.lowering.statements import walk_statements
@@ -122,16 +122,16 @@ def test_every_case_gives_what_the_reference_and_halide_give(
     arguments = call(width, height, gain)
     wanted = evaluate(BLUR, **arguments)["out"]
     legal = checked(TEXT)
-    np.testing.assert_array_equal(compile_cpu(BLUR, legal).run(**arguments)["out"], wanted)
+    np.testing.assert_array_equal(compile_cpu(legal).run(**arguments)["out"], wanted)
     assert_agrees(BLUR, legal.schedule, **arguments)
 
 
 def test_a_case_that_fails_says_so() -> None:
     legal = checked(TEXT)
     with pytest.raises(ArgumentError, match="at least 3 columns, please"):
-        compile_cpu(BLUR, legal).run(**call(2, 5, 3))
+        compile_cpu(legal).run(**call(2, 5, 3))
     with pytest.raises(ArgumentError, match="at least 3 columns, please"):
-        compile_cpu(BLUR, legal.schedule).run(**call(2, 5, 3))
+        compile_cpu_unchecked(BLUR, legal.schedule).run(**call(2, 5, 3))
 
 
 def branches(text: str) -> list[LoopProgram]:
@@ -194,7 +194,7 @@ def test_conditions_are_kept_in_their_types(condition: Expr, wide: dict[int, boo
     verdict = verify(BLUR, directives.schedule, device("cpu"))
     assert isinstance(verdict, CheckedSchedule)
     assert all(isinstance(proof.outcome, Proven) for proof in prove(verdict).proofs)
-    compiled = compile_cpu(BLUR, verdict)
+    compiled = compile_cpu(verdict)
     for width, holds in wide.items():
         arguments = call(width, 4, 3)
         if holds and width < 128:
@@ -259,7 +259,7 @@ def test_an_update_is_specialized_as_it_is() -> None:
 
 def test_conditions_may_ask_for_strides() -> None:
     text = "out.specialize(image.dim(1).stride() == 21).vectorize(x, 32)\nout.vectorize(x, 4)"
-    compiled = compile_cpu(BLUR, checked(text))
+    compiled = compile_cpu(checked(text))
     arguments = call(19, 5, 3)
     wanted = evaluate(BLUR, **arguments)["out"]
     np.testing.assert_array_equal(compiled.run(**arguments)["out"], wanted)

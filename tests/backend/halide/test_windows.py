@@ -119,5 +119,5 @@ def test_as_many_values_as_halide(make: object, text: str) -> None:
     for extents in ((16, 24), (9, 11)):
         sizes = {**PLACE, "g": extents}
         wanted = evaluate(built, {"im": image}, sizes=sizes)["g"]
-        ours = compile_cpu(built, verdict).run({"im": image}, sizes=sizes)["g"]
+        ours = compile_cpu(verdict).run({"im": image}, sizes=sizes)["g"]
         assert np.array_equal(ours, wanted)

@@ -62,7 +62,7 @@ def test_promises_do_not_overflow(condition: Expr, params: dict[str, float], hol
     checked = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
     runs: list[Callable[[], dict[str, np.ndarray]]] = [
         lambda: evaluate(algorithm, {}, params=params, sizes={"out": (3,)}),
-        lambda: compile_cpu(algorithm, checked).run({}, params=params, sizes={"out": (3,)}),
+        lambda: compile_cpu(checked).run({}, params=params, sizes={"out": (3,)}),
     ]
     for run in runs:
         if holds:
@@ -107,7 +107,7 @@ def specialized(condition: Expr) -> CheckedSchedule:
 )
 def test_cases_do_not_overflow(condition: Expr, params: dict[str, int], holds: bool) -> None:
     checked = specialized(condition)
-    run = compile_cpu(checked.pipeline, checked).run
+    run = compile_cpu(checked).run
     data = np.arange(8, dtype=np.uint8)
     if holds:
         wanted = (data.astype(int) + params["p"] + params["q"]) % 256
