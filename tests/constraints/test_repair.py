@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 from spaces import device, format_schedule, parse_schedule, repair, verify
 from spaces.constraints.devices import Device
+from spaces.constraints.repairs.greedy import descend
+from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.rules.catalogue import PIPELINE_RULES
+from spaces.constraints.verdict import Illegal
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
@@ -336,6 +339,15 @@ def test_anything_written_ends_as_a_legal_schedule_in_about_the_time_given(pipe:
     assert found.answer in ("legal", "nearest", "near")
     assert found.schedule is not None
     assert verify(pipe, found.schedule, on)
+
+
+def test_edits_that_lead_back_to_a_schedule_are_not_made_again():
+    broken = tile(1024, 1024).schedule
+    verdict = verify(BLUR, broken, GPU)
+    assert isinstance(verdict, Illegal)
+    search = Search(BLUR, GPU, math.inf, Culprits.of(verdict))
+    assert descend(search, broken) is None
+    assert search.tried < 300  # each time round tries 134 edits
 
 
 def test_what_two_funcs_clash_with_is_changed_once_at_their_reader():

@@ -17,12 +17,14 @@ MOST_STEPS = 16
 
 def descend(search: Search, schedule: Schedule) -> Found | None:
     """A legal schedule, by edits that each mend one violation, those of consumers first, as their
-    loops are where others are computed; None if one cannot be mended so.
+    loops are where others are computed; None if one cannot be mended so, or if edits lead back to
+    a schedule, from which they would lead round again.
 
     Raises:
         OutOfTime: the time of the search is up.
     """
     edits: tuple[Edit, ...] = ()
+    seen = {schedule}
     places = {function.name: i for i, function in enumerate(search.pipeline.functions)}
     for _ in range(MOST_STEPS):
         wrong = _violations(search, schedule)
@@ -35,9 +37,10 @@ def descend(search: Search, schedule: Schedule) -> Found | None:
             if found is not None:
                 return Found(found.distance, found.after, (*edits, *found.edits))
         edit = _mending(search, schedule, max(wrong, key=lambda v: places.get(v.func, -1)))
-        if edit is None:
+        if edit is None or edit.after in seen:
             return None
         schedule, edits = edit.after, (*edits, edit)
+        seen.add(schedule)
     return None
 
 
