@@ -2,33 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 
-from apps import (
-    bgu,
-    bilateral_grid,
-    blur,
-    camera_pipe,
-    conv_layer,
-    depthwise_conv,
-    harris,
-    hist,
-    iir_blur,
-    interpolate,
-    learned_demosaic,
-    lens_blur,
-    local_laplacian,
-    max_filter,
-    nl_means,
-    pyramid_blend,
-    sgemm,
-    stencil_chain,
-    toy_blur,
-    toy_sum,
-    toy_trig,
-    unsharp,
-    vdsr,
-)
 from apps.app import App
 from apps.errors import WrongUsage
 from apps.loading import is_function_name, load_function, told
@@ -36,34 +12,54 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.suggestions import suggestion
 
-_MODULES = (
-    blur,
-    unsharp,
-    harris,
-    camera_pipe,
-    bilateral_grid,
-    hist,
-    interpolate,
-    local_laplacian,
-    max_filter,
-    stencil_chain,
-    conv_layer,
-    sgemm,
-    iir_blur,
-    bgu,
-    depthwise_conv,
-    learned_demosaic,
-    lens_blur,
-    nl_means,
-    pyramid_blend,
-    vdsr,
-    toy_trig,
-    toy_blur,
-    toy_sum,
+_NAMES = (
+    "blur",
+    "unsharp",
+    "harris",
+    "camera_pipe",
+    "bilateral_grid",
+    "hist",
+    "interpolate",
+    "local_laplacian",
+    "max_filter",
+    "stencil_chain",
+    "conv_layer",
+    "sgemm",
+    "iir_blur",
+    "bgu",
+    "depthwise_conv",
+    "learned_demosaic",
+    "lens_blur",
+    "nl_means",
+    "pyramid_blend",
+    "vdsr",
+    "toy_trig",
+    "toy_blur",
+    "toy_sum",
 )
 
-APPS: dict[str, App] = {module.APP.name: module.APP for module in _MODULES}
-"""The apps by name: the ``APP`` of each module."""
+
+class _Apps(Mapping[str, App]):
+    """Imports the module of an app when it is first asked for."""
+
+    def __getitem__(self, name: str) -> App:
+        if name not in _NAMES:
+            raise KeyError(name)
+        app: App = import_module(f"apps.{name}").APP
+        return app
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _NAMES
+
+
+APPS: Mapping[str, App] = _Apps()
+"""The apps by name, such as ``APPS["blur"]``: each the ``APP`` of the module of that name."""
 
 
 def find(name: str) -> App:

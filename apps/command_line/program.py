@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Annotated, ParamSpec
 
 import typer
 from typer.core import TyperGroup
 
+import spaces
 from apps.command_line.console import complain, line
 from apps.errors import Interrupted, Stop
 
@@ -62,7 +62,7 @@ program = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        line(f"spaces {version('schedule-spaces')}")
+        line(f"spaces {spaces.__version__}")
         raise typer.Exit
 
 

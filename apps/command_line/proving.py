@@ -12,7 +12,7 @@ from backend.gpu_program import GpuProgram
 from backend.lowering.gpu_errors import GpuLoweringError
 from backend.lowering.gpu_passes import lower_gpu
 from backend.proofs import barrier_obligations, prove_barriers, shapes
-from backend.replay import Replay, replay, replay_kernels
+from backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices import Device
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Obligation, Proof, ProofReport, Refuted
@@ -133,7 +133,7 @@ def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:
             replays[key] = (
                 replay_kernels(case.nest, case.program, sizes)
                 if of_kernels and case.program is not None
-                else replay(case.nest, sizes)
+                else replay_nest(case.nest, sizes)
             )
     return tuple(replays.values())
 

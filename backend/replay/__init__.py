@@ -17,6 +17,6 @@ so that a mistake is found and told instead.
 """
 
 from backend.replay.report import Fault, Replay, WrongValue
-from backend.replay.run import replay, replay_kernels
+from backend.replay.run import replay_kernels, replay_nest
 
-__all__ = ["Fault", "Replay", "WrongValue", "replay", "replay_kernels"]
+__all__ = ["Fault", "Replay", "WrongValue", "replay_nest", "replay_kernels"]

@@ -50,7 +50,7 @@ class _Layout(Enum):
         return ((0, count(ranges)),) if flat else ranges
 
 
-def replay(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
+def replay_nest(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
     """Run what a schedule means, legal or not, unchecked and value by value.
 
     Args:
@@ -74,7 +74,7 @@ def replay_kernels(nest: LoopNest, program: GpuProgram, sizes: Mapping[str, int]
     Args:
         nest: the loop nest that the program is made of.
         program: its kernels and their host.
-        sizes: as for :func:`replay`.
+        sizes: as for :func:`replay_nest`.
     """
     return _replayed(
         nest, sizes, tuple(Order), _Layout.FLAT, lambda m, frame: host_steps(m, program.body, frame)

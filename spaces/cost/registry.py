@@ -31,7 +31,7 @@ _factories: dict[str, Factory] = {
 }
 
 
-def register(name: str, factory: Factory) -> None:
+def register_cost_model(name: str, factory: Factory) -> None:
     """Make a cost model known by name; the last registration of a name counts."""
     _factories[name] = factory
 

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,6 @@ def test_output_in_a_pipe_is_plain_text():
     assert result.stdout.isascii()
     assert "\x1b" not in result.stdout
     assert result.stderr == ""
-
-
-def test_the_version_is_that_of_the_project():
-    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
-    assert spaces("--version") == (f"spaces {project['version']}\n", "")
 
 
 @pytest.mark.parametrize(

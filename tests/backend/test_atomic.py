@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import spaces
 from backend.compile import CompiledPipeline, compile_cpu
-from backend.replay import replay
+from backend.replay import replay_nest
 from spaces import (
     Float32,
     Func,
@@ -179,7 +179,7 @@ def test_a_replay_takes_updates_for_one_step() -> None:
     sizes |= {name.replace("extent", "min"): 0 for name in sizes}
     for spelled, faults in ((text, False), (text.replace(".atomic()", ""), True)):
         nest = spaces.loop_nest(pipeline, spaces.parse_schedule(spelled, pipeline))
-        assert bool(replay(nest, sizes).faults) is faults
+        assert bool(replay_nest(nest, sizes).faults) is faults
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.reference import evaluate
-from backend.replay import replay
+from backend.replay import replay_nest
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
@@ -231,7 +231,7 @@ def test_a_scan_in_another_order_is_refused_and_seen_to_fail() -> None:
     schedule = parse_schedule(text, example.algorithm)
     verdict = verify(example.algorithm, schedule, device("cpu"))
     assert {v.rule for v in verdict.violations} == {"order.reduction"}
-    seen = replay(loop_nest(example.algorithm, schedule), {"sums.extent.0": 40})
+    seen = replay_nest(loop_nest(example.algorithm, schedule), {"sums.extent.0": 40})
     assert [wrong.output for wrong in seen.wrong] == ["sums"]
 
 

@@ -11,7 +11,7 @@ from backend.compile_gpu import compile_gpu
 from backend.halide.source import halide_source
 from backend.preconditions import SizeError
 from backend.reference import evaluate
-from backend.replay import replay
+from backend.replay import replay_nest
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.verdict import CheckedSchedule
@@ -91,7 +91,7 @@ def test_values_change_places_under_every_schedule(text: str) -> None:
     report = prove(verdict)
     assert not report.refuted
     assert len(report.proven) == len(report.proofs)
-    seen = replay(verdict.nest, {"out.extent.0": 9, "out.extent.1": 8})
+    seen = replay_nest(verdict.nest, {"out.extent.0": 9, "out.extent.1": 8})
     assert not seen.wrong
 
 

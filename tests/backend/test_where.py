@@ -14,7 +14,7 @@ from backend.compile_gpu import compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.halide.source import halide_source
 from backend.reference import evaluate
-from backend.replay import replay
+from backend.replay import replay_nest
 from backend.replay.report import Mistake
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -134,7 +134,7 @@ def assert_computes(
     report = prove(verdict)
     assert len(report.proven) == len(report.proofs), report
     given = {f"{name}.extent.{d}": extent for d, extent in enumerate(sizes[name])}
-    assert not replay(verdict.nest, given).wrong
+    assert not replay_nest(verdict.nest, given).wrong
 
 
 def test_a_triangle_on_a_gpu() -> None:
@@ -214,7 +214,7 @@ def test_tails_visit_points_that_predicates_would_leave_out() -> None:
             here = step + np.arange(-7, 5) > y
             values[y + 3] = np.where(here, values[y + 2] + step * 3, values[y + 3])
     np.testing.assert_array_equal(found, values[:7])
-    seen = replay(verdict.nest, {"out.min.0": -6, "out.extent.0": 8})
+    seen = replay_nest(verdict.nest, {"out.min.0": -6, "out.extent.0": 8})
     assert Mistake.OUTSIDE not in {fault.mistake for fault in seen.faults}
 
 

@@ -8,7 +8,12 @@ from spaces.constraints.devices import device
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import Occupancy
-from spaces.cost.registry import UnknownModelError, cost_model, cost_model_names, register
+from spaces.cost.registry import (
+    UnknownModelError,
+    cost_model,
+    cost_model_names,
+    register_cost_model,
+)
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Groups, Weighted, groups
 from spaces.model.algorithm.freeze import pipeline
@@ -60,7 +65,7 @@ def test_models_by_name() -> None:
 
 
 def test_a_user_registers_a_model() -> None:
-    register("fewest visits", lambda _device: _FewestVisits())
+    register_cost_model("fewest visits", lambda _device: _FewestVisits())
     assert isinstance(cost_model("fewest visits", FOUR_CORES), _FewestVisits)
 
 

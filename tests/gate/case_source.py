@@ -43,9 +43,9 @@ for outputs in {outputs}:
             np.testing.assert_array_equal(found[name], values, name)"""
 
 _REPLAYED = """\
-from backend.replay import replay
+from backend.replay import replay_nest
 for numbers in {numbers}:
-    print(replay(verdict.nest, numbers))"""
+    print(replay_nest(verdict.nest, numbers))"""
 
 
 def case_source(case: Case, oracle: Oracle) -> str:

@@ -97,7 +97,7 @@ class Func:
                 f"Func {own} has no {name!r}: it says what is computed and nothing else. "
                 "Directives are those of spaces.schedule(p).func(f), where p = "
                 "spaces.pipeline(f, estimates=...); values are computed by "
-                "backend.compile.compile_cpu."
+                "spaces.compile_cpu(spaces.verify(p, schedule, device))."
             )
 
     @property

@@ -12,7 +12,7 @@ import spaces
 from backend.compile_gpu import compile_gpu
 from backend.cuda.helpers import HELPERS
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.replay import replay
+from backend.replay import replay_nest
 from spaces import (
     Float32,
     Float64,
@@ -113,7 +113,7 @@ def test_all_is_proven_and_a_replay_finds_nothing(text: str) -> None:
     ranges = {"out": [5], "input": [24, 40], "place": [24, 40]}
     sizes = {f"{b}.extent.{d}": e for b, es in ranges.items() for d, e in enumerate(es)}
     sizes |= {name.replace("extent", "min"): 0 for name in sizes}
-    assert not replay(spaces.loop_nest(pipeline, written), sizes).faults
+    assert not replay_nest(spaces.loop_nest(pipeline, written), sizes).faults
 
 
 def test_arrays_of_short_elements_have_whole_words_where_threads_change_them() -> None:

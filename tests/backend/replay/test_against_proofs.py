@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backend.lowering.start import start
-from backend.replay import Replay, replay
+from backend.replay import Replay, replay_nest
 from backend.replay.report import Mistake
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Refuted
@@ -56,12 +56,12 @@ def test_proofs_and_runs_agree(data: st.DataObject) -> None:
     report = prove(nest, seconds=10)
     for proof in report.refuted:
         assert isinstance(proof.outcome, Refuted)
-        run = replay(nest, proof.outcome.counterexample.sizes)
+        run = replay_nest(nest, proof.outcome.counterexample.sizes)
         assert run.shows_a_mistake or run.limit, proof
     if report.refuted or report.unknown:
         return
     output = algorithm.outputs[0]
     extents = data.draw(st.tuples(st.integers(3, 9), st.integers(3, 9)))
-    run = replay(nest, {f"{output}.extent.{d}": extent for d, extent in enumerate(extents)})
+    run = replay_nest(nest, {f"{output}.extent.{d}": extent for d, extent in enumerate(extents)})
     if all(evaluate(r.condition, run.sizes) for r in start(nest).requirements):
         assert not serious(run), str(run)

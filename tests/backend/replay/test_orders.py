@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.replay import replay
+from backend.replay import replay_nest
 from backend.replay.orders import Order, Steps, scheduled
 from tests.constraints.proofs.broken import blur, nest_of, shortened
 
@@ -33,6 +33,6 @@ def test_steps_are_taken_in_the_order(order: Order, expected: str) -> None:
 def test_what_is_never_computed_of_an_output_is_wrong() -> None:
     nest = shortened(nest_of(blur()), "out", "y")
     sizes = {"out.min.0": 0, "out.min.1": 5, "out.extent.0": 4, "out.extent.1": 3}
-    (wrong,) = replay(nest, sizes).wrong
+    (wrong,) = replay_nest(nest, sizes).wrong
     assert (wrong.output, wrong.coordinate, wrong.obtained) == ("out", (0, 7), None)
     assert (wrong.wrong, wrong.elements) == (4, 12)

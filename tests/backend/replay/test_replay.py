@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.lowering.gpu_passes import lower_gpu
 from backend.lowering.start import start
-from backend.replay import Replay, machine, replay, replay_kernels
+from backend.replay import Replay, machine, replay_kernels, replay_nest
 from backend.replay.inputs import inputs_for
 from backend.replay.memory import Storage
 from backend.replay.report import Mistake
@@ -43,7 +43,7 @@ SMALL = {"by.extent.0": 6, "by.extent.1": 5}
 
 
 def played(directives: Directives, algorithm: Pipeline = BLUR, **sizes: int) -> Replay:
-    return replay(loop_nest(algorithm, directives.schedule), sizes or SMALL)
+    return replay_nest(loop_nest(algorithm, directives.schedule), sizes or SMALL)
 
 
 SLIDING = BX.store_root().compute_at("by", "y")
@@ -113,7 +113,7 @@ def tampered(nest: LoopNest, change: dict[str, tuple[int, int]]) -> LoopNest:
 def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> None:
     nest = tampered(loop_nest(BLUR, BX.compute_root().schedule), {"bx": (0, -1)})
     image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
-    found = replay(nest, {**SMALL, **image})
+    found = replay_nest(nest, {**SMALL, **image})
     assert {f.access for f in found.faults if f.mistake is Mistake.OUTSIDE} == {"read", "write"}
     read = next(f for f in found.faults if f.access == "read")
     assert read.coordinate == (0, 6)
@@ -127,7 +127,7 @@ def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> N
 def test_an_allocation_that_begins_elsewhere_is_shown() -> None:
     nest = tampered(loop_nest(BLUR, BX.compute_at("by", "y").schedule), {"bx": (1, 0)})
     assert any(
-        f.mistake is Mistake.OUTSIDE and f.buffer == "bx" for f in replay(nest, SMALL).faults
+        f.mistake is Mistake.OUTSIDE and f.buffer == "bx" for f in replay_nest(nest, SMALL).faults
     )
 
 
@@ -138,7 +138,7 @@ def test_values_expected_are_those_of_the_algorithm() -> None:
     last[x] = squares[x] + squares[x + 3]
     p = pipeline(last)
     sliding = schedule(p).func("squares").store_root().compute_at("last", "x")
-    found = replay(loop_nest(p, sliding.fold_storage("x", 2).schedule), {"last.extent.0": 6})
+    found = replay_nest(loop_nest(p, sliding.fold_storage("x", 2).schedule), {"last.extent.0": 6})
     fault = found.faults[0]
     assert fault.expected == fault.coordinate[0] ** 2
     wrong = found.wrong[0]
@@ -152,7 +152,7 @@ def test_a_lost_update_is_shown_where_all_add_to_one_place() -> None:
     count[x] = 0
     count[x] += r.x + 1
     p = pipeline(count)
-    found = replay(
+    found = replay_nest(
         loop_nest(p, schedule(p).update(0).parallel("r.x").schedule), {"count.extent.0": 1}
     )
     wrong = found.wrong[0]
@@ -186,7 +186,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     checked = verify(algorithm, data.draw(cpu_schedules(algorithm)), device("cpu"))
     assume(checked.legal)
     assert isinstance(checked, CheckedSchedule)
-    found = replay(checked.nest, data.draw(sizes_of(algorithm)))
+    found = replay_nest(checked.nest, data.draw(sizes_of(algorithm)))
     assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
     assert not found.shows_a_mistake, str(found)
 
@@ -199,7 +199,7 @@ def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     assume(checked.legal)
     assert isinstance(checked, CheckedSchedule)
     sizes = data.draw(sizes_of(algorithm))
-    found = replay(checked.nest, sizes)
+    found = replay_nest(checked.nest, sizes)
     assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
     assert not found.shows_a_mistake, str(found)
     lowered = replay_kernels(checked.nest, lower_gpu(checked.nest), sizes)
@@ -228,7 +228,7 @@ def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataO
             fold = Fold(data.draw(st.sampled_from("xy")), data.draw(st.integers(1, 5)))
             plain = plain.replace(evolve(func, folds=(fold,)))
     nest = loop_nest(algorithm, plain)
-    found = replay(nest, data.draw(sizes_of(algorithm)))
+    found = replay_nest(nest, data.draw(sizes_of(algorithm)))
     try:
         run_nest(nest, found.sizes, lambda name, at: at[0] * 31 + at[1])
     except NestError:

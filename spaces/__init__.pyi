@@ -1,0 +1,376 @@
+"""The public names of the library, by use; ``spaces.public_names`` reads this file, too."""
+
+__version__: str
+__all__: list[str]
+
+# Writing an algorithm
+from spaces.model.algorithm.func import (
+    Func as Func,
+    Tuple as Tuple,
+)
+from spaces.model.algorithm.var import Var as Var
+from spaces.model.algorithm.rdom import RDom as RDom
+from spaces.model.algorithm.image_param import ImageParam as ImageParam
+from spaces.model.algorithm.param import Param as Param
+from spaces.model.expressions.expr import Expr as Expr
+from spaces.model.algorithm.freeze import pipeline as pipeline
+from spaces.model.algorithm.pipeline import Pipeline as Pipeline
+from spaces.model.expressions.definition_error import DefinitionError as DefinitionError
+
+# Element types
+from spaces.model.expressions.types import (
+    Type as Type,
+    Bool as Bool,
+    Int8 as Int8,
+    Int16 as Int16,
+    Int32 as Int32,
+    Int64 as Int64,
+    UInt8 as UInt8,
+    UInt16 as UInt16,
+    UInt32 as UInt32,
+    UInt64 as UInt64,
+    Float32 as Float32,
+    Float64 as Float64,
+)
+
+# Choosing, limiting and requiring
+from spaces.model.expressions.functions import (
+    select as select,
+    mux as mux,
+    min as min,
+    max as max,
+    clamp as clamp,
+)
+from spaces.model.expressions.integer_functions import (
+    lerp as lerp,
+    likely as likely,
+    likely_if_innermost as likely_if_innermost,
+)
+from spaces.model.algorithm.undefined import undef as undef
+from spaces.model.algorithm.require import require as require
+
+# Converting
+from spaces.model.expressions.expr import cast as cast
+from spaces.model.expressions.integer_functions import (
+    saturating_cast as saturating_cast,
+    reinterpret as reinterpret,
+)
+from spaces.model.expressions.conversions import (
+    i8 as i8,
+    i16 as i16,
+    i32 as i32,
+    i64 as i64,
+    u8 as u8,
+    u16 as u16,
+    u32 as u32,
+    u64 as u64,
+    f32 as f32,
+    f64 as f64,
+    i8_sat as i8_sat,
+    i16_sat as i16_sat,
+    i32_sat as i32_sat,
+    i64_sat as i64_sat,
+    u8_sat as u8_sat,
+    u16_sat as u16_sat,
+    u32_sat as u32_sat,
+    u64_sat as u64_sat,
+)
+
+# Real functions
+from spaces.model.expressions.functions import (
+    abs as abs,
+    sqrt as sqrt,
+    exp as exp,
+    log as log,
+    pow as pow,
+    sin as sin,
+    cos as cos,
+    tan as tan,
+    asin as asin,
+    acos as acos,
+    atan as atan,
+    atan2 as atan2,
+    sinh as sinh,
+    cosh as cosh,
+    tanh as tanh,
+    asinh as asinh,
+    acosh as acosh,
+    atanh as atanh,
+    hypot as hypot,
+    floor as floor,
+    ceil as ceil,
+    round as round,
+    trunc as trunc,
+    fract as fract,
+)
+from spaces.model.expressions.integer_functions import (
+    is_finite as is_finite,
+    is_inf as is_inf,
+    is_nan as is_nan,
+)
+from spaces.model.expressions.approximations import (
+    fast_exp as fast_exp,
+    fast_log as fast_log,
+    fast_pow as fast_pow,
+    fast_sin as fast_sin,
+    fast_cos as fast_cos,
+    fast_inverse as fast_inverse,
+    fast_inverse_sqrt as fast_inverse_sqrt,
+)
+
+# Integer functions
+from spaces.model.expressions.integer_functions import (
+    absd as absd,
+    popcount as popcount,
+    count_leading_zeros as count_leading_zeros,
+    count_trailing_zeros as count_trailing_zeros,
+    saturating_add as saturating_add,
+    saturating_sub as saturating_sub,
+    halving_add as halving_add,
+    halving_sub as halving_sub,
+    rounding_halving_add as rounding_halving_add,
+    widening_add as widening_add,
+    widening_sub as widening_sub,
+    widening_mul as widening_mul,
+    widening_shift_left as widening_shift_left,
+    widening_shift_right as widening_shift_right,
+    widen_right_add as widen_right_add,
+    widen_right_sub as widen_right_sub,
+    widen_right_mul as widen_right_mul,
+    rounding_shift_left as rounding_shift_left,
+    rounding_shift_right as rounding_shift_right,
+    mul_shift_right as mul_shift_right,
+    rounding_mul_shift_right as rounding_mul_shift_right,
+)
+
+# Random numbers
+from spaces.model.expressions.approximations import (
+    random_float as random_float,
+    random_int as random_int,
+    random_uint as random_uint,
+)
+
+# Reductions
+from spaces.model.algorithm.reductions import (
+    sum as sum,
+    product as product,
+    maximum as maximum,
+    minimum as minimum,
+    argmax as argmax,
+    argmin as argmin,
+)
+
+# Values outside of an image
+from spaces.model.algorithm import boundary as boundary
+
+# Scheduling
+from spaces.model.directives.directives import (
+    schedule as schedule,
+    Directives as Directives,
+)
+from spaces.model.schedules.schedule import (
+    Schedule as Schedule,
+    LoopAlign as LoopAlign,
+    LoopLevel as LoopLevel,
+    Memory as Memory,
+    StageOf as StageOf,
+)
+from spaces.model.schedules.domain_order import (
+    LoopKind as LoopKind,
+    Partition as Partition,
+    PrefetchBound as PrefetchBound,
+    Tail as Tail,
+)
+from spaces.model.schedules.derive import derived as derived
+
+# Schedules and pipelines as text and JSON
+from spaces.model.writing.text import (
+    format_schedule as format_schedule,
+    parse_schedule as parse_schedule,
+    parse_partial as parse_partial,
+    read_schedule as read_schedule,
+)
+from spaces.model.writing.written import WrittenSchedule as WrittenSchedule
+from spaces.model.writing.syntax_error import ScheduleSyntaxError as ScheduleSyntaxError
+from spaces.model.writing.chain import directive_calls as directive_calls
+from spaces.model.writing.serialize import (
+    to_json as to_json,
+    from_json as from_json,
+    DocumentError as DocumentError,
+)
+
+# The loop nest of a schedule
+from spaces.model.nest.loopnest import (
+    loop_nest as loop_nest,
+    LoopNest as LoopNest,
+)
+from spaces.model.schedules.levels import LevelError as LevelError
+from spaces.model.nest.splits import OrderError as OrderError
+from spaces.model.nest.nest_text import format_nest as format_nest
+from spaces.model.nest.tree import (
+    schedule_tree as schedule_tree,
+    format_tree as format_tree,
+)
+from spaces.model.nest.well_formed import well_formed as well_formed
+
+# Moves from schedule to schedule
+from spaces.model.directives.transformers import (
+    moves as moves,
+    replay as replay,
+    Move as Move,
+    MoveError as MoveError,
+    SplitLoop as SplitLoop,
+    ChangeLoopType as ChangeLoopType,
+    ReorderLoops as ReorderLoops,
+    MoveCompute as MoveCompute,
+    MoveStorage as MoveStorage,
+    Inline as Inline,
+    Deinline as Deinline,
+)
+
+# Verifying and repairing
+from spaces.constraints.verify import (
+    verify as verify,
+    verify_rest as verify_rest,
+)
+from spaces.constraints.repairs.repair import (
+    repair as repair,
+    Repair as Repair,
+)
+from spaces.constraints.repairs.edit import Edit as Edit
+from spaces.constraints.preconditions import (
+    size_preconditions as size_preconditions,
+    Precondition as Precondition,
+)
+from spaces.constraints.lattice import legal_mask as legal_mask
+from spaces.constraints.verdict import (
+    Verdict as Verdict,
+    CheckedSchedule as CheckedSchedule,
+    Illegal as Illegal,
+    Requirement as Requirement,
+)
+from spaces.constraints.findings import (
+    Violation as Violation,
+    Advice as Advice,
+)
+from spaces.constraints.rules.rounding import Rounding as Rounding
+from spaces.constraints.devices import (
+    Device as Device,
+    device as device,
+    device_names as device_names,
+)
+from spaces.constraints.universe import (
+    Decision as Decision,
+    Universe as Universe,
+)
+
+# Proving for all sizes
+from spaces.constraints.proofs.prove import prove as prove
+from spaces.constraints.proofs.records import (
+    ProofReport as ProofReport,
+    Proof as Proof,
+    Obligation as Obligation,
+    Proven as Proven,
+    Refuted as Refuted,
+    Unknown as Unknown,
+    Counterexample as Counterexample,
+)
+from spaces.constraints.proofs.certificates import (
+    write_certificates as write_certificates,
+    recheck as recheck,
+)
+from backend.replay.run import replay_nest as replay_nest
+from backend.replay.report import Replay as Replay
+
+# Compiling and running
+from backend.compile import (
+    compile_cpu as compile_cpu,
+    CompiledPipeline as CompiledPipeline,
+    PreparedRun as PreparedRun,
+    compile_cpu_unchecked as compile_cpu_unchecked,
+)
+from backend.llvm.operators import FloatMode as FloatMode
+from backend.compile_gpu import (
+    compile_gpu as compile_gpu,
+    GpuPipeline as GpuPipeline,
+    compile_gpu_unchecked as compile_gpu_unchecked,
+)
+from backend.cuda.nvrtc import KernelResources as KernelResources
+from backend.cuda.emulator import Emulator as Emulator
+from backend.cuda.launch import (
+    PycudaExecutor as PycudaExecutor,
+    gpu_available as gpu_available,
+)
+from backend.cuda.errors import CudaUnavailable as CudaUnavailable
+from backend.access import (
+    AccessMode as AccessMode,
+    AccessError as AccessError,
+)
+from backend.llvm.runtime import runtime_object as runtime_object
+from backend.reference.evaluation import evaluate as evaluate
+from backend.arguments import (
+    ArgumentError as ArgumentError,
+    RequirementError as RequirementError,
+)
+from backend.preconditions import SizeError as SizeError
+from backend.reference.boxes import ImageBoundsError as ImageBoundsError
+
+# Cost models
+from spaces.cost.model import CostModel as CostModel
+from spaces.cost.batch import (
+    Batch as Batch,
+    BatchError as BatchError,
+)
+from spaces.cost.features import Features as Features
+from spaces.cost.registry import (
+    cost_model as cost_model,
+    cost_model_names as cost_model_names,
+    register_cost_model as register_cost_model,
+    UnknownModelError as UnknownModelError,
+)
+from spaces.cost.measurer import (
+    Measurer as Measurer,
+    Measurement as Measurement,
+)
+
+# Spaces of schedules
+from spaces.enumerate.space import (
+    ScheduleSpace as ScheduleSpace,
+    Structure as Structure,
+    EmptySpaceError as EmptySpaceError,
+)
+from spaces.enumerate.options import (
+    Options as Options,
+    default_options as default_options,
+)
+from spaces.enumerate.decisions import universe as universe
+from spaces.enumerate.emptiness import explain_empty as explain_empty
+from spaces.enumerate.complete import (
+    complete as complete,
+    open_funcs as open_funcs,
+    Completions as Completions,
+)
+
+# Searching
+from spaces.enumerate.strategies import (
+    search as search,
+    best as best,
+    register_strategy as register_strategy,
+    strategy_names as strategy_names,
+    UnknownStrategyError as UnknownStrategyError,
+)
+from spaces.enumerate.board import Limits as Limits
+from spaces.enumerate.beam import Beam as Beam
+from spaces.enumerate.stagewise import Stagewise as Stagewise
+from spaces.enumerate.events import (
+    Event as Event,
+    Expanded as Expanded,
+    Scored as Scored,
+    Improved as Improved,
+    Done as Done,
+    Found as Found,
+)
+
+# Apps
+from apps.catalog import APPS as APPS
+from apps.app import App as App
