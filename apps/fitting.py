@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -18,6 +19,14 @@ from spaces.model.nest.loopnest import loop_nest
 
 MOST = 1 << 20
 """An output that may grow so far along a dimension has no limit there."""
+
+_End: TypeAlias = tuple[str, tuple[int, int], Expr]
+"""``min`` or ``max``; the first place of an image along a dimension, and how many there are; the
+bound that is compared with them.
+"""
+
+_FAR = 1 << 10
+"""A distance at which coordinates that are divided have moved."""
 
 
 def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str, Ranges]:
@@ -71,11 +80,14 @@ class _Fit:
     def along(self, d: int, ranges: Ranges) -> Ranges:
         """``ranges`` with the first and the last place along one dimension that fit."""
         low = ranges[d][0]
-        if not list(self._limits(d, "min")) and not list(self._limits(d, "max")):
+        limits = [*self._limits(d, "min"), *self._limits(d, "max")]
+        if not limits:
             return _with(ranges, d, self._unlimited(d, ranges))
-        shift = _least(lambda n: self._begins_inside(d, _with(ranges, d, (low + n, 1))))
-        low += shift
-        beyond = _least(lambda n: not self._ends_inside(d, _with(ranges, d, (low, n + 1))))
+        if all(self._falls(d, ranges, end) for *_, end in limits):
+            low -= MOST // 2  # a mirrored image may lie before its first place
+        early, late = self._early_and_late(d, ranges)
+        low += _least(lambda n: self._inside(early, _with(ranges, d, (low + n, 1))))
+        beyond = _least(lambda n: not self._inside(late, _with(ranges, d, (low, n + 1))))
         if beyond == 0:
             raise Stop(self._too_small(d, _with(ranges, d, (low, 1))))
         extent = beyond if beyond < MOST else self._unlimited(d, ranges)[1]
@@ -97,14 +109,32 @@ class _Fit:
                 if image in self.images and bound is not None and mine & {*variables(bound)}:
                     yield image, k, bound
 
-    def _begins_inside(self, d: int, ranges: Ranges) -> bool:
-        limits = self._limits(d, "min")
-        return all(self._value(e, ranges, self.images[i][k][0]) >= self.images[i][k][0]
-                   for i, k, e in limits)  # fmt: skip
+    def _early_and_late(self, d: int, ranges: Ranges) -> tuple[list[_End], list[_End]]:
+        """Ends of boxes that leave their images before the output's first place along a dimension,
+        and those that leave them behind its last: of a box that falls the other way round.
+        """
+        early: list[_End] = []
+        late: list[_End] = []
+        for end in ("min", "max"):
+            for image, k, bound in self._limits(d, end):
+                is_early = (end == "min") != self._falls(d, ranges, bound)
+                (early if is_early else late).append((end, self.images[image][k], bound))
+        return early, late
 
-    def _ends_inside(self, d: int, ranges: Ranges) -> bool:
-        ends = ((sum(self.images[i][k]) - 1, e) for i, k, e in self._limits(d, "max"))
-        return all(self._value(e, ranges, last) <= last for last, e in ends)
+    def _inside(self, ends: list[_End], ranges: Ranges) -> bool:
+        for end, (first, extent), bound in ends:
+            last = first + extent - 1
+            if end == "min" and self._value(bound, ranges, first) < first:
+                return False
+            if end == "max" and self._value(bound, ranges, last) > last:
+                return False
+        return True
+
+    def _falls(self, d: int, ranges: Ranges, bound: Expr) -> bool:
+        """Whether a bound falls where a dimension of the output begins later."""
+        low = ranges[d][0]
+        here, later = (_with(ranges, d, (at, 1)) for at in (low, low + _FAR))
+        return self._value(bound, here, 0) > self._value(bound, later, 0)
 
     def _value(self, bound: Expr, ranges: Ranges, otherwise: int) -> int:
         """A bound at these ranges; ``otherwise`` where it depends on what images hold."""

@@ -48,6 +48,9 @@ def own(formula):
         (lambda image, x, y: image[y + 1, x], ((0, 5), (0, 8))),
         (lambda image, x, y: image[x - 2, y] + image[x + 1, y + 3], ((2, 6), (0, 2))),
         (lambda image, x, y: image[clamp(x * 9, 0, 8), 0] + y, ((0, 9), (0, 5))),
+        (lambda image, x, y: image[-x, y], ((-8, 9), (0, 5))),
+        (lambda image, x, y: image[12 - x, -(y / 2)], ((4, 9), (-8, 10))),
+        (lambda image, x, y: image[2 - x * 3, y], ((-2, 3), (0, 5))),
     ],
 )
 def test_without_estimates_the_output_is_as_large_as_the_image_suffices_for(formula, expected):
