@@ -236,12 +236,16 @@ class _Formulas:
         self.opaque = opaque
         known += opaque.known(opaque.meaning)
         self.known = (*known, *map(self.second, known))
-        self.terms = Terms()
+
+    @cached_property
+    def terms(self) -> Terms:
+        """Terms for the solver, which is asked only where intervals do not suffice."""
+        return Terms()
 
     @cached_property
     def solver(self) -> Any:
         """A solver that knows what holds of both iterations; z3 has no types."""
-        made = z3.SimpleSolver()
+        made = z3.SimpleSolver(ctx=self.terms.context)
         made.set("rlimit", SOLVER_STEPS)
         made.add(*map(self.terms.condition, self.known))
         return made

@@ -2,14 +2,15 @@
 
 The models of the encoding are exactly the legal choices of the universe. Every rule about every
 Func is a named assertion, so that a choice without a model is explained by a minimal set of them.
-All terms live in z3's one context of the process; every question has a time limit, and what the
-solver does not answer in time is told as unknown.
+Each encoding has a z3 context of its own, which one thread at a time asks. Every question has a
+time limit, and what the solver does not answer in time is told as unknown.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
@@ -22,7 +23,7 @@ from spaces.constraints.devices import Device
 from spaces.constraints.universe import Choice, Option, Universe
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
-from spaces.model.formulas.smt import condition
+from spaces.model.formulas.smt import condition, new_context
 
 Term = Any
 """A z3 term; z3 has no types of its own."""
@@ -50,6 +51,7 @@ class Encoded:
         chosen: for each decision and option the condition that it is chosen.
         labels: for each assertion the condition that it is in force.
         menus: for each decision the condition that it must take one of its options.
+        asking: held while the solver or its terms are in use.
     """
 
     universe: Universe
@@ -58,6 +60,7 @@ class Encoded:
     chosen: Mapping[tuple[str, Option], Term] = field(repr=False, eq=False)
     labels: Mapping[Label, Term] = field(repr=False, eq=False)
     menus: Mapping[str, Term] = field(repr=False, eq=False)
+    asking: threading.RLock = field(factory=threading.RLock, repr=False, eq=False)
 
 
 def encode(
@@ -71,21 +74,22 @@ def encode(
             name.
     """
     deadline = time.monotonic() + seconds
-    solver = z3.Solver()
+    context = new_context()
+    solver = z3.Solver(ctx=context)
     solver.set("timeout", timeout_ms)
     chosen: dict[tuple[str, Option], Term] = {}
     menus: dict[str, Term] = {}
     for decision in universe.decisions:
-        terms = [z3.Bool(f"{decision.name} = {option}") for option in decision.options]
-        menus[decision.name] = z3.Bool(f"{decision.name} is chosen")
+        terms = [z3.Bool(f"{decision.name} = {option}", context) for option in decision.options]
+        menus[decision.name] = z3.Bool(f"{decision.name} is chosen", context)
         solver.add(z3.AtMost(*terms, 1), z3.Implies(menus[decision.name], z3.Or(*terms)))
         chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
-    formulas = _Formulas(universe, chosen)
+    formulas = _Formulas(universe, chosen, context)
     table = clauses(universe, device, deadline=deadline)
     labels: dict[Label, Term] = {}
     for clause in table:
         label = Label(clause.rule, clause.func)
-        in_force = labels.setdefault(label, z3.Bool(str(label)))
+        in_force = labels.setdefault(label, z3.Bool(str(label), context))
         case = [chosen[decision, option] for decision, option in clause.case]
         solver.add(z3.Implies(z3.And(in_force, *case), formulas.term(clause.holds)))
     return Encoded(universe, table, solver, chosen, labels, menus)
@@ -100,9 +104,15 @@ combination by combination; products and quotients of unknowns are hard for the 
 class _Formulas:
     """Formulas over the numeric decisions of a universe, as terms over options."""
 
-    def __init__(self, universe: Universe, chosen: Mapping[tuple[str, Option], Term]) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        chosen: Mapping[tuple[str, Option], Term],
+        context: z3.Context,
+    ) -> None:
         self.menus = {d.name: d.options for d in universe.numeric}
         self.chosen = chosen
+        self.context = context
         self.done: dict[Expr, Term] = {}
 
     def term(self, holds: Expr) -> Term:
@@ -118,11 +128,13 @@ class _Formulas:
         """That none of the combinations is chosen for which the formula is false."""
         excluded = []
         for options in itertools.product(*(self.menus[n] for n in names)):
-            numbers = {n: z3.IntVal(int(o)) for n, o in zip(names, options, strict=True)}
-            if not z3.is_true(z3.simplify(condition(holds, numbers))):
+            numbers = {
+                n: z3.IntVal(int(o), self.context) for n, o in zip(names, options, strict=True)
+            }
+            if not z3.is_true(z3.simplify(condition(holds, numbers, self.context))):
                 chosen = (self.chosen[n, o] for n, o in zip(names, options, strict=True))
-                excluded.append(z3.Not(z3.And(*chosen)))
-        return z3.And(*excluded)
+                excluded.append(z3.Not(z3.And(*chosen, self.context)))
+        return z3.And(*excluded, self.context)
 
     def _arithmetic(self, holds: Expr) -> Term:
         """The formula over integers, each picked among the options of its decision; it says
@@ -130,13 +142,14 @@ class _Formulas:
         """
         names = variables(holds)
         left_out = [z3.Not(z3.Or(*(self.chosen[n, o] for o in self.menus[n]))) for n in names]
-        return z3.Or(*left_out, condition(holds, {n: self._number(n) for n in names}))
+        inside = condition(holds, {n: self._number(n) for n in names}, self.context)
+        return z3.Or(*left_out, inside)
 
     def _number(self, name: str) -> Term:
         *others, last = self.menus[name]
-        result = z3.IntVal(int(last))
+        result = z3.IntVal(int(last), self.context)
         for option in reversed(others):
-            result = z3.If(self.chosen[name, option], z3.IntVal(int(option)), result)
+            result = z3.If(self.chosen[name, option], int(option), result)
         return result
 
 
@@ -237,7 +250,8 @@ class _Search:
         if time.monotonic() > self.deadline:
             self.gave_up = True
             return False
-        answer = self.encoded.solver.check(*self.assumed)
+        with self.encoded.asking:
+            answer = self.encoded.solver.check(*self.assumed)
         self.gave_up |= answer == z3.unknown
         return bool(answer == z3.sat)
 
@@ -262,6 +276,11 @@ def explain(encoded: Encoded, choice: Choice) -> Explanation:
     Raises:
         KeyError: the universe has no such decision or option.
     """
+    with encoded.asking:
+        return _explained(encoded, choice)
+
+
+def _explained(encoded: Encoded, choice: Choice) -> Explanation:
     solver = encoded.solver
     solver.push()
     try:

@@ -2,6 +2,9 @@
 
 import functools
 import itertools
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import z3
@@ -142,6 +145,51 @@ class Hesitant:
     def check(self, *assumed):
         self._answers -= 1
         return self._solver.check(*assumed) if self._answers >= 0 else z3.unknown
+
+
+class Alone:
+    """A solver that refuses a second user between ``push`` and ``pop``, or during a question."""
+
+    def __init__(self, solver: z3.Solver) -> None:
+        self._solver, self._free = solver, threading.RLock()
+
+    def _take(self) -> None:
+        assert self._free.acquire(blocking=False)
+        time.sleep(0.001)
+
+    def push(self) -> None:
+        self._take()
+        self._solver.push()
+
+    def pop(self) -> None:
+        self._solver.pop()
+        self._free.release()
+
+    def check(self, *assumed):
+        self._take()
+        try:
+            return self._solver.check(*assumed)
+        finally:
+            self._free.release()
+
+    def __getattr__(self, name: str):
+        return getattr(self._solver, name)
+
+
+def test_threads_ask_one_encoding_in_turns():
+    whole = encode(UNIVERSES["updates"](), device("cpu"))
+    shared = evolve(whole, solver=Alone(whole.solver))
+    choices = tuple(itertools.islice(whole.universe.choices(), 0, None, 41))
+    expected = [explain(encoded("updates", "cpu"), choice) for choice in choices]
+    with ThreadPoolExecutor(3) as threads:
+        listed = threads.submit(models, shared)
+        explained = [
+            threads.submit(lambda: [explain(shared, choice) for choice in choices])
+            for _ in range(2)
+        ]
+        assert listed.result() == all_models("updates", "cpu")
+        for one in explained:
+            assert one.result() == expected
 
 
 def hesitant(name: str, on: str, answers: int) -> Encoded:

@@ -108,7 +108,7 @@ def test_numbers_and_arrays_of_narrow_types_wrap(case: tuple[Expr, dict[str, int
 @given(cases())
 def test_terms_of_narrow_types_wrap(case: tuple[Expr, dict[str, int]]) -> None:
     formula, values = case
-    found = z3.simplify(term(formula, {n: z3.IntVal(v) for n, v in values.items()}))
+    found = z3.simplify(term(formula, {n: z3.IntVal(v) for n, v in values.items()}, z3.main_ctx()))
     number = int(z3.is_true(found)) if z3.is_bool(found) else found.as_long()
     assert number == expected(formula, values)
 
@@ -132,4 +132,4 @@ def test_what_wraps_by_hand(formula: Expr, wanted: int) -> None:
     assert read(formula, values, INTEGERS) == wanted
     assert np.all(read(formula, {n: np.array([v]) for n, v in values.items()}, ARRAYS) == wanted)
     terms = {n: z3.IntVal(v) for n, v in values.items()}
-    assert z3.simplify(term(formula, terms)).as_long() == wanted
+    assert z3.simplify(term(formula, terms, z3.main_ctx())).as_long() == wanted

@@ -131,8 +131,8 @@ def test_simple_conditions_are_those_of_the_rules_and_none_follows_from_the_othe
     solver = z3.Solver()
     solver.set("timeout", 20_000)
     solver.add(*(z3.And(t >= 1, t < 2**31) for n, t in terms.items() if ".extent." in n))
-    before = z3.And(*(condition(c, terms) for c in given_))
-    after = [condition(c, terms) for c in simple]
+    before = z3.And(*(condition(c, terms, z3.main_ctx()) for c in given_))
+    after = [condition(c, terms, z3.main_ctx()) for c in simple]
     assert solver.check(before != z3.And(*after)) == z3.unsat
     for one in after:
         others = [c for c in after if c is not one]

@@ -63,14 +63,14 @@ def exact(expr: Expr, box: tuple[int, ...]) -> tuple[int, int]:
     x0, xn, y0, yn, w = box
     names = {n: z3.Int(n) for n in "xyw"}
     limits = [
-        condition(c, names)
+        condition(c, names, z3.main_ctx())
         for c in (X >= x0, X <= x0 + xn, Y >= y0, Y <= y0 + yn, fn.min(W, W) <= w, W >= w)
     ]
     ends = []
     for direction in ("minimize", "maximize"):
         solver = z3.Optimize()
         solver.add(*limits)
-        goal = getattr(solver, direction)(term(expr, names))
+        goal = getattr(solver, direction)(term(expr, names, z3.main_ctx()))
         assert solver.check() == z3.sat
         ends.append(goal.value().as_long())
     return ends[0], ends[1]

@@ -24,7 +24,7 @@ ENCODING = (
         "at-most-one-option",
         "spaces/constraints/encode.py",
         "z3.Implies(menus[decision.name], z3.Or(*terms))",
-        "z3.BoolVal(True)",
+        "z3.BoolVal(True, context)",
         "A decision may take no option, and then no rule applies to it.",
         _ENCODING,
     ),
@@ -35,6 +35,14 @@ ENCODING = (
         "if z3.is_true(",
         "The combinations for which a rule holds are excluded.",
         _ENCODING,
+    ),
+    Mutant(
+        "encodings-asked-at-once",
+        "spaces/constraints/encode.py",
+        "    with encoded.asking:\n        return _explained",
+        "    if encoded:\n        return _explained",
+        "Several threads ask the solver of one encoding at once.",
+        ("tests/constraints/test_encode.py",),
     ),
     Mutant(
         "hypotheses-dropped",
@@ -119,6 +127,14 @@ ENCODING = (
 )
 
 READINGS = (
+    Mutant(
+        "threads-share-a-context",
+        "spaces/model/formulas/smt.py",
+        "context = z3.Context()",
+        "context = z3.main_ctx()",
+        "Solvers of several threads work in one z3 context at once.",
+        ("tests/test_threads_at_once.py",),
+    ),
     Mutant(
         "terms-take-the-larger",
         "spaces/model/formulas/smt.py",

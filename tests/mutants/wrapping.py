@@ -128,8 +128,8 @@ WRAPPING = (
     Mutant(
         "powers-end-at-63",
         "spaces/model/formulas/smt.py",
-        "result = z3.IntVal(1 << 64)",
-        "result = z3.IntVal(1)",
+        "result = z3.IntVal(1 << 64, exponent.ctx)",
+        "result = z3.IntVal(1, exponent.ctx)",
         "The solver shifts by 64 and more as by nothing.",
         _READ,
     ),

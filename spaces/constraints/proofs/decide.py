@@ -22,7 +22,7 @@ from spaces.constraints.proofs.records import (
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.smt import Term, condition
+from spaces.model.formulas.smt import Term, condition, new_context
 
 TIMEOUT_MS = 2000
 """How long the solver may take for one question."""
@@ -41,7 +41,8 @@ def decide(obligation: Obligation, *, timeout_ms: int = TIMEOUT_MS) -> Outcome:
 
 @define
 class Decider:
-    """Decides obligations, remembering what is known under the hypotheses they share.
+    """Decides obligations, remembering what is known under the hypotheses they share. One thread at
+    a time may use it.
 
     Attributes:
         timeout_ms: how long the solver may take for one question.
@@ -100,7 +101,7 @@ class Decider:
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict one another."""
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=self._terms.context)
         values = self._terms.variables(conditions)
         solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
         solver.add(*map(self._terms.condition, conditions))
@@ -144,8 +145,9 @@ class Decider:
 
 @define
 class Terms:
-    """Conditions as terms of the process's one z3 context, each made once."""
+    """Conditions as terms of one context, each made once."""
 
+    context: z3.Context = field(factory=new_context)
     _variables: dict[str, Term] = field(factory=dict)
     _done: dict[Expr, Term] = field(factory=dict)
 
@@ -154,12 +156,12 @@ class Terms:
         names = sorted(frozenset[str]().union(*(f.names for f in formulas)))
         for name in names:
             if name not in self._variables:
-                self._variables[name] = z3.Int(name)
+                self._variables[name] = z3.Int(name, self.context)
         return {n: self._variables[n] for n in names}
 
     def condition(self, formula: Expr) -> Term:
         """A boolean formula as a term."""
-        return condition(formula, self.variables((formula,)), self._done)
+        return condition(formula, self.variables((formula,)), self.context, self._done)
 
 
 def about(obligation: Obligation, goal: Expr) -> Obligation:
@@ -178,7 +180,7 @@ def about(obligation: Obligation, goal: Expr) -> Obligation:
 def question(obligation: Obligation, terms: Terms) -> tuple[Term, dict[str, Term]]:
     """A solver that asks for a counterexample, and the terms of all variables by name."""
     values = terms.variables((*obligation.hypotheses, obligation.goal, *obligation.coordinate))
-    solver = z3.Solver()
+    solver = z3.Solver(ctx=terms.context)
     solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
     solver.add(*map(terms.condition, obligation.hypotheses))
     solver.add(z3.Not(terms.condition(obligation.goal)))

@@ -13,7 +13,7 @@ from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.numbers import shown_number
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.smt import Term, condition
+from spaces.model.formulas.smt import Term, condition, new_context
 
 MOST_BYTES = 1 << 47
 """Bytes that a process may address: the user half of 48-bit addresses (AMD64 Architecture
@@ -107,14 +107,15 @@ def _told(promise: Promise, sizes: Mapping[str, int]) -> str:
 
 def _contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Iterator[str]:
     """Conditions over integers that the solver shows to contradict one another."""
-    solver = z3.Solver()
+    context = new_context()
+    solver = z3.Solver(ctx=context)
     solver.set("timeout", _MILLISECONDS)
     terms: dict[str, Term] = {}
     tracked: dict[str, str] = {}
     for number, promise in enumerate(promises):
         terms |= _terms(promise.condition, terms, solver)
         try:
-            asked = condition(promise.condition, terms)
+            asked = condition(promise.condition, terms, context)
         except FormulaError:
             continue  # over floats
         tracked[f"promise {number}"] = f"`{promise.condition}` ({promise.message})"
@@ -136,7 +137,8 @@ def _terms(asked: Expr, known: Mapping[str, Term], solver: Term) -> dict[str, Te
     found: dict[str, Term] = {}
     for node in walk(asked):
         if isinstance(node, Variable) and not node.type.is_float and node.name not in known:
-            found[node.name] = z3.Bool(node.name) if node.type == Bool else z3.Int(node.name)
+            made = z3.Bool if node.type == Bool else z3.Int
+            found[node.name] = made(node.name, solver.ctx)
             if node.type != Bool:
                 lowest = 1 if ".extent." in node.name else node.type.min_value
                 solver.add(found[node.name] >= lowest, found[node.name] <= node.type.max_value)

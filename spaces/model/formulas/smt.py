@@ -5,6 +5,8 @@ type annotations, so that ``Any`` for its terms stays in one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import z3
@@ -17,17 +19,29 @@ Term: TypeAlias = Any
 """A z3 integer or boolean term."""
 
 
+def new_context() -> z3.Context:
+    """A home for terms and solvers that shares nothing with others; it takes some 2 ms to make.
+
+    One thread at a time may use it. A context of its own for each question keeps threads apart, and
+    makes answers independent of what was asked before.
+    """
+    context = z3.Context()
+    # Python may collect terms in any thread, also while a solver of the context is at work.
+    z3.Z3_enable_concurrent_dec_ref(context.ref())
+    return context
+
+
 def _divide(a: Term, b: Term) -> Term:
     # z3's integer division rounds like ours for both signs, but division by zero is unspecified.
     if z3.is_int_value(b):
-        return a / b if b.as_long() else z3.IntVal(0)
-    return z3.If(b == 0, z3.IntVal(0), a / b)
+        return a / b if b.as_long() else z3.IntVal(0, b.ctx)
+    return z3.If(b == 0, 0, a / b)
 
 
 def _modulo(a: Term, b: Term) -> Term:
     if z3.is_int_value(b):
-        return a % b if b.as_long() else z3.IntVal(0)
-    return z3.If(b == 0, z3.IntVal(0), a % b)
+        return a % b if b.as_long() else z3.IntVal(0, b.ctx)
+    return z3.If(b == 0, 0, a % b)
 
 
 def _convert(type: Type, value: Term) -> Term:
@@ -47,9 +61,9 @@ def _power(exponent: Term) -> Term:
     """Two to the power of a number that is not negative, as far as a number of 64 bits tells one
     from the next.
     """
-    result = z3.IntVal(1 << 64)
+    result = z3.IntVal(1 << 64, exponent.ctx)
     for number in range(64):
-        result = z3.If(exponent == number, z3.IntVal(1 << number), result)
+        result = z3.If(exponent == number, 1 << number, result)
     return result
 
 
@@ -58,7 +72,7 @@ def _truth(value: Term) -> Term:
 
 
 def _number(value: Term) -> Term:
-    return z3.If(value, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(value) else value
+    return z3.If(value, 1, 0) if z3.is_bool(value) else value
 
 
 def _alike(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
@@ -76,10 +90,8 @@ def _numbers(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Te
     return lambda a, b: combine(_number(a), _number(b))
 
 
-TERMS: Reading[Term] = Reading(
-    literal=z3.IntVal,
-    convert=_convert,
-    operators={
+_OPERATORS: Mapping[str, Callable[..., Term]] = MappingProxyType(
+    {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
         "mul": lambda a, b: a * b,
@@ -103,19 +115,26 @@ TERMS: Reading[Term] = Reading(
         "bit_xor": lambda a, b: _bits(a, b, lambda p, q: p ^ q),
         "shift_left": lambda a, by: z3.If(by >= 0, a * _power(by), a / _power(-by)),
         "shift_right": lambda a, by: z3.If(by >= 0, a / _power(by), a * _power(-by)),
-    },
+    }
 )
 
 
-def term(formula: Expr, values: Mapping[str, Term]) -> Term:
-    """``formula`` as a z3 term over the terms given for its parameters."""
-    return read(formula, values, TERMS)
+def _reading(context: z3.Context) -> Reading[Term]:
+    return Reading(partial(z3.IntVal, ctx=context), _convert, _OPERATORS)
+
+
+def term(formula: Expr, values: Mapping[str, Term], context: z3.Context) -> Term:
+    """``formula`` as a z3 term over the terms given for its parameters, all of one context."""
+    return read(formula, values, _reading(context))
 
 
 def condition(
-    formula: Expr, values: Mapping[str, Term], done: dict[Expr, Term] | None = None
+    formula: Expr,
+    values: Mapping[str, Term],
+    context: z3.Context,
+    done: dict[Expr, Term] | None = None,
 ) -> Term:
-    """A boolean ``formula`` as a z3 condition; terms of parts are shared by all calls with the same
-    ``done``.
+    """A boolean ``formula`` as a z3 condition over terms of one context; terms of parts are shared
+    by all calls with the same ``done``.
     """
-    return _truth(read_all((formula,), values, TERMS, done)[0])
+    return _truth(read_all((formula,), values, _reading(context), done)[0])

@@ -61,7 +61,7 @@ def test_facts_bound_joined_and_different_bits() -> None:
     ``a ^ b`` is negative where one of them is.
     """
     a, b, c = (z3.Int(name) for name in "abc")
-    known = [condition(fact, {"a": a, "b": b, "c": c}) for fact in facts(C, A, B)]
+    known = [condition(fact, {"a": a, "b": b, "c": c}, z3.main_ctx()) for fact in facts(C, A, B)]
     joined, different = a + b - c, a + b - 2 * c
     for given_, follows in (
         ((a >= 0, b >= 0), (joined >= a, joined >= b, joined <= a + b, different >= 0)),
