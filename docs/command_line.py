@@ -6,8 +6,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from apps.command_line.commands import program
-from apps.command_line.program import ORDER, STATUSES, examples
+from apps.command_line.program import STATUSES, examples, program
 
 PAGE = Path(__file__).with_name("command_line.md")
 WIDTH = 80
@@ -33,7 +32,7 @@ complaints to standard error. Files are written whole or not at all.
 def page() -> str:
     """The whole page."""
     statuses = "\n".join(f"| {status} | {said} |" for status, said in STATUSES.items())
-    return "\n".join([_HEAD.format(statuses=statuses), *map(_command, ORDER)])
+    return "\n".join([_HEAD.format(statuses=statuses), *map(_command, examples())])
 
 
 def _command(name: str) -> str:

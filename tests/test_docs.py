@@ -8,8 +8,9 @@ import pytest
 
 import spaces
 from apps.catalog import APPS
+from apps.listing import FILE
 from backend.reference import evaluate
-from docs import directives
+from docs import apps, directives
 from docs.rules import HALIDE, PAGE, page
 from spaces.constraints.devices import device
 from spaces.constraints.rules.catalogue import ADVICE, RULES
@@ -30,6 +31,10 @@ def test_the_page_of_the_rules_is_up_to_date():
     for rule in (*RULES, *ADVICE):
         assert f"### `{rule.id}`" in made
         assert rule.statement in made
+
+
+def test_the_list_of_the_apps_is_up_to_date():
+    assert FILE.read_text("utf-8") == apps.listed(), "python -m docs.apps makes it anew"
 
 
 def test_the_page_of_the_papers_has_the_size_of_every_app():

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import spaces
-from apps.command_line.commands import program
+from apps.command_line.program import program
 from docs import command_line
 
 ROOT = Path(__file__).parents[1]

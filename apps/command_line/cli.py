@@ -11,7 +11,7 @@ from apps.errors import Interrupted
 def main() -> None:
     """Run the command line."""
     try:
-        importlib.import_module("apps.command_line.commands").program()
+        importlib.import_module("apps.command_line.program").program()
     except KeyboardInterrupt:
         print(Interrupted(), file=sys.stderr)
         sys.exit(Interrupted.status)

@@ -14,7 +14,6 @@ from apps.command_line.checking import checked
 from apps.command_line.console import line
 from apps.command_line.options import (
     AppName,
-    AsJson,
     DeviceName,
     Exact,
     Floats,
@@ -23,7 +22,7 @@ from apps.command_line.options import (
     find_device,
     given_schedule,
 )
-from apps.command_line.program import command
+from apps.command_line.program import AsJson, command
 from apps.errors import WrongUsage
 from apps.files import make_folder, write_bytes, write_text
 from backend.access import AccessMode

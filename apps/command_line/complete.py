@@ -10,8 +10,8 @@ import typer
 from apps.catalog import find
 from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line
-from apps.command_line.options import AppName, AsJson, DeviceName, read_partial
-from apps.command_line.program import command
+from apps.command_line.options import AppName, DeviceName, read_partial
+from apps.command_line.program import AsJson, command
 from apps.command_line.space import Limit, space_of
 from apps.errors import Stop, WrongUsage
 from spaces.enumerate.complete import Completions

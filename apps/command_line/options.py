@@ -36,7 +36,6 @@ ScheduleFile = Annotated[
 DeviceName = Annotated[
     str, typer.Option("--device", help="cpu, or a GPU by compute capability such as sm_80.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Exact = Annotated[
     bool,
     typer.Option(

@@ -1,13 +1,15 @@
-"""The command-line program, to which the modules of commands add theirs."""
+"""The command-line program; each module of commands adds its own, once one of them is asked for."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Annotated, ParamSpec
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any, ParamSpec
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
 
 import spaces
 from apps.command_line.console import complain, line
@@ -15,11 +17,22 @@ from apps.errors import Interrupted, Stop
 
 P = ParamSpec("P")
 
-ORDER = (
-    *("list", "show", "verify", "prove", "rules"),
-    *("count", "enumerate", "complete", "search", "compile", "run"),
-)
-"""The commands as they are listed: first what shows and judges, then what searches and makes."""
+_MODULES = {
+    "list": "list",
+    "show": "show",
+    "verify": "verify",
+    "prove": "prove",
+    "rules": "rules",
+    "count": "space",
+    "enumerate": "space",
+    "complete": "complete",
+    "search": "space",
+    "compile": "compile",
+    "run": "run",
+}
+"""The module of each command, as commands are listed: first those that show and judge, then those
+that search and make.
+"""
 
 STATUSES = {
     0: "what is asked for is done, and holds",
@@ -33,9 +46,32 @@ STATUSES = {
 _EXAMPLES: dict[str, tuple[str, ...]] = {}
 
 
+class _Commands(Mapping[str, TyperCommand]):
+    """The commands by name. Imports the module of one when it is asked for: most need compilers or
+    the solver, which take long to import.
+    """
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        import_module(f"apps.command_line.{_MODULES[name]}")
+        (info,) = (info for info in program.registered_commands if info.name == name)
+        made = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+        assert isinstance(made, TyperCommand)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
 class _Program(TyperGroup):
-    def list_commands(self, ctx: typer.Context) -> list[str]:
-        return list(ORDER)
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()  # type: ignore[assignment]  # none is added later
+
+    def list_commands(self, ctx: object) -> list[str]:
+        return list(_MODULES)
 
 
 def _lines(head: str, lines: list[str]) -> str:
@@ -76,9 +112,15 @@ def _options(
     """What there is before a command."""
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+"""The option that every command takes."""
+
+
 def examples() -> dict[str, tuple[str, ...]]:
-    """The examples of each command."""
-    return dict(_EXAMPLES)
+    """The examples of each command, in the order they are listed."""
+    for module in _MODULES.values():
+        import_module(f"apps.command_line.{module}")
+    return {name: _EXAMPLES[name] for name in _MODULES}
 
 
 def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, None]], object]:

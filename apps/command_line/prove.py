@@ -14,14 +14,13 @@ from apps.command_line.checking import faultless, refusal
 from apps.command_line.console import heading, line, table
 from apps.command_line.options import (
     AppName,
-    AsJson,
     DeviceName,
     Exact,
     ScheduleFile,
     find_device,
     given_schedule,
 )
-from apps.command_line.program import command
+from apps.command_line.program import AsJson, command
 from apps.command_line.proving import Findings, all_obligations, prove_schedule
 from apps.errors import Stop, WrongUsage
 from apps.files import make_folder

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from apps.command_line.console import heading, line, table
-from apps.command_line.options import AsJson
-from apps.command_line.program import command
+from apps.command_line.program import AsJson, command
 from apps.errors import WrongUsage
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule

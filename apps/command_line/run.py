@@ -24,14 +24,13 @@ from apps.command_line.options import (
     CPU,
     DEFAULT,
     AppName,
-    AsJson,
     Exact,
     Floats,
     Hardened,
     find_device,
     given_schedule,
 )
-from apps.command_line.program import command
+from apps.command_line.program import AsJson, command
 from apps.errors import Stop
 from apps.pictures import Array
 from apps.sizes import Ranges, parse_size, sizes_of_outputs

@@ -1,15 +1,13 @@
-"""``spaces list`` and ``spaces show``: what there is, and what a schedule means."""
+"""``spaces show``: who reads whom in an app, and what a schedule means."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from apps.app import App
-from apps.catalog import APPS, find
+from apps.catalog import find
 from apps.command_line.console import heading, line, table
-from apps.command_line.options import DEFAULT, AppName, AsJson, ScheduleFile, given_schedule
-from apps.command_line.program import command
+from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
+from apps.command_line.program import AsJson, command
 from apps.errors import Stop
 from spaces.constraints.judge import ask_matching, judge
 from spaces.constraints.rules.inlining import inline_size
@@ -21,41 +19,6 @@ from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-
-
-@command(
-    "list",
-    "List the apps that come with the library.",
-    "list",
-    "list --json",
-)
-def list_apps(as_json: AsJson = False) -> None:
-    """List the apps that come with the library."""
-    if as_json:
-        line(json.dumps([_app(app) for app in APPS.values()], indent=2))
-        return
-    rows = []
-    for app in APPS.values():
-        told = _app(app)
-        size = " x ".join(map(str, told["size"]))
-        sized = f"{size} {app.sized_by}".strip()
-        schedules = ", ".join(app.schedules)
-        rows.append((app.name, app.paper, told["funcs"], sized, schedules, app.summary))
-    table(("app", "paper", "Funcs", "size", "schedules", "what it computes"), rows)
-
-
-def _app(app: App) -> dict[str, Any]:
-    """An app as a dictionary of JSON's types."""
-    pipeline = app.pipeline()
-    return {
-        "name": app.name,
-        "paper": app.paper,
-        "funcs": len(pipeline.functions),
-        "size": [extent for _, extent in pipeline.estimate(pipeline.outputs[0]) or ()],
-        "sized_by": app.sized_by,
-        "schedules": list(app.schedules),
-        "summary": app.summary,
-    }
 
 
 @command(

@@ -15,8 +15,8 @@ from apps.app import App
 from apps.catalog import find
 from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line, progress, table
-from apps.command_line.options import AppName, AsJson, DeviceName, Seed, find_device
-from apps.command_line.program import command
+from apps.command_line.options import AppName, DeviceName, Seed, find_device
+from apps.command_line.program import AsJson, command
 from apps.errors import Interrupted, Stop, WrongUsage
 from apps.loading import is_function_name, load_function, told
 from spaces.constraints.devices import GpuDevice

@@ -17,14 +17,13 @@ from apps.command_line.checking import faultless, refusal
 from apps.command_line.console import complain, line
 from apps.command_line.options import (
     AppName,
-    AsJson,
     DeviceName,
     Exact,
     ScheduleFile,
     find_device,
     given_schedule,
 )
-from apps.command_line.program import command
+from apps.command_line.program import AsJson, command
 from apps.errors import Stop, WrongUsage
 from apps.files import check_writable, write_text
 from spaces.constraints.devices import Device

@@ -101,7 +101,7 @@ def test_an_interrupted_run_leaves_the_picture_that_was_there(monkeypatch, tmp_p
     spaces(*arguments)
     before = picture.read_bytes()
 
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     what = "apps.command_line.run.compile_cpu" if when == "before" else "apps.files.np.save"

@@ -10,7 +10,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from apps.catalog import APPS
-from apps.command_line.commands import program
+from apps.command_line.program import program
 from apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule

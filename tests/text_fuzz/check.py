@@ -12,8 +12,7 @@ from attrs import frozen
 from typer.testing import CliRunner
 
 from apps.catalog import APPS
-from apps.command_line.commands import program
-from apps.command_line.program import STATUSES
+from apps.command_line.program import STATUSES, program
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.certificates import recheck
 from spaces.constraints.verify import verify, verify_rest

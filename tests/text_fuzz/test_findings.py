@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apps.catalog import APPS
-from apps.command_line.commands import program
+from apps.command_line.program import program
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.certificates import recheck
 from spaces.constraints.verify import verify

@@ -1,0 +1,30 @@
+"""``spaces list``: the apps that come with the library."""
+
+from __future__ import annotations
+
+import json
+
+from apps.command_line.console import line, table
+from apps.command_line.program import AsJson, command
+from apps.listing import listing
+
+
+@command(
+    "list",
+    "List the apps that come with the library.",
+    "list",
+    "list --json",
+)
+def list_apps(as_json: AsJson = False) -> None:
+    """List the apps that come with the library."""
+    apps = listing()
+    if as_json:
+        line(json.dumps(apps, indent=2))
+        return
+    rows = []
+    for app in apps:
+        size = " x ".join(map(str, app["size"]))
+        sized = f"{size} {app['sized_by']}".strip()
+        schedules = ", ".join(app["schedules"])
+        rows.append((app["name"], app["paper"], app["funcs"], sized, schedules, app["summary"]))
+    table(("app", "paper", "Funcs", "size", "schedules", "what it computes"), rows)

@@ -1,0 +1,18 @@
+"""The list of the apps with their sizes, kept in a file: building all pipelines takes long.
+
+``python -m docs.apps`` makes the file from :data:`apps.catalog.APPS`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("data") / "apps.json"
+
+
+def listing() -> list[dict[str, Any]]:
+    """For each app: name, paper, number of Funcs, size and who measures it, schedules, summary."""
+    found: list[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+    return found
