@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.intrinsics import INTRINSICS
 from spaces.model.expressions.types import Type
 
 Array: TypeAlias = NDArray[Any]
@@ -116,22 +117,6 @@ def _shift(a: Array, by: Array, direction: int) -> Array:
     return np.asarray(np.where(steps >= 0, left, right))
 
 
-def _count_leading_zeros(a: Array) -> Array:
-    value = a.view(f"u{a.dtype.itemsize}")
-    for step in (1, 2, 4, 8, 16, 32)[: int(a.dtype.itemsize * 8).bit_length() - 1]:
-        value = value | value >> value.dtype.type(step)  # all bits below the highest one
-    return _popcount(~value).astype(a.dtype)
-
-
-def _count_trailing_zeros(a: Array) -> Array:
-    value = a.view(f"u{a.dtype.itemsize}")
-    return _popcount(~value & (value - value.dtype.type(1))).astype(a.dtype)
-
-
-def _popcount(a: Array) -> Array:
-    return np.asarray(np.bitwise_count(a.view(f"u{a.dtype.itemsize}")), a.dtype)
-
-
 OPERATORS: Mapping[str, Callable[..., Array]] = {
     "add": _add,
     "sub": _sub,
@@ -151,37 +136,14 @@ OPERATORS: Mapping[str, Callable[..., Array]] = {
     "or": np.logical_or,
     "not": np.logical_not,
     "select": np.where,
-    "sqrt": np.sqrt,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "exp": np.exp,
-    "log": np.log,
-    "pow": np.power,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "round": np.rint,
-    "trunc": np.trunc,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
     "bit_and": np.bitwise_and,
     "bit_or": np.bitwise_or,
     "bit_xor": np.bitwise_xor,
     "shift_left": _shift_left,
     "shift_right": _shift_right,
-    "count_leading_zeros": _count_leading_zeros,
-    "count_trailing_zeros": _count_trailing_zeros,
-    "popcount": _popcount,
+    **{name: one.array for name, one in INTRINSICS.items()},
 }
-"""The array function of every operator of :data:`spaces.model.expressions.operators.OPERATORS` but
+"""The array function of every operator of :data:`spaces.model.expressions.signatures.OPERATORS` but
 ``reinterpret``, which only :func:`operate` knows, for it needs a type.
 
 ``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's in the operand's type, a few units in the

@@ -28,6 +28,7 @@ from backend.cuda.c_text import (
 )
 from backend.program import Load
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Bool, Int32, Type
 
 _DEEPEST = 24
@@ -205,7 +206,7 @@ class ExpressionPrinter:
         helper = {"min": "lesser", "max": "greater", "mod": "float_mod"}.get(name)
         if helper is not None:
             return self._help(helper, *operands)
-        function = {"abs": "fabs", "round": "rint"}.get(name, name)
+        function = "fabs" if name == "abs" else FLOAT_FUNCTIONS[name].cuda
         return call(f"{function}f" if type.bits == 32 else function, *operands)
 
     def _integer(self, node: Op, key: _Key, operands: list[Text]) -> Text:
@@ -220,7 +221,7 @@ class ExpressionPrinter:
             return call(name, *operands)
         if name in _BITWISE:
             return binary(_BITWISE[name], *operands)
-        if name in _COUNTS:
+        if name in BIT_COUNTS:
             bits = conversion(ctype(Type("uint", type.bits)), operands[0])
             return conversion(ctype(type), self._help(name, bits, literal(type.bits, Int32)))
         if name == "abs":
@@ -301,7 +302,6 @@ _READ_BITS = {
     32: ("__uint_as_float", "__float_as_uint"),
     64: ("__longlong_as_double", "__double_as_longlong"),
 }
-_COUNTS = ("count_leading_zeros", "count_trailing_zeros", "popcount")
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _BOOLEAN = {
     "and": "&&", "or": "||", "add": "!=", "sub": "!=", "mul": "&&", "div": "&&",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spaces.model.expressions.intrinsics import BIT_COUNTS
+
 HELPERS: Mapping[str, str] = {
     "euclid_div": """\
 // Rounds so that the remainder is never negative; 0 for a zero divisor. U is T without its sign.
@@ -94,18 +96,6 @@ template <class T, class U, class A> static __device__ inline T shift_right(T a,
     return a >> (int)by;
 }
 """,
-    "count_leading_zeros": """\
-// Of a number of so many bits.
-static __device__ inline int count_leading_zeros(unsigned long long a, int bits) {
-    return __clzll((long long)a) - (64 - bits);
-}
-""",
-    "count_trailing_zeros": """\
-// Of a number of so many bits; all of them for 0.
-static __device__ inline int count_trailing_zeros(unsigned long long a, int bits) {
-    return a == 0 ? bits : __ffsll((long long)a) - 1;
-}
-""",
     "change": """\
 // What stands there changes in one step; W has as many bits as T.
 template <class T, class W, class F> static __device__ inline void change(T* at, F changed) {
@@ -139,9 +129,6 @@ template <class T, class F> static __device__ inline void change_part(T* at, F c
     }
 }
 """,
-    "popcount": """\
-// The bits that are set.
-static __device__ inline int popcount(unsigned long long a, int bits) { return __popcll(a); }
-""",
+    **{name: one.cuda for name, one in BIT_COUNTS.items()},
 }
 """The text of each helper by its name."""

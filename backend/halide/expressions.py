@@ -8,6 +8,7 @@ from typing import Any
 from backend.halide.peer import hl, peer_type
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.expressions.intrinsics import INTRINSICS
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -28,15 +29,6 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "not": hl.logical_not,
     "abs": hl.abs,
     "select": hl.select,
-    "sqrt": hl.sqrt,
-    "sin": hl.sin,
-    "cos": hl.cos,
-    "tan": hl.tan,
-    "exp": hl.exp,
-    "log": hl.log,
-    "pow": hl.pow,
-    "floor": hl.floor,
-    "ceil": hl.ceil,
     "bit_and": lambda a, b: a & b,
     "bit_or": lambda a, b: a | b,
     "bit_xor": lambda a, b: a ^ b,
@@ -51,8 +43,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     **{
         name: getattr(hl, name)
         for name in (
-            "round", "trunc", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
-            "acosh", "atanh", "count_leading_zeros", "count_trailing_zeros", "popcount", "absd",
+            *INTRINSICS, "absd",
             "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub",
             "widen_right_mul", "halving_add", "halving_sub", "rounding_halving_add",
             "rounding_shift_left", "rounding_shift_right", "widening_shift_left",

@@ -17,7 +17,7 @@ from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import BY_LIBRARY, elementary
 from backend.llvm.limits import UNKNOWN, Limits
-from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS, FloatFunction
 from spaces.model.expressions.types import Type
 
 
@@ -321,6 +321,19 @@ def constant_of(value: Value) -> int | None:
 
 _Emit = Callable[..., Value]
 
+
+def _bit_count(llvm: str) -> _Emit:
+    if llvm in ("ctlz", "cttz"):
+        return lambda o, t, a: o._count(llvm, t, a)
+    return lambda o, t, a: o._unary(llvm, t, a)
+
+
+def _float_function(one: FloatFunction) -> _Emit:
+    if one.llvm is not None:
+        return lambda o, t, a: o._unary(one.llvm, t, a)
+    return lambda o, t, *args: o._elementary(one.name, t, *args)
+
+
 _LOGIC: dict[str, _Emit] = {
     "and": lambda o, a, b: o.builder.and_(a, b),
     "or": lambda o, a, b: o.builder.or_(a, b),
@@ -339,9 +352,7 @@ _INTEGER: dict[str, _Emit] = {
     "bit_and": lambda o, t, a, b: o.builder.and_(a, b),
     "bit_or": lambda o, t, a, b: o.builder.or_(a, b),
     "bit_xor": lambda o, t, a, b: o.builder.xor(a, b),
-    "popcount": lambda o, t, a: o._unary("ctpop", t, a),
-    "count_leading_zeros": lambda o, t, a: o._count("ctlz", t, a),
-    "count_trailing_zeros": lambda o, t, a: o._count("cttz", t, a),
+    **{name: _bit_count(one.llvm) for name, one in BIT_COUNTS.items()},
 }
 
 _BOOL: dict[str, _Emit] = {
@@ -363,14 +374,5 @@ _FLOAT: dict[str, _Emit] = {
     "min": lambda o, t, a, b: o._choose("<", t, a, b),
     "max": lambda o, t, a, b: o._choose(">", t, a, b),
     "abs": lambda o, t, a: o._unary("fabs", t, a),
-    "round": lambda o, t, a: o._unary("rint", t, a),
-    **{
-        name: (lambda o, t, a, _name=name: o._unary(_name, t, a))
-        for name in ("sqrt", "floor", "ceil", "trunc")
-    },
-    **{
-        name: (lambda o, t, *args, _name=name: o._elementary(_name, t, *args))
-        for name in MATH
-        if name not in ("sqrt", "floor", "ceil", "trunc", "round")
-    },
+    **{name: _float_function(one) for name, one in FLOAT_FUNCTIONS.items()},
 }

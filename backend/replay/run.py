@@ -25,7 +25,7 @@ from backend.replay.orders import Order, Steps
 from backend.replay.report import Access, Coordinate, Fault, Mistake, Number, Replay, WrongValue
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
-from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Type
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.domain_order import LoopKind
@@ -187,7 +187,7 @@ def _uses_functions(pipeline: Pipeline) -> bool:
     """Whether something like ``exp`` is computed, of which the last bits may differ."""
     stages = (stage for function in pipeline.functions for stage in function.stages)
     values = (value for stage in stages for value in stage.values)
-    return any(isinstance(node, Op) and node.name in MATH for node in walk(*values))
+    return any(isinstance(node, Op) and node.name in FLOAT_FUNCTIONS for node in walk(*values))
 
 
 def _with_expected(pipeline: Pipeline, inputs: Inputs, fault: Fault) -> Fault:

@@ -18,7 +18,7 @@ from attrs import field, frozen
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
-from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 
 Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 """How far a coordinate moves for one step of each Var or RVar that moves it."""
@@ -203,7 +203,7 @@ def _computed(values: tuple[Expr, ...]) -> Iterator[Expr]:
 def _group(name: str) -> str:
     if name in _ARITHMETIC:
         return "arithmetic"
-    return "math" if name in MATH else "other"
+    return "math" if name in FLOAT_FUNCTIONS else "other"
 
 
 @frozen

@@ -47,9 +47,10 @@ from backend.program import (
     Together,
     updated,
 )
-from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
+from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
+from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.types import Int32, Int64, Type
 from spaces.model.formulas.algebra import INTEGERS, read
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.arithmetic import OPERATORS, convert
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.operators import OPERATORS as NAMES
+from spaces.model.expressions.signatures import OPERATORS as NAMES
 from spaces.model.expressions.types import (
     SCALAR_TYPES,
     Bool,

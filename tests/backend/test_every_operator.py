@@ -28,7 +28,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.definitions import RANDOM, REQUIRE
 from spaces.model.expressions.expr import Expr, cast, constant
-from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.schedule import Schedule
 from tests.every_operator import OPERATORS, Form, some
@@ -36,7 +36,7 @@ from tests.every_operator import OPERATORS, Form, some
 X, C = Var("x"), Var("c")
 SIZE = 40
 
-ROUNDED = frozenset(MATH) - {"sqrt", "floor", "ceil", "round", "trunc"}
+ROUNDED = frozenset(FLOAT_FUNCTIONS) - {"sqrt", "floor", "ceil", "round", "trunc"}
 """Functions whose last bits are not those of NumPy: what they decide may be decided otherwise."""
 
 Making = Callable[[Form], list[Func]]

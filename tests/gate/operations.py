@@ -11,7 +11,7 @@ from spaces.model.expressions import approximations as quick
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.expr import Expr, cast, constant
-from spaces.model.expressions.operators import MATH
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import (
     Bool,
     Float32,
@@ -123,7 +123,9 @@ def _same_bits(type: Type) -> tuple[Type, ...]:
     return tuple(t for t in NUMBERS if t.bits == type.bits and t != type)
 
 
-ELEMENTARY = tuple(n for n in MATH if n not in ("sqrt", "floor", "ceil", "round", "trunc"))
+ELEMENTARY = tuple(
+    n for n in FLOAT_FUNCTIONS if n not in ("sqrt", "floor", "ceil", "round", "trunc")
+)
 """Functions that differ in the last place between the reference and compiled code."""
 
 
@@ -221,14 +223,14 @@ OPERATIONS: dict[str, Operation] = {
     "random_uint": Operation((UInt32,), lambda rng, *_: quick.random_uint(rng.randrange(9))),
     "random_int": Operation((Int32,), lambda rng, *_: quick.random_int(rng.randrange(9))),
     "random_float": Operation((Float32,), lambda rng, *_: quick.random_float(rng.randrange(9))),
-    **{name: _math(name) for name in MATH},
+    **{name: _math(name) for name in FLOAT_FUNCTIONS},
 }
 """By the name that a node has where the operator is written."""
 
 IN_COORDINATES = tuple(
     name
     for name in OPERATIONS
-    if name not in MATH and not name.startswith(("fast_", "random_", "is_"))
+    if name not in FLOAT_FUNCTIONS and not name.startswith(("fast_", "random_", "is_"))
 )
 """Operators that are drawn in coordinates; of floats only what makes integers of them."""
 

@@ -24,7 +24,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import DERIVED, LIKELY_AT, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Variable
-from spaces.model.expressions.operators import OPERATORS
+from spaces.model.expressions.signatures import OPERATORS
 from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import Schedule

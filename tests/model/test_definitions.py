@@ -16,7 +16,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import DERIVED, arithmetic, expanded
 from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
-from spaces.model.expressions.operators import OPERATORS
+from spaces.model.expressions.signatures import OPERATORS
 from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 
 INTEGERS = [t for t in SCALAR_TYPES.values() if not (t.is_float or t.is_bool)]

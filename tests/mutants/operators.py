@@ -293,7 +293,7 @@ MUTANTS = (
     ),
     Mutant(
         "one-bit-less-counted",
-        "spaces/model/expressions/bit_counts.py",
+        "spaces/model/expressions/intrinsics.py",
         "below = value if next_one is None else value % next_one",
         "below = value",
         "Formulas count a bit as set wherever the value is as large as the bit.",

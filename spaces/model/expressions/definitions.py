@@ -2,7 +2,7 @@
 
 A node such as ``rounding_halving_add(a, b)`` keeps its name in a pipeline, in text and on the way
 to Halide. What evaluates, bounds or compiles it reads :func:`expanded` instead, in which only
-operators of :data:`spaces.model.expressions.operators.OPERATORS` are left; adding an operator here
+operators of :data:`spaces.model.expressions.signatures.OPERATORS` are left; adding an operator here
 is adding it everywhere. All meanings are Halide's, bit for bit on integers.
 """
 
@@ -22,10 +22,9 @@ from spaces.model.expressions.expr import Cast, Const, Expr, Op, binary, cast, c
 from spaces.model.expressions.functions import abs as magnitude
 from spaces.model.expressions.functions import clamp, max, min, select
 from spaces.model.expressions.lerp import blended
-from spaces.model.expressions.operators import OPERATORS
 from spaces.model.expressions.random_bits import random_float, random_int, random_uint
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.signatures import SIGNATURES
+from spaces.model.expressions.signatures import OPERATORS, SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"

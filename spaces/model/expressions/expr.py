@@ -252,7 +252,7 @@ class Variable(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Op(Expr):
-    """An operator of :data:`spaces.model.expressions.operators.OPERATORS` applied to operands."""
+    """An operator of :data:`spaces.model.expressions.signatures.OPERATORS` applied to operands."""
 
     name: str = field()
     args: tuple[Expr, ...] = field()

@@ -1,4 +1,4 @@
-"""The operators of expressions: their names, and how they are written."""
+"""The operators that are written with symbols, and how any operator is written."""
 
 from __future__ import annotations
 
@@ -7,22 +7,6 @@ from spaces.model.expressions.shared_text import ATOM, Shown
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LOGIC = ("and", "or", "not")
-MATH = (
-    "sqrt", "sin", "cos", "tan", "exp", "log", "floor", "ceil", "pow", "round", "trunc",
-    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-)  # fmt: skip
-BITS = (
-    "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
-    "count_leading_zeros", "count_trailing_zeros", "popcount", "reinterpret",
-)  # fmt: skip
-OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *MATH, *BITS, "abs", "select")
-"""Names an :class:`Op` may have that every layer knows; those that
-:mod:`spaces.model.expressions.definitions` defines by these come on top. ``div`` rounds so that
-``mod`` is never negative, and both give 0 for a zero divisor, as in Halide; ``select`` evaluates
-``(condition, if_true, if_false)``. A shift by ``n`` multiplies or divides by ``2**n`` (the other
-way where ``n`` is negative), rounding down, and keeps the bits that fit; ``round`` takes the even
-one of two equally near."""
-
 
 _INFIX = {
     "or": ("|", 1), "bit_or": ("|", 1), "bit_xor": ("^", 2), "and": ("&", 3), "bit_and": ("&", 3),

@@ -1,12 +1,22 @@
-"""Which types each operator takes and gives."""
+"""The operators that every layer knows, and which types each takes and gives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from spaces.model.expressions.operators import ARITHMETIC, BITS, COMPARISONS, LOGIC, MATH
+from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
+from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
 from spaces.model.expressions.types import Bool, Type
+
+BITS = ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", *BIT_COUNTS, "reinterpret")
+OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *FLOAT_FUNCTIONS, *BITS, "abs", "select")
+"""Names an ``Op`` may have that every layer knows; those that
+:mod:`spaces.model.expressions.definitions` defines by these come on top. ``div`` rounds so that
+``mod`` is never negative, and both give 0 for a zero divisor, as in Halide; ``select`` evaluates
+``(condition, if_true, if_false)``. A shift by ``n`` multiplies or divides by ``2**n`` (the other
+way where ``n`` is negative), rounding down, and keeps the bits that fit; ``round`` takes the even
+one of two equally near."""
 
 Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
 """Whether a result type and operand types fit together."""
@@ -134,15 +144,14 @@ SIGNATURES: Mapping[str, Signature] = {
     **dict.fromkeys(COMPARISONS, is_comparison),
     **dict.fromkeys(LOGIC, _is_logic(2)),
     "not": _is_logic(1),
-    **dict.fromkeys(MATH, _is_float(1)),
-    **dict.fromkeys(("pow", "atan2"), _is_float(2)),
+    **{name: _is_float(one.operands) for name, one in FLOAT_FUNCTIONS.items()},
     "select": _is_choice,
     "abs": _is_magnitude,
-    **dict.fromkeys(BITS, is_integer_unary),
+    **dict.fromkeys(BIT_COUNTS, is_integer_unary),
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), is_integer_pair),
     **dict.fromkeys(("shift_left", "shift_right"), is_shift),
     "reinterpret": lambda result, operands: (
         len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool
     ),
 }
-"""Those of :data:`spaces.model.expressions.operators.OPERATORS`."""
+"""Those of :data:`OPERATORS`."""

@@ -18,9 +18,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from attrs import frozen
 
-from spaces.model.expressions.bit_counts import BIT_COUNTS, VALUE, bit_count
+from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import DERIVED, definition
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.types import Bool, Int32, Type
 
 T = TypeVar("T")
@@ -149,7 +150,7 @@ INTEGERS: Reading[int] = Reading(
 )
 
 
-OPERATORS = frozenset(INTEGERS.operators) | BIT_COUNTS
+OPERATORS = frozenset(INTEGERS.operators) | set(BIT_COUNTS)
 """The operators that mean something in a formula."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS
 
@@ -80,9 +81,7 @@ CORNERS: dict[str, Callable[..., Ends | None]] = {
     "bit_or": _joined_bits,
     "bit_xor": _other_bits,
     "abs": _magnitude,
-    "popcount": _count,
-    "count_leading_zeros": _count,
-    "count_trailing_zeros": _count,
+    **dict.fromkeys(BIT_COUNTS, _count),
 }
 """For each operator: of the type of the result, and of the ends of each operand, the ends of the
 result if it does not wrap; None where nothing follows."""

@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias
 from attrs import define, field, frozen
 
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.bit_counts import BIT_COUNTS
 from spaces.model.expressions.expr import (
     Call,
     Cast,
@@ -28,6 +27,7 @@ from spaces.model.expressions.expr import (
     constant,
     walk,
 )
+from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate
 from spaces.model.formulas.bits import Bits
