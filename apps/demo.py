@@ -116,7 +116,7 @@ def _verified(pipeline: Pipeline, schedule: Schedule, target: Device) -> Checked
 def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
     """Compile, check and time the best schedules beside plain ones; the winner's output."""
     heading("\n3. Compiled by LLVM, compared with a plain NumPy evaluation")
-    expected = evaluate(pipeline, {"input": image})["output"]
+    expected = evaluate(pipeline, {"input": image}, sizes=_sizes(image))["output"]
     contenders = {"default": Schedule.default(pipeline), "all at root": all_root(pipeline)}
     contenders |= {f"rank {i}": f.schedule for i, f in enumerate(found, start=1)}
     compiled = {}
@@ -124,14 +124,21 @@ def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
         start = time.perf_counter()
         compiled[name] = compile_cpu(_verified(pipeline, schedule, device("cpu")))
         elapsed = time.perf_counter() - start
-        actual = compiled[name].run({"input": image})["output"]
+        actual = compiled[name].run({"input": image}, sizes=_sizes(image))["output"]
         line(f"  {name}: compiled in {elapsed:.2f} s, {_agreement(actual, expected)}")
     return _timed(compiled, image)
 
 
+def _sizes(image: Array) -> dict[str, tuple[int, ...]]:
+    """The sharpened picture has the size of the image; the innermost dimension comes first."""
+    return {"output": image.shape[::-1]}
+
+
 def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
     heading("\n4. Timed in turns")
-    runs = {name: one.prepare({"input": image}) for name, one in compiled.items()}
+    runs = {
+        name: one.prepare({"input": image}, sizes=_sizes(image)) for name, one in compiled.items()
+    }
     timings = interleaved(runs, budget_s=RACE_SECONDS)
     winner = min(timings, key=lambda name: timings[name].median_ms)
     table(

@@ -17,8 +17,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from backend.arithmetic import value_of
-from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
-from spaces.model.expressions.expr import Expr, Op, constant, walk
+from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar, size_variable
+from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.numbers import NumberError, number_in, shown_number
 from spaces.model.expressions.operators import COMPARISONS
 from spaces.model.expressions.rewrite import rewrite
@@ -54,8 +54,6 @@ class Arguments:
     scalars: Mapping[str, int | float | bool]
     ranges: Mapping[str, tuple[Range, ...]]
     """The (min, extent) of each dimension of each image, each output and each of its components."""
-    estimated: tuple[str, ...] = ()
-    """The outputs whose size is not given, so that it is the estimate."""
 
     def sizes(self) -> dict[str, int]:
         """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
@@ -65,16 +63,6 @@ class Arguments:
             for d, (low, extent) in enumerate(ranges)
             for part, value in (("min", low), ("extent", extent))
         }
-
-    def told(self, refusals: str) -> str:
-        """What is wrong with the sizes, and which of them are not given but estimates."""
-        taken = "; ".join(
-            f"{output} has " + " x ".join(str(extent) for _, extent in self.ranges[output])
-            for output in self.estimated
-        )
-        if not taken:
-            return refusals
-        return f"{refusals}\nSizes that are not given are those estimated: {taken}."
 
     def shape(self, buffer: str) -> tuple[int, ...]:
         """The NumPy shape of an image or output."""
@@ -98,7 +86,7 @@ def bind(
         pipeline: the algorithm.
         inputs: an array for each image, in the convention above.
         params: values of scalar parameters; those left out take their default.
-        sizes: the size of each output; one left out takes its estimate. An image may be named
+        sizes: the size of each output, except where the pipeline says it. An image may be named
             too, to say that its coordinates do not begin at 0.
 
     Raises:
@@ -115,12 +103,13 @@ def bind(
     _reject_unknown("output or image", sizes, buffers, pipeline)
     images = {i.name: _image(i, inputs, pipeline) for i in pipeline.images}
     ranges = {i.name: _image_ranges(i, images[i.name], sizes) for i in pipeline.images}
-    for output in pipeline.outputs:
-        found = _output_ranges(output, pipeline, sizes)
-        ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
     scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
-    estimated = tuple(output for output in pipeline.outputs if output not in sizes)
-    arguments = Arguments(images, scalars, ranges, estimated)
+    known = {**Arguments(images, scalars, ranges).sizes(), **whole_numbers(scalars)}
+    for output in pipeline.outputs:
+        given = sizes[output] if output in sizes else _said_ranges(output, pipeline, known)
+        found = _ranges(output, given, len(pipeline.function(output).args))
+        ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
+    arguments = Arguments(images, scalars, ranges)
     _check_promises(pipeline, {**arguments.sizes(), **scalars})
     return arguments
 
@@ -215,14 +204,40 @@ def _image_ranges(image: Image, array: Array, sizes: Sizes) -> tuple[Range, ...]
     return ranges
 
 
-def _output_ranges(output: str, pipeline: Pipeline, sizes: Sizes) -> tuple[Range, ...]:
-    given = sizes.get(output, pipeline.estimate(output))
-    if given is None:
-        raise ArgumentError(
-            f"The size of output {output} is not given and pipeline {pipeline.name} has no "
-            "estimate of it; pass its extents, innermost first."
-        )
-    return _ranges(output, given, len(pipeline.function(output).args))
+def _said_ranges(output: str, pipeline: Pipeline, known: Mapping[str, int]) -> tuple[Range, ...]:
+    """The size that the pipeline says an output has, as by ``set_bounds``."""
+    found: list[Range] = []
+    for d in range(len(pipeline.function(output).args)):
+        extent = _said(size_variable(output, "extent", d), pipeline, known)
+        if extent is None:
+            raise ArgumentError(_size_wanted(output, pipeline))
+        found.append((_said(size_variable(output, "min", d), pipeline, known) or 0, extent))
+    return tuple(found)
+
+
+def _said(size: Variable, pipeline: Pipeline, known: Mapping[str, int]) -> int | None:
+    """The number that promises say a size is: it is at least and at most this."""
+    limits: dict[str, list[Expr]] = {"ge": [], "le": []}
+    for condition in (promise.condition for promise in pipeline.promises):
+        if isinstance(condition, Op) and condition.name in limits and condition.args[0] == size:
+            limits[condition.name].append(condition.args[1])
+    for value in limits["ge"]:
+        if value in limits["le"] and value.names <= known.keys():
+            return evaluate(value, known)
+    return None
+
+
+def _size_wanted(output: str, pipeline: Pipeline) -> str:
+    function, estimate = pipeline.function(output), pipeline.estimate(output)
+    extents = ", ".join(f"extent of {argument}" for argument in function.args)
+    message = (
+        f"The size of output {output} is not given. Give it, innermost dimension first, as in "
+        f"sizes={{{output!r}: [{extents}]}}, with a pair (min, extent) for a dimension that does "
+        f"not begin at 0; or an array to write it to, as in out={{{function.buffers[0]!r}: array}}."
+    )
+    if estimate is not None:
+        message += f" The size estimated is sizes={{{output!r}: {list(estimate)}}}."
+    return message
 
 
 def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple[Range, ...]:

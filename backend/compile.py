@@ -87,8 +87,8 @@ class CompiledPipeline:
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
                 first; one left out takes the shape of its array in ``out``, and begins where its
-                estimate does, else its estimate. An image may be named too, to say where its
-                coordinates begin.
+                estimate does, or has the size that the pipeline says (``set_bounds``). An image
+                may be named too, to say where its coordinates begin.
             out: arrays to write outputs to, and to return for them; others are made.
 
         Raises:

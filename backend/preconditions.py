@@ -32,7 +32,7 @@ def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -
     values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
     if refusals:
-        raise SizeError(arguments.told("\n".join(refusals)))
+        raise SizeError("\n".join(refusals))
 
 
 def check_run(
@@ -57,4 +57,4 @@ def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
     names = variables(requirement.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
     said = f"{requirement.message} Needed is {requirement.condition}, but {shown}."
-    return SizeError(arguments.told(said))
+    return SizeError(said)

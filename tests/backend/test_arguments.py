@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
+from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from tests.backend.cpu_runs import picture
 
@@ -242,15 +244,33 @@ def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
     assert found["blur_y"].flags.c_contiguous
 
 
-def test_sizes_that_were_estimated_are_told(tiled: CompiledPipeline) -> None:
-    """The image fits neither, and only one of the two was asked for."""
-    width, height = (extent for _, extent in BLUR.estimate("blur_y"))
-    with pytest.raises(SizeError) as caught:
-        tiled.run({"input": picture(10, 18)})
-    assert f"those estimated: blur_y has {width} x {height}." in str(caught.value)
-    with pytest.raises(SizeError) as caught:
-        tiled.run({"input": picture(10, 18)}, sizes={"blur_y": [(1, 160), (1, 80)]})
-    assert "estimated" not in str(caught.value)
+def test_no_size_is_invented(tiled: CompiledPipeline) -> None:
+    """Estimates say what a schedule is for, and not what a call computes."""
+    image = {"input": picture(10, 18)}
+    for run in (tiled.run, partial(evaluate, BLUR)):
+        with pytest.raises(ArgumentError) as caught:
+            run(image)
+        said = str(caught.value)
+        assert "The size of output blur_y is not given." in said
+        assert "sizes={'blur_y': [extent of x, extent of y]}" in said
+        assert "out={'blur_y': array}" in said
+        assert f"sizes={{'blur_y': {list(BLUR.estimate('blur_y'))}}}." in said
+    assert tiled.run(image, out={"blur_y": picture(8, 16)})["blur_y"].shape == (8, 16)
+
+
+def test_the_size_that_a_pipeline_says_need_not_be_given() -> None:
+    image, out, c, gain = ImageParam(UInt8, 1, "input"), Func("out"), Var("c"), Param(Int32, "gain")
+    out[X, c] = image[X + 2] + cast(UInt8, c)
+    out.output_buffer().dim(0).set_bounds(2, image.width() - 2)
+    out.output_buffer().dim(1).set_extent(gain * 2)
+    algorithm = pipeline(out)
+    compiled = compile_cpu_unchecked(algorithm, schedule(algorithm).schedule)
+    pixels = np.arange(9, dtype=np.uint8)
+    for run in (compiled.run, partial(evaluate, algorithm)):
+        found = run({"input": pixels[:7]}, {"gain": 2}, sizes={"input": [(4, 7)]})["out"]
+        assert found.tolist() == [[n + c for n in range(5)] for c in range(4)]
+    with pytest.raises(ArgumentError, match="The size of output blur_y is not given"):
+        evaluate(BLUR, {"input": picture(10, 18)}, sizes={"input": [18, 10]})
 
 
 def test_a_verified_schedule_that_adds_funcs_is_compiled_for_its_pipeline() -> None:
