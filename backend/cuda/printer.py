@@ -16,6 +16,7 @@ from backend.cuda.helpers import HELPERS
 from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
 from backend.cuda.names import Names
 from backend.gpu_program import BLOCK, THREAD, DeviceFunction
+from backend.ir.identities import coordinate
 from backend.lowering.sizes import known_elements
 from backend.lowering.statements import (
     buffers_written,
@@ -269,7 +270,7 @@ class _KernelPrinter:
         yield "}"
 
     def _for(self, loop: For) -> Iterator[str]:
-        end = loop.extent if _is_zero(loop.min) else loop.min + loop.extent
+        end = coordinate("add", loop.min, loop.extent)
         printed = self._expressions.print((Root(loop.min, True), Root(end, True)))
         low, high = printed.texts
         name = self._variable(loop.var.name)

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from backend.ir.identities import folded
 from backend.lowering.hints import wishes, without_hints
-from backend.lowering.simplify import folded, is_coordinate
+from backend.lowering.simplify import is_coordinate
 from backend.lowering.statements import EMPTY, map_bodies, map_own
 from backend.program import For, If, LoopProgram, Provide, Statement
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant

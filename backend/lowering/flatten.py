@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
+from backend.ir.identities import coordinate
 from backend.lowering.sizes import times
 from backend.lowering.statements import map_bodies, map_own
 from backend.program import (
@@ -20,7 +21,7 @@ from backend.program import (
     Statement,
     Store,
 )
-from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
@@ -51,9 +52,9 @@ class Layout:
             elif self.is_scratch:
                 arg = simplify(arg - low)
             else:
-                fixed = _plus(fixed, times(low, stride))
-            moving = _plus(moving, times(arg, stride))
-        return moving if _is_zero(fixed) else moving - fixed
+                fixed = coordinate("add", fixed, times(low, stride))
+            moving = coordinate("add", moving, times(arg, stride))
+        return coordinate("sub", moving, fixed)
 
 
 def flatten(program: LoopProgram) -> LoopProgram:
@@ -144,13 +145,3 @@ def _allocated(node: Allocate) -> Layout:
         strides[d] = stride
         stride = times(node.extents[d], stride)
     return Layout(node.mins, tuple(strides), node.folds, is_scratch=True)
-
-
-def _plus(a: Expr, b: Expr) -> Expr:
-    if _is_zero(a):
-        return b
-    return a if _is_zero(b) else a + b
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Const) and expr.value == 0

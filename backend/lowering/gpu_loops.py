@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from backend.ir.identities import coordinate
 from backend.lowering.statements import bind, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
-from spaces.model.expressions.expr import Const, constant
+from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -51,8 +52,7 @@ def _outside(statement: Statement) -> Statement:
 def _inside(statement: Statement) -> Statement:
     if not isinstance(statement, For):
         return map_bodies(statement, _inside)
-    counts_from_zero = isinstance(statement.min, Const) and statement.min.value == 0
-    value = statement.var if counts_from_zero else statement.min + statement.var
+    value = coordinate("add", statement.min, statement.var)
     body = bind(statement.body, statement.var, value)
     kind = _KIND_IN_KERNEL.get(statement.kind, statement.kind)
     return For(statement.var, _ZERO, statement.extent, kind, _inside(body))

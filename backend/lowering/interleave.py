@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
+from backend.ir.identities import coordinate
 from backend.lowering.linear import origin_of
 from backend.lowering.statements import (
     block,
@@ -142,7 +143,7 @@ def _from(load: Load, offset: int) -> Load:
     """The dense vector that begins ``offset`` elements from where a strided one does."""
     assert isinstance(load.index, Ramp)
     base = load.index.base
-    begin = base + constant(offset, Int32) if offset else base
+    begin = coordinate("add", base, constant(offset, Int32))
     return Load(load.type, load.buffer, Ramp(load.index.type, begin, constant(1, Int32)))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.lowering.constants import evaluated
+from backend.ir.identities import evaluated, folded
 from backend.lowering.known import inside_loop, known_sizes
 from backend.lowering.sizes import SMALL_BYTES
 from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
 from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import Bool, Int32
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Memory
@@ -124,24 +124,6 @@ def is_coordinate(root: Expr) -> bool:
         else:
             stack += node.children
     return True
-
-
-def folded(node: Expr) -> Expr:
-    """The node without constant conditions."""
-    if not isinstance(node, Op):
-        return node
-    if node.name == "select" and isinstance(node.args[0], Const):
-        return node.args[1] if node.args[0].value else node.args[2]
-    if node.name == "not" and isinstance(node.args[0], Const):
-        return constant(not node.args[0].value, Bool)
-    if node.name in ("and", "or"):
-        absorbing = node.name == "or"
-        for this, other in (node.args, node.args[::-1]):
-            if isinstance(this, Const):
-                return this if bool(this.value) is absorbing else other
-        if node.args[0] is node.args[1]:
-            return node.args[0]
-    return node
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:

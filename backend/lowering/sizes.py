@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod
 
-from spaces.model.expressions.expr import Const, Expr, Op, constant
+from backend.ir.identities import coordinate
+from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.types import Int32
 
 ONE = constant(1, Int32)
@@ -20,13 +21,11 @@ SMALL_BYTES = 16 << 10
 
 def times(a: Expr, b: Expr) -> Expr:
     """The product of two sizes."""
-    if a is ONE or b is ONE:
-        return b if a is ONE else a
     if isinstance(a, Const) and isinstance(b, Const):
         number = int(a.value) * int(b.value)
         if Int32.holds(number):
             return constant(number, Int32)
-    return Op(Int32, "mul", (a, b))
+    return coordinate("mul", a, b)
 
 
 def product(sizes: Iterable[Expr]) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backend.ir.identities import coordinate
 from backend.program import Broadcast, Ramp, Shuffle
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite
@@ -46,7 +47,7 @@ def lanes_of_class(expr: Expr, place: int, period: int) -> Expr | None:
         case Broadcast(value=value):
             return value
         case Ramp(base=base, stride=Const(value=step)):
-            begin = base if place == 0 else base + constant(int(step) * place, Int32)
+            begin = coordinate("add", base, constant(int(step) * place, Int32))
             kind = Int32.with_lanes(lanes // period)
             return Ramp(kind, begin, constant(int(step) * period, Int32))
         case Ramp(base=base, stride=stride):

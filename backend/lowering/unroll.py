@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.lowering.constants import evaluated
-from backend.lowering.simplify import folded
+from backend.ir.identities import evaluated, folded
 from backend.lowering.statements import block, map_all, map_bodies, walk_statements
 from backend.program import For, LoopProgram, Statement
 from spaces.model.expressions.expr import Const, Expr, constant

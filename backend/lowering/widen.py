@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 
+from backend.ir.identities import coordinate, evaluated
 from backend.lowering.turns import interleaved, lanes_of_class, period_of, settled
 from backend.program import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.algebra import INTEGERS
 from spaces.model.formulas.simplify import Simplifier
 
 _MOST_CLASSES = 4
@@ -142,7 +142,7 @@ def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:
 
 def _single(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     if isinstance(node, Op) and node.type == Int32 and len(operands) == 2:
-        return _fold(node.name, *operands)
+        return _computed(node.name, *operands)
     return node.with_children(operands)
 
 
@@ -162,17 +162,17 @@ def _even_step(name: str, operands: tuple[Expr, ...]) -> Expr | None:
     bases = [o.base if isinstance(o, Ramp) else o for o in operands]
     steps = [o.stride if isinstance(o, Ramp) else constant(0, Int32) for o in operands]
     if name in ("add", "sub"):
-        return _stepping(_fold(name, *bases), _fold(name, *steps), lanes)
+        return _stepping(_computed(name, *bases), _computed(name, *steps), lanes)
     if name == "mul" and not all(isinstance(o, Ramp) for o in operands):
         a, b = operands if isinstance(operands[0], Ramp) else operands[::-1]
         assert isinstance(a, Ramp)
-        return _stepping(_fold("mul", a.base, b), _fold("mul", a.stride, b), lanes)
+        return _stepping(_computed("mul", a.base, b), _computed("mul", a.stride, b), lanes)
     if name in ("div", "mod") and not is_vector(operands[1]):
         step, divisor = steps[0], operands[1]
         if isinstance(step, Const) and isinstance(divisor, Const) and divisor.value > 0:
             times, over = divmod(int(step.value), int(divisor.value))
             if over == 0:
-                base = _fold(name, bases[0], divisor)
+                base = _computed(name, bases[0], divisor)
                 return _stepping(base, constant(times if name == "div" else 0, Int32), lanes)
     return None
 
@@ -182,12 +182,6 @@ def _stepping(base: Expr, step: Expr, lanes: int) -> Expr:
     return base if is_still else _ramp(base, step, lanes)
 
 
-def _fold(name: str, a: Expr, b: Expr) -> Expr:
+def _computed(operator: str, a: Expr, b: Expr) -> Expr:
     """The operation on scalars, done where both are numbers or one changes nothing."""
-    if isinstance(a, Const) and isinstance(b, Const):
-        return constant(INTEGERS.operators[name](int(a.value), int(b.value)), Int32)
-    if isinstance(b, Const) and b.value == (1 if name in ("mul", "div") else 0) and name != "mod":
-        return a
-    if isinstance(a, Const) and a.value == (1 if name == "mul" else 0) and name in ("add", "mul"):
-        return b
-    return Op(Int32, name, (a, b))
+    return evaluated(coordinate(operator, a, b))

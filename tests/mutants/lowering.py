@@ -244,10 +244,18 @@ VECTORS = (
     Mutant(
         "scaled-ramps-keep-their-step",
         "backend/lowering/widen.py",
-        '_fold("mul", a.stride, b)',
+        '_computed("mul", a.stride, b)',
         "a.stride",
         "Twice a ramp has the step of the ramp.",
         _VECTORS,
+    ),
+    Mutant(
+        "maxima-with-zero-change-nothing",
+        "backend/ir/identities.py",
+        'Identity("sub", ("a", 0), "a"),',
+        'Identity("sub", ("a", 0), "a"),\n    Identity("max", ("a", 0), "a"),',
+        "A coordinate is not limited from below by 0.",
+        ("tests/backend/ir/test_identities.py",),
     ),
     Mutant(
         "quotients-of-any-step",

@@ -1,0 +1,123 @@
+"""Identities: what an operation comes to because of what its operands are.
+
+Passes leave such operations behind: ``kernel(2)`` inlined becomes
+``exp(float32((0 - 2) * 2) / 4.5)``, a decided test ``select(true, a, b)``, the first of several
+vectors ``x + 0``. Float arithmetic has no identities here: ``x + 0.0`` is not ``x`` where ``x`` is
+``-0.0``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+
+from attrs import frozen
+
+from backend.arithmetic import value_of
+from spaces.model.expressions.definitions import SAYING
+from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
+from spaces.model.expressions.types import Int32
+
+
+@frozen
+class Identity:
+    """``operator`` over ``operands`` is ``result``. Letters stand for any expression, one letter
+    for one expression; numbers for constants, of conditions 0 for false and 1 for true.
+    """
+
+    operator: str
+    operands: tuple[str | int, ...]
+    result: str | int
+
+    def of(self, node: Op) -> Expr | None:
+        """The result for the operands of ``node``; None where these are others."""
+        bound: dict[str, Expr] = {}
+        for wanted, operand in zip(self.operands, node.args, strict=True):
+            if isinstance(wanted, str):
+                if bound.setdefault(wanted, operand) is not operand:
+                    return None
+            elif not (isinstance(operand, Const) and operand.value == wanted):
+                return None
+        if isinstance(self.result, str):
+            return bound[self.result]
+        return constant(self.result, node.type)
+
+
+CONDITIONS = (
+    Identity("select", (1, "a", "b"), "a"),
+    Identity("select", (0, "a", "b"), "b"),
+    Identity("not", (1,), 0),
+    Identity("not", (0,), 1),
+    Identity("and", (0, "a"), 0),
+    Identity("and", (1, "a"), "a"),
+    Identity("and", ("a", 0), 0),
+    Identity("and", ("a", 1), "a"),
+    Identity("and", ("a", "a"), "a"),
+    Identity("or", (0, "a"), "a"),
+    Identity("or", (1, "a"), 1),
+    Identity("or", ("a", 0), "a"),
+    Identity("or", ("a", 1), 1),
+    Identity("or", ("a", "a"), "a"),
+)
+"""Identities of conditions, and of what they choose."""
+
+COORDINATES = (
+    Identity("add", (0, "a"), "a"),
+    Identity("add", ("a", 0), "a"),
+    Identity("sub", ("a", 0), "a"),
+    Identity("mul", (1, "a"), "a"),
+    Identity("mul", ("a", 1), "a"),
+    Identity("div", ("a", 1), "a"),
+)
+"""Identities of integers."""
+
+
+def _by_operator(identities: tuple[Identity, ...]) -> Mapping[str, tuple[Identity, ...]]:
+    found: dict[str, tuple[Identity, ...]] = defaultdict(tuple)
+    for identity in identities:
+        found[identity.operator] += (identity,)
+    return dict(found)
+
+
+_CONDITIONS, _COORDINATES = _by_operator(CONDITIONS), _by_operator(COORDINATES)
+
+
+def folded(node: Expr) -> Expr:
+    """The node without constant conditions; its arithmetic stays as written."""
+    return _first(_CONDITIONS, node) if isinstance(node, Op) else node
+
+
+def coordinate(operator: str, a: Expr, b: Expr) -> Expr:
+    """An operation on int32 coordinates, or the operand that it comes to."""
+    return _first(_COORDINATES, Op(Int32, operator, (a, b)))
+
+
+def _first(identities: Mapping[str, tuple[Identity, ...]], node: Op) -> Expr:
+    for identity in identities.get(node.name, ()):
+        result = identity.of(node)
+        if result is not None:
+            return result
+    return node
+
+
+def evaluated(node: Expr) -> Expr:
+    """The literal that a node over literals means, by the arithmetic of the reference; any other
+    node as it is.
+
+    What is no finite number is left alone: not every printer has a literal for it.
+    """
+    if not isinstance(node, Op | Cast) or node.type.lanes != 1:
+        return node
+    if isinstance(node, Op) and node.name in SAYING:
+        return node
+    if not all(isinstance(child, Const) for child in node.children):
+        return node
+    return _literal(node)
+
+
+@lru_cache(maxsize=4096)
+def _literal(node: Expr) -> Expr:
+    value = value_of(node, {})
+    return constant(value, node.type) if math.isfinite(value) else node
