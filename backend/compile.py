@@ -20,6 +20,9 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.collector import collector_waits
+from backend.ir.program import LoopProgram
+from backend.ir.text import program_text
+from backend.ir.walk import messages
 from backend.llvm.accesses import OUTSIDE, told_outside
 from backend.llvm.c_header import pipeline_header
 from backend.llvm.codegen import entry_name, llvm_module, told_words
@@ -28,11 +31,8 @@ from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_symbols
 from backend.llvm.threads import ThreadPool, default_pool
-from backend.lowering.passes import lower, lower_cases
-from backend.lowering.statements import messages
+from backend.lowering.cpu.passes import lower, lower_cases
 from backend.preconditions import check_sizes, size_error
-from backend.program import LoopProgram
-from backend.program_text import program_text
 from backend.verified import verified_for
 from spaces.constraints.devices import CpuDevice
 from spaces.constraints.given import check_given

@@ -19,18 +19,18 @@ from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.gpu_program import GlobalArray, GpuProgram, HostPart, walk_host
+from backend.ir.host import GlobalArray, GpuProgram, HostPart, walk_host
+from backend.ir.text import program_text
 from backend.llvm.threads import default_pool
-from backend.lowering.gpu_passes import (
+from backend.lowering.gpu.passes import (
     GPU_PASSES,
     gpu_passes,
     gpu_stages,
     lower_gpu,
     lower_gpu_cases,
 )
-from backend.lowering.passes import START
+from backend.lowering.start import START
 from backend.preconditions import check_sizes, size_error
-from backend.program_text import program_text
 from backend.verified import verified_for
 from spaces.constraints.devices import GpuDevice, device
 from spaces.constraints.given import check_given

@@ -13,7 +13,7 @@ from backend.arguments import (
     bind,
     whole_numbers,
 )
-from backend.program import Requirement
+from backend.ir.program import Requirement
 from spaces.constraints.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.expressions.rewrite import variables

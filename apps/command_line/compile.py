@@ -32,8 +32,9 @@ from backend.cuda.errors import CudaUnavailable
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_object
-from backend.lowering.gpu_passes import GPU_PASSES
-from backend.lowering.passes import CPU_PASSES, START
+from backend.lowering.cpu.passes import CPU_PASSES
+from backend.lowering.gpu.passes import GPU_PASSES
+from backend.lowering.start import START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.nest.nest_text import format_nests

@@ -8,9 +8,9 @@ import time
 
 from attrs import frozen
 
-from backend.gpu_program import GpuProgram
-from backend.lowering.gpu_errors import GpuLoweringError
-from backend.lowering.gpu_passes import lower_gpu
+from backend.ir.host import GpuProgram
+from backend.lowering.gpu.errors import GpuLoweringError
+from backend.lowering.gpu.passes import lower_gpu
 from backend.proofs import barrier_obligations, prove_barriers, shapes
 from backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices import Device

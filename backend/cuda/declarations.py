@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from backend.cuda.c_text import ctype
 from backend.cuda.kernel import BufferParam
 from backend.cuda.names import Names
-from backend.gpu_program import SharedArray
+from backend.ir.host import SharedArray
 from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.types import Type
 

@@ -26,7 +26,7 @@ from backend.cuda.c_text import (
     literal,
     negation,
 )
-from backend.program import Load
+from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Bool, Int32, Type

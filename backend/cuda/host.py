@@ -14,7 +14,7 @@ from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
 from backend.cuda.printer import PrintedProgram
-from backend.gpu_program import (
+from backend.ir.host import (
     GlobalArray,
     HostIf,
     HostLoop,
@@ -24,7 +24,7 @@ from backend.gpu_program import (
     Sequence,
     walk_host,
 )
-from backend.lowering.sizes import elements
+from backend.ir.sizes import elements
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
 

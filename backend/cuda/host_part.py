@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 
 from backend.access import AccessError, AccessMode
 from backend.buffers import scalar_word
-from backend.gpu_program import HostPart
-from backend.llvm.accesses import OUTSIDE, told_outside
-from backend.llvm.codegen import entry_name, llvm_module, told_words
-from backend.llvm.engine import CompiledModule, compile_module
-from backend.llvm.module import OUT_OF_MEMORY
-from backend.llvm.runtime import runtime_symbols
-from backend.llvm.threads import ThreadPool
-from backend.lowering.interleave import interleave
-from backend.lowering.parallel import parallel
-from backend.lowering.statements import (
+from backend.ir.host import HostPart
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.walk import (
     buffers_read,
     buffers_written,
     free_buffers,
     free_variables,
     walk_statements,
 )
-from backend.lowering.unroll import unroll
-from backend.lowering.vectorize import vectorize
-from backend.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.llvm.accesses import OUTSIDE, told_outside
+from backend.llvm.codegen import entry_name, llvm_module, told_words
+from backend.llvm.engine import CompiledModule, compile_module
+from backend.llvm.module import OUT_OF_MEMORY
+from backend.llvm.runtime import runtime_symbols
+from backend.llvm.threads import ThreadPool
+from backend.lowering.cpu.interleave import interleave
+from backend.lowering.cpu.parallel import parallel
+from backend.lowering.cpu.unroll import unroll
+from backend.lowering.cpu.vectorize import vectorize
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Type
 

@@ -15,16 +15,26 @@ from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
 from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
 from backend.cuda.names import Names
-from backend.gpu_program import BLOCK, THREAD, DeviceFunction
+from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.identities import coordinate
-from backend.lowering.sizes import known_elements
-from backend.lowering.statements import (
+from backend.ir.sizes import known_elements
+from backend.ir.statements import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Statement,
+    Store,
+    Together,
+    updated,
+)
+from backend.ir.walk import (
     buffers_written,
     free_buffers,
     free_variables,
     walk_statements,
 )
-from backend.program import Allocate, Barrier, Block, For, If, Statement, Store, Together, updated
 from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.expressions.types import Type

@@ -22,11 +22,12 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.access import POISON, Access, Outside, Side
+from backend.ir.program import BufferParameter, LoopProgram
+from backend.ir.statements import Allocate
+from backend.ir.walk import walk_statements
 from backend.llvm.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.memory import Kept, Memory
 from backend.llvm.words import local_bytes, reporting, store_words
-from backend.lowering.statements import walk_statements
-from backend.program import Allocate, BufferParameter, LoopProgram
 from spaces.model.expressions.types import Type
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from backend.access import AccessMode
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.walk import messages
 from backend.llvm.accesses import OUTSIDE, types_of
 from backend.llvm.codegen import entry_name, identifier, told_words
 from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
-from backend.lowering.statements import messages
-from backend.program import BufferParameter, LoopProgram, ScalarParameter
 from spaces.model.expressions.types import Int32, Type
 
 RUNTIME = "spaces_runtime"

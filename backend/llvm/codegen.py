@@ -15,6 +15,8 @@ import re
 from attrs import evolve
 
 from backend.access import AccessMode
+from backend.ir.program import LoopProgram
+from backend.ir.walk import messages
 from backend.llvm.accesses import access_words
 from backend.llvm.alias import LoopHint
 from backend.llvm.blocks import POINTER, Value
@@ -22,8 +24,6 @@ from backend.llvm.module import Frame, Module
 from backend.llvm.operators import FloatMode
 from backend.llvm.statements import Statements
 from backend.llvm.words import Words
-from backend.lowering.statements import messages
-from backend.program import LoopProgram
 from spaces.model.expressions.types import Int32
 
 

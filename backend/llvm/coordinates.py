@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.lowering.statements import own_expressions, walk_statements
-from backend.program import For, Load, LoopProgram, MaskedLoad, ParallelFor, Statement, Store
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, ParallelFor, Statement, Store
+from backend.ir.vectors import Load, MaskedLoad
+from backend.ir.walk import own_expressions, walk_statements
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.types import Int32
 

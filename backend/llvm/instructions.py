@@ -10,8 +10,8 @@ from functools import cache
 
 from attrs import frozen
 
+from backend.ir.vectors import Broadcast, Shuffle
 from backend.llvm.engine import host_target
-from backend.program import Broadcast, Shuffle
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 from spaces.model.expressions.types import Int16, Int32
 

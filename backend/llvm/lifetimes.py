@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from backend.lowering.statements import free_buffers, walk_statements
-from backend.program import Allocate, Block, Statement
+from backend.ir.statements import Allocate, Block, Statement
+from backend.ir.walk import free_buffers, walk_statements
 
 
 @frozen

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.program import Broadcast
+from backend.ir.vectors import Broadcast
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 
 _DEPTH = 6

@@ -11,6 +11,20 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 from llvmlite import ir
 
+from backend.ir.program import BufferParameter, LoopProgram
+from backend.ir.sizes import SMALL_BYTES, known_elements
+from backend.ir.statements import (
+    Allocate,
+    Block,
+    For,
+    If,
+    ParallelFor,
+    Prefetch,
+    Statement,
+    Stop,
+    Store,
+    Together,
+)
 from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
 from backend.llvm.blocks import I32, I64, POINTER, Value, i32, i64
@@ -19,21 +33,6 @@ from backend.llvm.lifetimes import parts_of
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, Frame, Module
 from backend.llvm.operators import llvm_type
 from backend.llvm.words import local_bytes, reporting, store_words
-from backend.lowering.sizes import SMALL_BYTES, known_elements
-from backend.program import (
-    Allocate,
-    Block,
-    BufferParameter,
-    For,
-    If,
-    LoopProgram,
-    ParallelFor,
-    Prefetch,
-    Statement,
-    Stop,
-    Store,
-    Together,
-)
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
 from spaces.model.schedules.schedule import Memory

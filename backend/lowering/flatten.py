@@ -8,19 +8,11 @@ from typing import TypeAlias
 from attrs import evolve, field, frozen
 
 from backend.ir.identities import coordinate
-from backend.lowering.sizes import times
-from backend.lowering.statements import map_bodies, map_own
-from backend.program import (
-    Allocate,
-    BufferParameter,
-    Dimension,
-    Load,
-    LoopProgram,
-    Prefetch,
-    Provide,
-    Statement,
-    Store,
-)
+from backend.ir.program import BufferParameter, LoopProgram
+from backend.ir.sizes import times
+from backend.ir.statements import Allocate, Dimension, Prefetch, Provide, Statement, Store
+from backend.ir.vectors import Load
+from backend.ir.walk import map_bodies, map_own
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from backend.lowering.statements import block
-from backend.program import For, If, Prefetch, Statement
+from backend.ir.statements import For, If, Prefetch, Statement, block
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32, Type

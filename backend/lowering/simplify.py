@@ -5,11 +5,13 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import evaluated, folded
-from backend.lowering.known import inside_loop, known_sizes
-from backend.lowering.sizes import SMALL_BYTES
-from backend.lowering.statements import EMPTY, bind, map_bodies, map_own
-from backend.program import Allocate, For, If, LoopProgram, Provide, Statement
-from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
+from backend.ir.program import LoopProgram
+from backend.ir.sizes import SMALL_BYTES
+from backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
+from backend.ir.walk import bind, map_bodies, map_own
+from backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
+from backend.lowering.analyses.known import inside_loop, known_sizes
+from spaces.model.expressions.expr import Call, Const, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
@@ -103,34 +105,6 @@ class _Pass:
             return folded(evaluated(simple))
 
         return rewrite(value, simpler, self._done)
-
-
-def is_comparison_of_coordinates(node: Expr) -> bool:
-    """Whether a condition compares loop variables and sizes only, which never wrap."""
-    if not (isinstance(node, Op) and node.type.is_bool and len(node.args) == 2):
-        return False
-    return all(is_coordinate(a) for a in node.args)
-
-
-def is_coordinate(root: Expr) -> bool:
-    """Whether an expression is int32 arithmetic over variables and constants alone."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.type != Int32 or not isinstance(node, Const | Variable | Op):
-            return False
-        if isinstance(node, Op) and node.name == "select":
-            stack += node.args[1:]
-        else:
-            stack += node.children
-    return True
-
-
-def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The conditions that must all hold."""
-    if isinstance(condition, Op) and condition.name == "and":
-        return (*conjuncts(condition.args[0]), *conjuncts(condition.args[1]))
-    return (condition,)
 
 
 def _hoisted(loop: For, guard: If) -> Statement:

@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from backend.lowering.data_indices import wrapping
-from backend.lowering.hints import ALL_BUT_HINTS, is_hinted
-from backend.lowering.prefetch import prefetches
-from backend.lowering.requirements import requirements
-from backend.lowering.statements import EMPTY, block, map_all, map_bodies
-from backend.lowering.updates import updates_of
-from backend.program import (
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.statements import (
+    EMPTY,
     Allocate,
-    BufferParameter,
     For,
     If,
-    LoopProgram,
     Provide,
-    ScalarParameter,
     Statement,
     Stop,
     Together,
     Update,
+    block,
 )
+from backend.ir.walk import map_all, map_bodies
+from backend.lowering.analyses.data_indices import wrapping
+from backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
+from backend.lowering.analyses.requirements import requirements
+from backend.lowering.analyses.updates import updates_of
+from backend.lowering.prefetch import prefetches
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.required import required
 from spaces.model.algorithm.undefined import is_nothing
@@ -36,6 +36,9 @@ from spaces.model.nest import loopnest
 from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.accumulation import operand_of
+
+START = "start"
+"""The name of this step among those of the passes."""
 
 
 def start(nest: LoopNest) -> LoopProgram:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field
 
-from backend.gpu_program import THREAD, GpuProgram
-from backend.program import Allocate, Barrier, For, Load, Store
+from backend.ir.host import THREAD, GpuProgram
+from backend.ir.statements import Allocate, Barrier, For, Store
+from backend.ir.vectors import Load
 from backend.proofs.launches import LaunchSite, launches
 from backend.proofs.meetings import Meeting, is_exact, meetings
 from backend.proofs.places import Places, shapes

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from backend.program import Allocate, Barrier, Block, For, If, Statement
+from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement
 from backend.proofs.sites import Site
 from spaces.model.expressions.expr import Const
 

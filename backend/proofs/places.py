@@ -15,12 +15,12 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from backend.lowering.gpu_passes import gpu_passes
-from backend.lowering.hints import unhinted
-from backend.lowering.kernel_sizes import KernelSizes
+from backend.ir.statements import Allocate
+from backend.ir.walk import walk_statements
+from backend.lowering.analyses.hints import unhinted
+from backend.lowering.gpu.passes import gpu_passes
+from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.start import start
-from backend.lowering.statements import walk_statements
-from backend.program import Allocate
 from spaces.constraints.proofs.formulas import FALSE, all_of, any_of, different, less
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.lowering.statements import own_expressions
-from backend.program import Allocate, Block, For, If, Load, Statement, Together
+from backend.ir.statements import Allocate, Block, For, If, Statement, Together
+from backend.ir.vectors import Load
+from backend.ir.walk import own_expressions
 from spaces.model.expressions.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]

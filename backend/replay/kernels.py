@@ -8,7 +8,7 @@ import itertools
 
 from attrs import define
 
-from backend.gpu_program import (
+from backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -20,8 +20,8 @@ from backend.gpu_program import (
     Launch,
     Sequence,
 )
-from backend.lowering.sizes import elements
-from backend.program import Barrier
+from backend.ir.sizes import elements
+from backend.ir.statements import Barrier
 from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
 from backend.replay.memory import Finding, Storage
 from backend.replay.orders import Steps, scheduled

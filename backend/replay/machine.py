@@ -10,8 +10,18 @@ from typing import Any, TypeAlias
 
 from attrs import define, field
 
-from backend.lowering.sizes import elements
-from backend.program import Allocate, Barrier, Block, For, If, Provide, Statement, Store, Together
+from backend.ir.sizes import elements
+from backend.ir.statements import (
+    Allocate,
+    Barrier,
+    Block,
+    For,
+    If,
+    Provide,
+    Statement,
+    Store,
+    Together,
+)
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled

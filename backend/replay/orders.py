@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from backend.program import Barrier
+from backend.ir.statements import Barrier
 
 Steps: TypeAlias = Generator[Barrier | None, None, None]
 """A task; what it yields ends a step: a barrier, where it has come to one."""

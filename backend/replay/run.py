@@ -11,10 +11,10 @@ from attrs import evolve
 
 from backend.arguments import ArgumentError, Array, Range
 from backend.arithmetic import value_of
-from backend.gpu_program import GpuProgram
+from backend.ir.host import GpuProgram
+from backend.ir.statements import For
+from backend.ir.walk import walk_statements
 from backend.lowering.start import start
-from backend.lowering.statements import walk_statements
-from backend.program import For
 from backend.reference import ImageBoundsError, evaluate
 from backend.replay.formulas import stored
 from backend.replay.inputs import Inputs, TooLargeError, inputs_for

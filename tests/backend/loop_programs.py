@@ -12,20 +12,18 @@ from itertools import count
 
 from attrs import define, field
 
-from backend.lowering.statements import block
-from backend.program import (
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.statements import (
     Allocate,
-    BufferParameter,
     For,
     If,
-    LoopProgram,
     Prefetch,
     Provide,
-    ScalarParameter,
     Statement,
     Stop,
     Together,
     Update,
+    block,
 )
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Call, Expr, Variable, cast, constant

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from backend.program import LoopProgram
+from backend.ir.program import LoopProgram
 from tests.backend.program_interpreter import Cells, Stopped, is_flat, run_program
 from tests.gate.subjects import Ranges
 

@@ -22,31 +22,25 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
-from backend.lowering.statements import walk_statements
-from backend.program import (
+from backend.ir.program import LoopProgram
+from backend.ir.statements import (
     Allocate,
-    AnyLane,
     Barrier,
     Block,
-    Broadcast,
     For,
     If,
-    Load,
-    LoopProgram,
-    MaskedLoad,
     ParallelFor,
     Prefetch,
     Provide,
-    Ramp,
-    Reduced,
-    Shuffle,
     Statement,
     Stop,
     Store,
     Together,
     updated,
 )
+from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
+from backend.ir.walk import walk_statements
+from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
 from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
@@ -106,7 +100,7 @@ def run_program(
     """The contents of the caller's arrays after a run that begins with ``memory``.
 
     Args:
-        program: with :class:`~backend.program.Store` for memory that is flat already.
+        program: with :class:`~backend.ir.statements.Store` for memory that is flat already.
         sizes: the values of its free variables.
         memory: the cells of each of the caller's arrays.
         places: the places that the arrays have to be written at; anywhere where there are none.

@@ -11,7 +11,7 @@ import pytest
 from backend.compile import compile_cpu_unchecked
 from backend.llvm.codegen import llvm_module
 from backend.llvm.operators import FloatMode
-from backend.lowering.passes import lower
+from backend.lowering.cpu.passes import lower
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

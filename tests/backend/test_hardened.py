@@ -15,12 +15,13 @@ from attrs import evolve
 from backend import compile as compiling
 from backend.access import POISON, Access, AccessError, AccessMode, Outside, Side
 from backend.compile import CompiledPipeline, compile_cpu_unchecked
+from backend.ir.program import LoopProgram
+from backend.ir.statements import EMPTY, Allocate, Statement, Store
+from backend.ir.walk import map_bodies
 from backend.llvm.accesses import OUTSIDE
 from backend.llvm.c_header import RUNTIME_HEADER
 from backend.llvm.runtime import release_scratch, runtime_object, scratch_bytes
 from backend.lowering import passes
-from backend.lowering.statements import EMPTY, map_bodies
-from backend.program import Allocate, LoopProgram, Statement, Store
 from backend.reference import evaluate
 from spaces import (
     Func,

@@ -8,21 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.compile import compile_cpu_unchecked
-from backend.lowering.interleave import interleave
-from backend.lowering.linear import origin_of
-from backend.lowering.passes import lower
-from backend.lowering.statements import walk_statements
-from backend.lowering.turns import interleaved, lanes_of_class, period_of, settled
-from backend.program import (
-    Block,
-    BufferParameter,
-    Load,
-    LoopProgram,
-    Ramp,
-    ScalarParameter,
-    Shuffle,
-    Store,
-)
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.statements import Block, Store
+from backend.ir.vectors import Load, Ramp, Shuffle
+from backend.ir.walk import walk_statements
+from backend.lowering.analyses.linear import origin_of
+from backend.lowering.cpu.interleave import interleave
+from backend.lowering.cpu.passes import lower
+from backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
-from backend.lowering.passes import lower
+from backend.lowering.cpu.passes import lower
 from spaces.model.nest.loopnest import loop_nest
 from tests.model.test_large_pipelines import asked, at_root, fan
 

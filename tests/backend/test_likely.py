@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu
-from backend.lowering.passes import lower
-from backend.lowering.statements import own_expressions, walk_statements
-from backend.program import For
+from backend.ir.statements import For
+from backend.ir.walk import own_expressions, walk_statements
+from backend.lowering.cpu.passes import lower
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.verify import verify

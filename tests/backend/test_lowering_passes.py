@@ -10,10 +10,10 @@ from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from backend.lowering.passes import lower
+from backend.ir.program import LoopProgram, ScalarParameter
+from backend.ir.statements import EMPTY, For, If, Statement, Store
+from backend.lowering.cpu.passes import lower
 from backend.lowering.simplify import simplify
-from backend.lowering.statements import EMPTY
-from backend.program import For, If, LoopProgram, ScalarParameter, Statement, Store
 from backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Variable, constant

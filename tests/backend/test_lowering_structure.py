@@ -7,22 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from apps import blur
-from backend.lowering.passes import lower
-from backend.lowering.sizes import elements
-from backend.lowering.statements import own_expressions, walk_statements
-from backend.program import (
-    Allocate,
-    Broadcast,
-    For,
-    If,
-    Load,
-    LoopProgram,
-    MaskedLoad,
-    ParallelFor,
-    Provide,
-    Ramp,
-    Store,
-)
+from backend.ir.program import LoopProgram
+from backend.ir.sizes import elements
+from backend.ir.statements import Allocate, For, If, ParallelFor, Provide, Store
+from backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp
+from backend.ir.walk import own_expressions, walk_statements
+from backend.lowering.cpu.passes import lower
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

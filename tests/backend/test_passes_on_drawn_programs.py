@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from backend.lowering.passes import CPU_PASSES, START
-from backend.program import LoopProgram
+from backend.ir.program import LoopProgram
+from backend.lowering.cpu.passes import CPU_PASSES
+from backend.lowering.start import START
 from tests.backend.loop_programs import TIMES, Draw
 from tests.backend.placed_arrays import Arrays, outcome, spread
 from tests.gate.subjects import Ranges

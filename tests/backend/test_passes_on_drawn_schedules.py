@@ -11,8 +11,9 @@ import random
 
 import pytest
 
-from backend.lowering.passes import CPU_PASSES, START, lower
-from backend.program import LoopProgram
+from backend.ir.program import LoopProgram
+from backend.lowering.cpu.passes import CPU_PASSES, lower
+from backend.lowering.start import START
 from spaces.constraints.rules.estimates import shortages
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from backend.compile import compile_cpu_unchecked
 from backend.llvm.codegen import llvm_module
-from backend.lowering.passes import lower
+from backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.compile import compile_cpu_unchecked
-from backend.lowering.passes import lower
-from backend.lowering.statements import walk_statements
-from backend.lowering.vectorize import vectorize
-from backend.program import For, If, LoopProgram, Statement, Store
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, If, Statement, Store
+from backend.ir.walk import walk_statements
+from backend.lowering.cpu.passes import lower
+from backend.lowering.cpu.vectorize import vectorize
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -19,7 +19,7 @@ from backend.access import AccessMode
 from backend.compile import compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.lowering.passes import lower
+from backend.lowering.cpu.passes import lower
 from backend.preconditions import SizeError
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule, Illegal

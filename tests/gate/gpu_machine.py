@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, field
 
-from backend.gpu_program import (
+from backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -28,15 +28,13 @@ from backend.gpu_program import (
     Launch,
     SharedArray,
 )
-from backend.gpu_program import Sequence as HostSequence
-from backend.lowering.statements import walk_statements
-from backend.program import (
+from backend.ir.host import Sequence as HostSequence
+from backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
     For,
     If,
-    Load,
     Prefetch,
     Statement,
     Store,
@@ -44,6 +42,8 @@ from backend.program import (
     Update,
     updated,
 )
+from backend.ir.vectors import Load
+from backend.ir.walk import walk_statements
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from tests.gate.python_code import MEANINGS, Names, same, source, wrapped

@@ -9,8 +9,8 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
-from backend.lowering.gpu_passes import lower_gpu
-from backend.lowering.passes import lower
+from backend.lowering.cpu.passes import lower
+from backend.lowering.gpu.passes import lower_gpu
 from backend.lowering.start import start
 from backend.reference import evaluate
 from spaces.model.expressions.expr import Const

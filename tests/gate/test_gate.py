@@ -13,7 +13,7 @@ import pytest
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-from backend.gpu_program import (
+from backend.ir.host import (
     DeviceFunction,
     GpuProgram,
     HostIf,
@@ -22,9 +22,9 @@ from backend.gpu_program import (
     Launch,
     Sequence,
 )
-from backend.lowering.statements import EMPTY, block
+from backend.ir.program import BufferParameter
+from backend.ir.statements import EMPTY, For, If, Store, block
 from backend.preconditions import SizeError
-from backend.program import BufferParameter, For, If, Store
 from spaces.constraints.devices import device
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_FILE = "backend/lowering/barriers.py"
+_FILE = "backend/lowering/gpu/barriers.py"
 _TESTS = (
     "tests/backend/cuda/test_barriers_of_programs.py",
     "tests/backend/cuda/test_gpu_barriers.py",

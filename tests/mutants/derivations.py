@@ -133,7 +133,7 @@ MUTANTS = (
     ),
     Mutant(
         "never-in-one-step",
-        "backend/lowering/updates.py",
+        "backend/lowering/analyses/updates.py",
         "Update(operator, shared)",
         "Update(operator, False)",
         "Threads read an element, and write it, without regard to one another.",
@@ -141,7 +141,7 @@ MUTANTS = (
     ),
     Mutant(
         "lanes-that-collide",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "        if store.update is not None:\n            return self._update",
         "        if store.update is not None and not self.lanes:\n            return self._update",
         "Lanes that update one element by way of a table overwrite one another.",
@@ -165,7 +165,7 @@ MUTANTS = (
     ),
     Mutant(
         "kernels-update-in-two-steps",
-        "backend/lowering/updates.py",
+        "backend/lowering/analyses/updates.py",
         "_BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}",
         "_BY_THREADS = {LoopKind.PARALLEL}",
         "Threads of a kernel read an element, and store what becomes of it, as if they were alone.",
@@ -205,7 +205,7 @@ MUTANTS = (
     ),
     Mutant(
         "shared-arrays-end-anywhere",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "if not in_one_step or type.bytes >= WORD_BYTES:",
         "if True:",
         "The last bytes of a shared array are changed with the first ones of another.",

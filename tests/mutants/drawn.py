@@ -18,7 +18,7 @@ DRAWN = (
     ),
     Mutant(
         "hoisted-around-kernels",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "if statement.within not in hoisted:",
         "if False:",
         "Storage of the host lies in memory that only the device has.",

@@ -174,7 +174,7 @@ BOUNDS = (
     ),
     Mutant(
         "raw-schedules-unchecked",
-        "backend/lowering/requirements.py",
+        "backend/lowering/analyses/requirements.py",
         "        *_declared(nest),\n",
         "",
         "Compiled code does not ask whether its bounds are wide enough.",

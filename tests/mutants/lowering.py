@@ -21,7 +21,7 @@ _READS = ("tests/backend/test_repeated_reads.py",)
 STEADY = (
     Mutant(
         "likely-sides-left-out",
-        "backend/lowering/decide.py",
+        "backend/lowering/cpu/decide.py",
         "if not usual if wish is None else choice is not wish:",
         "if not usual:",
         "The steady state takes the side seen in the middle, not the one said to be likely.",
@@ -29,7 +29,7 @@ STEADY = (
     ),
     Mutant(
         "likely-arm-is-the-other",
-        "backend/lowering/hints.py",
+        "backend/lowering/analyses/hints.py",
         "_wish(found, condition, TRUE if arm is arms[0] else FALSE)",
         "_wish(found, condition, FALSE if arm is arms[0] else TRUE)",
         "The arm that is likely is the one left out in the steady state.",
@@ -37,7 +37,7 @@ STEADY = (
     ),
     Mutant(
         "less-is-at-most",
-        "backend/lowering/decide.py",
+        "backend/lowering/cpu/decide.py",
         "[(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]",
         "[(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b,))]",
         "In the steady state a < b is taken to hold where both are equal.",
@@ -45,7 +45,7 @@ STEADY = (
     ),
     Mutant(
         "minimum-takes-the-larger",
-        "backend/lowering/decide.py",
+        "backend/lowering/cpu/decide.py",
         '"min": lambda a, b: [(a, (b - a,)), (b, (a - b,))]',
         '"min": lambda a, b: [(a, (a - b,)), (b, (b - a,))]',
         "In the steady state a clamp takes the larger of its operands.",
@@ -53,7 +53,7 @@ STEADY = (
     ),
     Mutant(
         "modulo-of-the-divisor",
-        "backend/lowering/decide.py",
+        "backend/lowering/cpu/decide.py",
         "[(a, (a, b - 1 - a))]",
         "[(a, (a, b - a))]",
         "In the steady state a modulo is left out where the operand is as large as the divisor.",
@@ -61,7 +61,7 @@ STEADY = (
     ),
     Mutant(
         "limit-rounded-down",
-        "backend/lowering/decide.py",
+        "backend/lowering/cpu/decide.py",
         "self.known(constant(0, Int32) - rest / constant(slope, Int32))",
         "self.known((constant(0, Int32) - rest) / constant(slope, Int32))",
         "The steady state begins one iteration too early where its limit is no whole number.",
@@ -69,7 +69,7 @@ STEADY = (
     ),
     Mutant(
         "nearest-of-the-lower-limits",
-        "backend/lowering/partition.py",
+        "backend/lowering/cpu/partition.py",
         "fn.min(_largest(decisions.lows), end)",
         "fn.min(_smallest(decisions.lows), end)",
         "The steady state begins where the first of its tests is decided, not the last.",
@@ -77,7 +77,7 @@ STEADY = (
     ),
     Mutant(
         "steady-one-too-long",
-        "backend/lowering/partition.py",
+        "backend/lowering/cpu/partition.py",
         "_smallest(decisions.highs) + 1",
         "_smallest(decisions.highs) + 2",
         "The steady state has one iteration too many.",
@@ -85,7 +85,7 @@ STEADY = (
     ),
     Mutant(
         "steady-in-all-iterations",
-        "backend/lowering/partition.py",
+        "backend/lowering/cpu/partition.py",
         "If(both, steady.body, usual.body)",
         "If(both, steady.body, steady.body)",
         "An outer loop runs the body of its steady state in every iteration.",
@@ -120,7 +120,7 @@ LOOPS = (
     ),
     Mutant(
         "first-copy-forgotten",
-        "backend/lowering/unroll.py",
+        "backend/lowering/cpu/unroll.py",
         "for i in range(int(statement.extent.value))",
         "for i in range(1, int(statement.extent.value))",
         "The first iteration of an unrolled loop is not written out.",
@@ -128,7 +128,7 @@ LOOPS = (
     ),
     Mutant(
         "unrolled-from-zero",
-        "backend/lowering/unroll.py",
+        "backend/lowering/cpu/unroll.py",
         "statement.min + constant(i, Int32)",
         "constant(i, Int32)",
         "Unrolled loops count from zero.",
@@ -144,7 +144,7 @@ LOOPS = (
     ),
     Mutant(
         "output-may-be-one-smaller",
-        "backend/lowering/requirements.py",
+        "backend/lowering/analyses/requirements.py",
         'last = first + size_variable(name, "extent", d) - 1',
         'last = first + size_variable(name, "extent", d)',
         "A buffer is accepted that is one element too small.",
@@ -152,7 +152,7 @@ LOOPS = (
     ),
     Mutant(
         "smaller-than-a-tile",
-        "backend/lowering/requirements.py",
+        "backend/lowering/analyses/requirements.py",
         ">= factor_expr(record.factor),",
         ">= factor_expr(record.factor) - 1,",
         "An output is accepted that is one element smaller than its tile.",
@@ -163,7 +163,7 @@ LOOPS = (
 VECTORS = (
     Mutant(
         "first-lane-for-all",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         'return Op(Bool, "and", (ends[0], ends[1]))',
         'return Op(Bool, "and", (ends[0], ends[0]))',
         "A guard is asked for the first lane only.",
@@ -171,7 +171,7 @@ VECTORS = (
     ),
     Mutant(
         "partitioned-all-the-same",
-        "backend/lowering/partition.py",
+        "backend/lowering/cpu/partition.py",
         "or loop.partition is Partition.NEVER or",
         "or",
         "Loops are split that the schedule says are to stay whole.",
@@ -187,7 +187,7 @@ VECTORS = (
     ),
     Mutant(
         "masks-only-of-the-innermost-guard",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         'Op(condition.type, "and", (self.mask, condition))',
         "condition",
         "A guard inside a guard lets lanes run that the outer one has stopped.",
@@ -195,7 +195,7 @@ VECTORS = (
     ),
     Mutant(
         "loads-without-mask",
-        "backend/lowering/widen.py",
+        "backend/lowering/cpu/widen.py",
         "if self.mask is not None and isinstance(node, Load):",
         "if False:",
         "Lanes beyond a guard load from memory beyond a buffer.",
@@ -203,7 +203,7 @@ VECTORS = (
     ),
     Mutant(
         "stores-without-mask",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "self.widen.full(value), self.mask)",
         "self.widen.full(value))",
         "Lanes beyond a guard store.",
@@ -227,7 +227,7 @@ VECTORS = (
     ),
     Mutant(
         "no-lane-touches-the-shared-place",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "return If(AnyLane(Bool, mask), result) if _touches_one_place(result) else result",
         "return result",
         "What all lanes share is read where no lane runs.",
@@ -235,7 +235,7 @@ VECTORS = (
     ),
     Mutant(
         "lanes-share-storage",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "return index * constant(self.lanes, Int32) + lane",
         "return index * constant(self.lanes, Int32)",
         "All lanes keep their values in the same element.",
@@ -243,7 +243,7 @@ VECTORS = (
     ),
     Mutant(
         "scaled-ramps-keep-their-step",
-        "backend/lowering/widen.py",
+        "backend/lowering/cpu/widen.py",
         '_computed("mul", a.stride, b)',
         "a.stride",
         "Twice a ramp has the step of the ramp.",
@@ -259,7 +259,7 @@ VECTORS = (
     ),
     Mutant(
         "quotients-of-any-step",
-        "backend/lowering/widen.py",
+        "backend/lowering/cpu/widen.py",
         "if over == 0:",
         "if over >= 0:",
         "A quotient of a ramp is a ramp even where its step is no multiple of the divisor.",
@@ -270,7 +270,7 @@ VECTORS = (
 KERNELS = (
     Mutant(
         "one-thread-too-many",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "tests.append(THREAD[axis] < extent)",
         "tests.append(THREAD[axis] <= extent)",
         "Where a block is wider than a loop, one thread too many runs it.",
@@ -278,7 +278,7 @@ KERNELS = (
     ),
     Mutant(
         "narrowest-loop-decides",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "block[axis] = max(block[axis], sizes.threads(loop))",
         "block[axis] = sizes.threads(loop)",
         "A block is as wide as the last of its loops, not the widest.",
@@ -286,7 +286,7 @@ KERNELS = (
     ),
     Mutant(
         "all-threads-run-single-code",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "extents[axis] if axis < len(extents) else _ONE",
         "extents[axis] if axis < len(extents) else constant(threads, Int32)",
         "Code outside thread loops is run by every thread of a block.",
@@ -294,7 +294,7 @@ KERNELS = (
     ),
     Mutant(
         "blocks-transposed",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "for axis, loop in enumerate(reversed(blocks)):\n            thread = bind(",
         "for axis, loop in enumerate(blocks):\n            thread = bind(",
         "The place of a block is read along the wrong axes of the grid.",
@@ -302,7 +302,7 @@ KERNELS = (
     ),
     Mutant(
         "guards-around-threads-forgotten",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "(*conditions, statement.condition)",
         "conditions",
         "A guard around thread loops is lost when they become threads.",
@@ -310,15 +310,15 @@ KERNELS = (
     ),
     Mutant(
         "kernel-loops-keep-their-start",
-        "backend/lowering/gpu_loops.py",
-        "statement.var if counts_from_zero else statement.min + statement.var",
-        "statement.var",
+        "backend/lowering/gpu/loops.py",
+        'value = coordinate("add", statement.min, statement.var)',
+        "value = statement.var",
         "Loops in kernels count from zero, but their bodies do not know it.",
         _KERNELS,
     ),
     Mutant(
         "own-storage-not-moved",
-        "backend/lowering/gpu_memory.py",
+        "backend/lowering/gpu/memory.py",
         "arg - low for arg, low in zip(args, node.mins, strict=True)",
         "arg for arg in args",
         "Coordinates in a kernel's storage do not count from its origin.",

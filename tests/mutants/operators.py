@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "stops-in-lanes-left-out",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "return If(AnyLane(Bool, self.mask), stop)",
         "return stop",
         "A vector stops the program although the condition holds in all of its lanes.",
@@ -141,7 +141,7 @@ MUTANTS = (
     ),
     Mutant(
         "values-of-the-first-lane-told",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "return If(AnyLane(Bool, self.mask), evolve(self.loop, body=If(self.passes, stop)))",
         "return If(AnyLane(Bool, self.mask), evolve(self.loop, body=stop))",
         "A message tells the values of the first lane, not of the first that stops.",
@@ -197,7 +197,7 @@ MUTANTS = (
     ),
     Mutant(
         "hints-taken-from-selections-inside",
-        "backend/lowering/hints.py",
+        "backend/lowering/analyses/hints.py",
         "for inside in (_own_parts, walk):",
         "for inside in (walk,):",
         "Where both sides hold a hint none is likely, though one is said to be itself.",

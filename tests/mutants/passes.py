@@ -20,7 +20,7 @@ PASSES = (
     ),
     Mutant(
         "steady-state-ends-with-the-loop",
-        "backend/lowering/partition.py",
+        "backend/lowering/cpu/partition.py",
         "last = self.known(fn.max(fn.min(_smallest(decisions.highs) + 1, end), first))",
         "last = self.known(fn.max(end, first))",
         "The steady state runs on to the end of its loop.",
@@ -28,7 +28,7 @@ PASSES = (
     ),
     Mutant(
         "last-copy-left-out",
-        "backend/lowering/unroll.py",
+        "backend/lowering/cpu/unroll.py",
         "for i in range(int(statement.extent.value)))",
         "for i in range(max(1, int(statement.extent.value) - 1)))",
         "An unrolled loop lacks its last iteration.",
@@ -36,7 +36,7 @@ PASSES = (
     ),
     Mutant(
         "woven-from-the-wrong-end",
-        "backend/lowering/interleave.py",
+        "backend/lowering/cpu/interleave.py",
         "return part * lanes + element - starts[part]",
         "return part * lanes + (element - starts[part]) // 2",
         "Lanes of dense loads are picked from places of others.",
@@ -44,7 +44,7 @@ PASSES = (
     ),
     Mutant(
         "masks-left-out",
-        "backend/lowering/vectorize.py",
+        "backend/lowering/cpu/vectorize.py",
         "return Store(store.buffer, index, self.widen.full(value), self.mask)",
         "return Store(store.buffer, index, self.widen.full(value), None)",
         "Vectors are stored whole where a guard cuts them.",
@@ -60,7 +60,7 @@ PASSES = (
     ),
     Mutant(
         "tasks-see-no-updated-buffers",
-        "backend/lowering/parallel.py",
+        "backend/lowering/cpu/parallel.py",
         "buffers=free_buffers(statement.body),",
         "buffers=free_buffers(statement.body)[1:],",
         "A task is not handed one of the buffers that it uses.",

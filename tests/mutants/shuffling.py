@@ -10,7 +10,7 @@ _CASTS = ("tests/backend/test_conversions.py", "tests/backend/test_limits.py")
 SHUFFLES = (
     Mutant(
         "one-part-for-all-turns",
-        "backend/lowering/turns.py",
+        "backend/lowering/cpu/turns.py",
         "part = expr.parts[place % own]",
         "part = expr.parts[0]",
         "Of a vector whose lanes take turns, every other lane is read from the first part.",
@@ -18,7 +18,7 @@ SHUFFLES = (
     ),
     Mutant(
         "unlike-parts-joined",
-        "backend/lowering/turns.py",
+        "backend/lowering/cpu/turns.py",
         "part.name != first.name",
         "False",
         "What takes turns is computed at once though one part adds and the other subtracts.",
@@ -26,15 +26,15 @@ SHUFFLES = (
     ),
     Mutant(
         "every-part-begins-alike",
-        "backend/lowering/turns.py",
-        "begin = base if place == 0 else base + constant(int(step) * place, Int32)",
+        "backend/lowering/cpu/turns.py",
+        'begin = coordinate("add", base, constant(int(step) * place, Int32))',
         "begin = base",
         "Odd lanes of even steps are taken to be those of the even ones.",
         _SHUFFLES,
     ),
     Mutant(
         "dense-vectors-reach-beyond",
-        "backend/lowering/interleave.py",
+        "backend/lowering/cpu/interleave.py",
         "min(start + k * lanes, end + 1 - lanes)",
         "start + k * lanes",
         "The last dense vector of a strided load reads beyond the last lane.",
@@ -42,7 +42,7 @@ SHUFFLES = (
     ),
     Mutant(
         "stores-change-places",
-        "backend/lowering/interleave.py",
+        "backend/lowering/cpu/interleave.py",
         "if all(_apart(stores[n], stores[members[0]].buffer, n in members) for n in places):",
         "if True:",
         "Strided stores become one though the second reads what the first has written.",
@@ -50,7 +50,7 @@ SHUFFLES = (
     ),
     Mutant(
         "masked-stores-woven",
-        "backend/lowering/interleave.py",
+        "backend/lowering/cpu/interleave.py",
         "or store.mask is not None:",
         "or False:",
         "Strided stores in some lanes become dense ones in all.",

@@ -153,7 +153,7 @@ SIZES = (
     ),
     Mutant(
         "sizes-that-wrap",
-        "backend/lowering/sizes.py",
+        "backend/ir/sizes.py",
         "return prod(max(number(size), 0) for size in sizes)",
         "return prod(max(number(size), 0) for size in sizes) % 2**32",
         "Of 2**32 elements of device memory none are allocated.",
@@ -169,7 +169,7 @@ SIZES = (
     ),
     Mutant(
         "shared-memory-one-element-short",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "return SharedArray(buffer, type, elements)",
         "return SharedArray(buffer, type, elements - 1)",
         "The last value of shared memory has no room.",
@@ -193,7 +193,7 @@ SIZES = (
     ),
     Mutant(
         "kernel-extents-one-short",
-        "backend/lowering/kernel_sizes.py",
+        "backend/lowering/gpu/sizes.py",
         "sizes.append(max(int(extent.value), 0))",
         "sizes.append(max(int(extent.value) - 1, 0))",
         "Memory inside kernels lacks the last place along each dimension.",
@@ -217,7 +217,7 @@ SIZES = (
     ),
     Mutant(
         "fused-loops-counted-by-nobody",
-        "backend/lowering/requirements.py",
+        "backend/lowering/analyses/requirements.py",
         "if not simplify.at_most(iterations, most):",
         "if iterations is None:",
         "A parallel loop of 2**32 iterations has none.",

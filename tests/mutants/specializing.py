@@ -74,7 +74,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "one-kernel-of-a-name",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "self.known.get(named.name, named) != named",
         "False",
         "Kernels of two cases have the same name, and one of them is printed.",
@@ -114,7 +114,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "parts-of-cases-share-names",
-        "backend/lowering/kernels.py",
+        "backend/lowering/gpu/kernels.py",
         "parts = sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))",
         "parts = 0",
         "What the host computes in two cases has the same name, and is compiled once.",

@@ -76,7 +76,7 @@ TUPLES = (
     ),
     Mutant(
         "components-have-no-sizes-in-kernels",
-        "backend/lowering/kernel_sizes.py",
+        "backend/lowering/gpu/sizes.py",
         "for buffer in storage.buffers",
         "for buffer in (storage.func,)",
         "The arrays of a Tuple have no constant sizes in kernels.",

@@ -251,7 +251,7 @@ FOLDING = (
     ),
     Mutant(
         "shared-folds-forgotten",
-        "backend/lowering/gpu_memory.py",
+        "backend/lowering/gpu/memory.py",
         "None if fold is None else size for",
         "None for",
         "Storage that is folded is not, in shared memory.",

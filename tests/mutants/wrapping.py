@@ -63,7 +63,7 @@ WRAPPING = (
     ),
     Mutant(
         "indices-unwrapped",
-        "backend/lowering/data_indices.py",
+        "backend/lowering/analyses/data_indices.py",
         "if not (is_sum and node.loads) or",
         "if True or",
         "Compiled coordinates have more bits than the numbers that they are calculated from.",

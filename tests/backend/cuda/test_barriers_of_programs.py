@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend.lowering.barriers import insert_barriers
-from backend.lowering.statements import block, walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Statement, Store
+from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from backend.ir.walk import walk_statements
+from backend.lowering.gpu.barriers import insert_barriers
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Memory

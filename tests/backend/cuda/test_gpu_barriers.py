@@ -14,11 +14,11 @@ from backend.cuda.kernel import CudaModule
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.gpu_program import GpuProgram
-from backend.lowering.gpu_passes import Pass, gpu_passes, lower_gpu
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.statements import walk_statements
-from backend.program import Barrier
+from backend.ir.host import GpuProgram
+from backend.ir.statements import Barrier
+from backend.ir.walk import walk_statements
+from backend.lowering.gpu.passes import Pass, gpu_passes, lower_gpu
+from backend.lowering.gpu.sizes import KernelSizes
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

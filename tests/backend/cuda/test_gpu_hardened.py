@@ -16,7 +16,7 @@ from backend.access import POISON, Access, AccessError, AccessMode, Side
 from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.gpu_program import (
+from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     GpuProgram,
@@ -25,10 +25,10 @@ from backend.gpu_program import (
     Launch,
     Sequence,
 )
-from backend.lowering.gpu_passes import lower_gpu
-from backend.lowering.sizes import known_elements
-from backend.lowering.statements import EMPTY, map_bodies
-from backend.program import Allocate, Statement, Store
+from backend.ir.sizes import known_elements
+from backend.ir.statements import EMPTY, Allocate, Statement, Store
+from backend.ir.walk import map_bodies
+from backend.lowering.gpu.passes import lower_gpu
 from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, Var, device, parse_schedule, pipeline, verify
 from spaces.model.expressions.expr import constant

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.lowering.gpu_passes import GPU_PASSES, gpu_stages
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.kernels import carve_kernels
-from backend.lowering.passes import START
-from backend.program import LoopProgram
+from backend.ir.program import LoopProgram
+from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.passes import GPU_PASSES, gpu_stages
+from backend.lowering.gpu.sizes import KernelSizes
+from backend.lowering.start import START
 from spaces import (
     CheckedSchedule,
     Func,

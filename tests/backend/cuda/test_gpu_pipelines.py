@@ -11,7 +11,7 @@ from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.launch import PycudaExecutor, gpu_available
 from backend.cuda.nvrtc import available_archs
-from backend.lowering.gpu_errors import GpuLoweringError
+from backend.lowering.gpu.errors import GpuLoweringError
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline

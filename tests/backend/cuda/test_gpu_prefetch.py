@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from backend.compile_gpu import compile_gpu
-from backend.gpu_program import HostPart, walk_host
-from backend.lowering.statements import walk_statements
-from backend.program import Prefetch
+from backend.ir.host import HostPart, walk_host
+from backend.ir.statements import Prefetch
+from backend.ir.walk import walk_statements
 from backend.reference import evaluate
 from spaces import CheckedSchedule, device, parse_schedule, verify
 from tests.backend.halide.test_specialize import BLUR, call

@@ -4,7 +4,7 @@ import pytest
 
 from apps import blur
 from backend.compile_gpu import compile_gpu_unchecked
-from backend.lowering.gpu_passes import GPU_PASSES
+from backend.lowering.gpu.passes import GPU_PASSES
 from spaces.model.writing.text import parse_schedule
 
 BLUR = blur.pipeline()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
-from backend.lowering.gpu_errors import GpuLoweringError
-from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.gpu.errors import GpuLoweringError
+from backend.lowering.gpu.passes import lower_gpu
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces.constraints.devices import device

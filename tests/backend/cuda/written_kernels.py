@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from backend.gpu_program import GpuProgram
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.kernels import carve_kernels
-from backend.lowering.statements import block
-from backend.program import For, Load, LoopProgram, Statement, Store
+from backend.ir.host import GpuProgram
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, Statement, Store, block
+from backend.ir.vectors import Load
+from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.sizes import KernelSizes
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind

@@ -9,9 +9,9 @@ import pytest
 
 from backend.compile import compile_cpu_unchecked
 from backend.halide.source import halide_source
-from backend.lowering.passes import lower
-from backend.lowering.statements import walk_statements
-from backend.program import Allocate, Block, For, If, Prefetch, Statement
+from backend.ir.statements import Allocate, Block, For, If, Prefetch, Statement
+from backend.ir.walk import walk_statements
+from backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

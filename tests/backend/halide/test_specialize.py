@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.halide.source import halide_source
-from backend.lowering.passes import lower_cases
-from backend.lowering.statements import walk_statements
-from backend.program import For, If, LoopProgram
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, If
+from backend.ir.walk import walk_statements
+from backend.lowering.cpu.passes import lower_cases
 from backend.reference import evaluate
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove

@@ -7,9 +7,9 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from backend.lowering.passes import lower
-from backend.lowering.statements import walk_statements
-from backend.program import For, Provide
+from backend.ir.statements import For, Provide
+from backend.ir.walk import walk_statements
+from backend.lowering.cpu.passes import lower
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven, Refuted

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from backend.gpu_program import DeviceFunction, GpuProgram, HostNode, HostPart, Launch, Sequence
-from backend.lowering.gpu_passes import lower_gpu
-from backend.lowering.statements import EMPTY, map_bodies, walk_statements
-from backend.program import Barrier, Statement
+from backend.ir.host import DeviceFunction, GpuProgram, HostNode, HostPart, Launch, Sequence
+from backend.ir.statements import EMPTY, Barrier, Statement
+from backend.ir.walk import map_bodies, walk_statements
+from backend.lowering.gpu.passes import lower_gpu
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.nest.loopnest import LoopNest, loop_nest

@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from apps.catalog import APPS
-from backend.gpu_program import THREAD, GpuProgram
-from backend.lowering.statements import block
-from backend.program import For, If
+from backend.ir.host import THREAD, GpuProgram
+from backend.ir.statements import For, If, block
 from backend.proofs import barrier_obligations, prove_barriers
 from backend.replay import replay_kernels
 from backend.replay.report import Mistake

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from backend.gpu_program import THREAD, DeviceFunction, GpuProgram, Launch, SharedArray
-from backend.lowering.statements import block
-from backend.program import Barrier, BufferParameter, For, If, Load, Statement, Store
+from backend.ir.host import THREAD, DeviceFunction, GpuProgram, Launch, SharedArray
+from backend.ir.program import BufferParameter
+from backend.ir.statements import Barrier, For, If, Statement, Store, block
+from backend.ir.vectors import Load
 from backend.proofs import barrier_obligations, prove_barriers
 from spaces.constraints.proofs.decide import decide
 from spaces.constraints.proofs.records import Obligation, Outcome, Proven, Refuted, Unknown

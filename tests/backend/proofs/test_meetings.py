@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.lowering.statements import EMPTY, block
-from backend.program import Barrier, If, Statement, Store
+from backend.ir.statements import EMPTY, Barrier, If, Statement, Store, block
 from backend.proofs import barrier_obligations
 from backend.proofs.meetings import passable
 from spaces.constraints.proofs.decide import decide

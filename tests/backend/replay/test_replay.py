@@ -8,7 +8,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from backend.lowering.gpu_passes import lower_gpu
+from backend.lowering.gpu.passes import lower_gpu
 from backend.lowering.start import start
 from backend.replay import Replay, machine, replay_kernels, replay_nest
 from backend.replay.inputs import inputs_for

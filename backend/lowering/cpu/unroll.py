@@ -5,8 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import evaluated, folded
-from backend.lowering.statements import block, map_all, map_bodies, walk_statements
-from backend.program import For, LoopProgram, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, Statement, block
+from backend.ir.walk import map_all, map_bodies, walk_statements
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
 from spaces.model.expressions.types import Int32

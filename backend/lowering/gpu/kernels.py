@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 from attrs import define, evolve, field, frozen
 
-from backend.gpu_program import (
+from backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -32,12 +32,14 @@ from backend.gpu_program import (
     SharedArray,
     walk_host,
 )
-from backend.lowering.gpu_errors import GpuLoweringError
-from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops, has_threads
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.sizes import known_elements
-from backend.lowering.statements import bind, block, buffers_written, map_bodies, walk_statements
-from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
+from backend.ir.program import LoopProgram
+from backend.ir.sizes import known_elements
+from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from backend.ir.vectors import Load
+from backend.ir.walk import bind, buffers_written, map_bodies, walk_statements
+from backend.lowering.gpu.errors import GpuLoweringError
+from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops, has_threads
+from backend.lowering.gpu.sizes import KernelSizes
 from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32, Type

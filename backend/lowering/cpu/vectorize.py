@@ -6,23 +6,22 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from backend.lowering.statements import block, map_bodies, map_own, own_expressions, walk_statements
-from backend.lowering.widen import Widening, is_vector
-from backend.program import (
+from backend.ir.program import LoopProgram
+from backend.ir.statements import (
     Allocate,
-    AnyLane,
     Block,
     For,
     If,
-    Load,
-    LoopProgram,
-    Reduced,
     Statement,
     Stop,
     Store,
     Together,
     Update,
+    block,
 )
+from backend.ir.vectors import AnyLane, Load, Reduced
+from backend.ir.walk import map_bodies, map_own, own_expressions, walk_statements
+from backend.lowering.cpu.widen import Widening, is_vector
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool, Int32

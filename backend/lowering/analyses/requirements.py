@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from functools import reduce
 
-from backend.program import Requirement
+from backend.ir.program import Requirement
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Const, constant, walk

@@ -14,17 +14,18 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from backend.lowering.gpu_loops import GPU_KINDS, has_threads
-from backend.lowering.gpu_memory import PRIVATE
-from backend.lowering.statements import (
-    block,
+from backend.ir.program import LoopProgram
+from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from backend.ir.vectors import Load
+from backend.ir.walk import (
     buffers_read,
     buffers_written,
     map_bodies,
     own_expressions,
     walk_statements,
 )
-from backend.program import Allocate, Barrier, Block, For, If, Load, LoopProgram, Statement, Store
+from backend.lowering.gpu.loops import GPU_KINDS, has_threads
+from backend.lowering.gpu.memory import PRIVATE
 from spaces.model.expressions.expr import Expr, walk
 from spaces.model.schedules.domain_order import LoopKind
 

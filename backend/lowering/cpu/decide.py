@@ -10,10 +10,11 @@ from typing import TypeAlias
 from attrs import define, evolve, field, frozen
 
 from backend.ir.identities import folded
-from backend.lowering.hints import wishes, without_hints
-from backend.lowering.simplify import is_coordinate
-from backend.lowering.statements import EMPTY, map_bodies, map_own
-from backend.program import For, If, LoopProgram, Provide, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import EMPTY, For, If, Provide, Statement
+from backend.ir.walk import map_bodies, map_own
+from backend.lowering.analyses.conditions import is_coordinate
+from backend.lowering.analyses.hints import wishes, without_hints
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from backend.lowering.simplify import conjuncts
-from backend.lowering.statements import map_all, own_expressions, walk_statements
-from backend.program import LoopProgram, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import Statement
+from backend.ir.walk import map_all, own_expressions, walk_statements
+from backend.lowering.analyses.conditions import conjuncts
 from spaces.model.expressions.definitions import DERIVED, HINTS, SAYING, expanded
 from spaces.model.expressions.expr import Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite

@@ -9,19 +9,18 @@ from typing import TypeAlias
 from attrs import evolve
 
 from backend.access import AccessMode
-from backend.gpu_program import GpuProgram, Sequence
-from backend.lowering.barriers import insert_barriers
+from backend.ir.host import GpuProgram, Sequence
+from backend.ir.program import BufferParameter, LoopProgram
+from backend.lowering.analyses.hints import unhinted
 from backend.lowering.cases import each, refusal
 from backend.lowering.flatten import flatten, flatten_with_dimensions
-from backend.lowering.gpu_loops import normalize_gpu_loops
-from backend.lowering.gpu_memory import place_gpu_memory
-from backend.lowering.hints import unhinted
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.kernels import carve_kernels
-from backend.lowering.passes import START
+from backend.lowering.gpu.barriers import insert_barriers
+from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.loops import normalize_gpu_loops
+from backend.lowering.gpu.memory import place_gpu_memory
+from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.simplify import simplify
-from backend.lowering.start import start
-from backend.program import BufferParameter, LoopProgram
+from backend.lowering.start import START, start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
@@ -46,7 +45,7 @@ GPU_PASSES = (
     "barriers",
 )
 """The passes by name, in the order they run between :func:`~backend.lowering.start.start` and
-:func:`~backend.lowering.kernels.carve_kernels`.
+:func:`~backend.lowering.gpu.kernels.carve_kernels`.
 """
 
 

@@ -7,23 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from backend.access import AccessMode
+from backend.ir.program import LoopProgram
 from backend.lowering.cases import each, refused, together
+from backend.lowering.cpu.interleave import interleave
+from backend.lowering.cpu.parallel import parallel
+from backend.lowering.cpu.partition import partition
+from backend.lowering.cpu.unroll import unroll
+from backend.lowering.cpu.vectorize import vectorize
 from backend.lowering.flatten import flatten, flatten_with_dimensions
-from backend.lowering.interleave import interleave
-from backend.lowering.parallel import parallel
-from backend.lowering.partition import partition
 from backend.lowering.simplify import simplify
-from backend.lowering.start import start
-from backend.lowering.unroll import unroll
-from backend.lowering.vectorize import vectorize
-from backend.program import LoopProgram
+from backend.lowering.start import START, start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
-
-START = "start"
-"""The name of the first step, which makes a program of a loop nest."""
 
 CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.ir.identities import coordinate
-from backend.program import Broadcast, Ramp, Shuffle
+from backend.ir.vectors import Broadcast, Ramp, Shuffle
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

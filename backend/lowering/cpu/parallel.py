@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.lowering.statements import free_buffers, free_variables, map_bodies
-from backend.program import For, LoopProgram, ParallelFor, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, ParallelFor, Statement
+from backend.ir.walk import free_buffers, free_variables, map_bodies
 from spaces.model.schedules.domain_order import LoopKind
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import coordinate
-from backend.lowering.statements import bind, map_bodies, walk_statements
-from backend.program import For, LoopProgram, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, Statement
+from backend.ir.walk import bind, map_bodies, walk_statements
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.lowering.sizes import product
-from backend.program import (
+from backend.ir.program import LoopProgram
+from backend.ir.sizes import product
+from backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
     For,
     If,
-    LoopProgram,
     ParallelFor,
     Prefetch,
     Provide,

@@ -13,15 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import evolve, frozen
 
 from backend.ir.identities import coordinate
-from backend.lowering.linear import origin_of
-from backend.lowering.statements import (
-    block,
-    buffers_read,
-    map_bodies,
-    map_own,
-    own_expressions,
-)
-from backend.program import Block, Load, LoopProgram, Ramp, Shuffle, Statement, Store
+from backend.ir.program import LoopProgram
+from backend.ir.statements import Block, Statement, Store, block
+from backend.ir.vectors import Load, Ramp, Shuffle
+from backend.ir.walk import buffers_read, map_bodies, map_own, own_expressions
+from backend.lowering.analyses.linear import origin_of
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator
 
 from attrs import evolve
 
-from backend.program import (
+from backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
     Dimension,
     For,
     If,
-    Load,
-    MaskedLoad,
     ParallelFor,
     Prefetch,
     Provide,
@@ -22,21 +20,12 @@ from backend.program import (
     Stop,
     Store,
     Together,
+    block,
 )
+from backend.ir.vectors import Load, MaskedLoad
 from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.rewrite import Substitution
-
-EMPTY = Block(())
-"""The statement that does nothing."""
-
-
-def block(*statements: Statement) -> Statement:
-    """The statements in order, without blocks inside blocks; a single one stands for itself."""
-    flat: list[Statement] = []
-    for statement in statements:
-        flat += statement.body if isinstance(statement, Block) else (statement,)
-    return flat[0] if len(flat) == 1 else Block(tuple(flat))
 
 
 def map_bodies(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:

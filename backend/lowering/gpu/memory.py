@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from backend.lowering.gpu_errors import GpuLoweringError
-from backend.lowering.gpu_loops import GPU_KINDS, has_gpu_loops
-from backend.lowering.kernel_sizes import KernelSizes
-from backend.lowering.statements import map_all, map_bodies
-from backend.program import Allocate, For, LoopProgram, Provide, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import Allocate, For, Provide, Statement
+from backend.ir.walk import map_all, map_bodies
+from backend.lowering.gpu.errors import GpuLoweringError
+from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops
+from backend.lowering.gpu.sizes import KernelSizes
 from spaces.model.expressions.expr import Call, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.program import BufferParameter, Dimension, Requirement, ScalarParameter, Statement
+from backend.ir.program import BufferParameter, Requirement, ScalarParameter
+from backend.ir.statements import Dimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32, Type
 
@@ -118,7 +119,7 @@ HostNode: TypeAlias = Sequence | HostLoop | HostIf | GlobalArray | Launch | Host
 
 @frozen
 class GpuProgram:
-    """A whole program, as :class:`backend.program.LoopProgram` with kernels carved out.
+    """A whole program, as :class:`backend.ir.program.LoopProgram` with kernels carved out.
 
     Attributes:
         assumptions: conditions on sizes and parameters, of calls, under which it is run; none

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.lowering.decide import SERIAL, Decisions, Sight
-from backend.lowering.hints import has_hints, unhinted
-from backend.lowering.known import inside_loop, known_sizes
-from backend.lowering.statements import block, map_bodies, walk_statements
-from backend.program import For, If, LoopProgram, Statement
+from backend.ir.program import LoopProgram
+from backend.ir.statements import For, If, Statement, block
+from backend.ir.walk import map_bodies, walk_statements
+from backend.lowering.analyses.hints import has_hints, unhinted
+from backend.lowering.analyses.known import inside_loop, known_sizes
+from backend.lowering.cpu.decide import SERIAL, Decisions, Sight
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op
 from spaces.model.expressions.types import Bool

@@ -1,0 +1,63 @@
+"""The loop program: what passes turn a loop nest into, and what both printers print."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from backend.ir.statements import Statement
+from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.types import Type
+
+
+@frozen
+class BufferParameter:
+    """An image or output the caller passes: a pointer to its first element, and min, extent,
+    stride (in elements) of each dimension, innermost first.
+
+    Attributes:
+        steps: the strides that are known, and None for those of the caller.
+    """
+
+    name: str
+    type: Type
+    dimensions: int
+    is_output: bool
+    steps: tuple[int | None, ...] = field()
+
+    @steps.default
+    def _dense(self) -> tuple[int | None, ...]:
+        return (1, *(None,) * (self.dimensions - 1))[: self.dimensions]
+
+
+@frozen
+class ScalarParameter:
+    """A scalar the caller passes."""
+
+    name: str
+    type: Type
+
+
+@frozen
+class Requirement:
+    """A condition on sizes that the caller is told about where it does not hold."""
+
+    condition: Expr
+    message: str
+
+
+@frozen
+class LoopProgram:
+    """A whole program.
+
+    It runs only in calls for which the ``assumptions`` hold. Its free variables are ``B.min.D``,
+    ``B.extent.D``, ``B.stride.D`` of its buffers and the names of its scalars. Where it is
+    ``hinted``, operators of its values say which sides of tests are the usual ones.
+    """
+
+    name: str
+    buffers: tuple[BufferParameter, ...]
+    scalars: tuple[ScalarParameter, ...]
+    requirements: tuple[Requirement, ...]
+    body: Statement
+    assumptions: tuple[Expr, ...] = ()
+    hinted: bool = False

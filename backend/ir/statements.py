@@ -1,0 +1,196 @@
+"""The statements of a loop program.
+
+A program starts with accesses at coordinates, as in Halide (``Call`` and :class:`Provide`); the
+flatten pass replaces them by flat ones (:class:`~backend.ir.vectors.Load` and :class:`Store`).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeVar
+
+from attrs import evolve, frozen
+
+from backend.ir.vectors import Load
+from spaces.model.expressions.expr import Call, Expr, Op, Variable
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.types import Type
+from spaces.model.schedules.domain_order import LoopKind, Partition
+from spaces.model.schedules.schedule import Memory
+
+Statement: TypeAlias = (
+    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Stop | Barrier"
+    " | Prefetch"
+)
+
+
+@frozen
+class Block:
+    """Statements in order."""
+
+    body: tuple[Statement, ...]
+
+
+@frozen
+class For:
+    """A loop of ``extent`` iterations from ``min``."""
+
+    var: Variable
+    min: Expr
+    extent: Expr
+    kind: LoopKind
+    body: Statement
+    partition: Partition = Partition.AUTO
+
+
+@frozen
+class ParallelFor:
+    """A parallel loop whose body is a function of its own, called by the threads of a pool.
+
+    ``variables`` and ``buffers`` are what the body uses of its surroundings.
+    """
+
+    var: Variable
+    min: Expr
+    extent: Expr
+    variables: tuple[Variable, ...]
+    buffers: tuple[str, ...]
+    body: Statement
+
+
+@frozen
+class Dimension:
+    """One dimension of flat memory: its first coordinate, how many there are, and how many elements
+    lie between neighbors.
+    """
+
+    min: Expr
+    extent: Expr
+    stride: Expr
+
+
+@frozen
+class Allocate:
+    """A buffer of its own for the time of ``body``.
+
+    Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
+    says how they lie in memory, innermost first. It has as many elements as the product of its
+    ``sizes``, each at least 0; these are its extents until a pass knows better. Where ``within``
+    names a buffer around it, it is what that buffer's memory is used for. ``dimensions`` say, after
+    flattening and where errors are to name coordinates, how flat memory stands for them.
+    """
+
+    buffer: str
+    type: Type
+    memory: Memory
+    sizes: tuple[Expr, ...]
+    body: Statement
+    mins: tuple[Expr, ...] = ()
+    extents: tuple[Expr, ...] = ()
+    folds: tuple[Expr | None, ...] = ()
+    order: tuple[int, ...] = ()
+    within: str = ""
+    dimensions: tuple[Dimension, ...] = ()
+
+
+@frozen
+class Update:
+    """An element becomes ``operator`` of itself and a value, in one step where it is ``shared``
+    with other threads.
+    """
+
+    operator: str
+    shared: bool
+
+
+@frozen
+class Provide:
+    """Func ``func`` at ``args`` becomes ``value``, or is updated by it."""
+
+    func: str
+    args: tuple[Expr, ...]
+    value: Expr
+    update: Update | None = None
+
+
+@frozen
+class Store:
+    """The element (or, with a vector index, elements) of a flat buffer becomes ``value``; with a
+    ``mask``, those of the lanes where it holds. One element may be updated by a value instead.
+    """
+
+    buffer: str
+    index: Expr
+    value: Expr
+    mask: Expr | None = None
+    update: Update | None = None
+
+
+_Assignment = TypeVar("_Assignment", bound="Provide | Store")
+
+
+def updated(statement: _Assignment) -> _Assignment:
+    """The statement that reads an element and stores what becomes of it, in two steps; it takes
+    the place of an update where nothing comes in between.
+    """
+    update, value = statement.update, statement.value
+    if update is None:
+        return statement
+    if isinstance(statement, Provide):
+        now: Expr = Call(value.type, statement.func, statement.args)
+    else:
+        now = Load(value.type, statement.buffer, statement.index)
+    changed = Op(value.type, update.operator, (now, value))
+    return evolve(statement, value=changed, update=None)
+
+
+@frozen
+class Together:
+    """Several arrays change at once, those of a Tuple: all values and places are evaluated before
+    anything is stored.
+    """
+
+    body: tuple[Provide | Store, ...]
+
+
+@frozen
+class If:
+    """``body`` where ``condition`` holds, else ``otherwise`` if given."""
+
+    condition: Expr
+    body: Statement
+    otherwise: Statement | None = None
+
+
+@frozen
+class Stop:
+    """The program ends here and says why: a message, and the values in it."""
+
+    message: Message
+    values: tuple[Expr, ...] = ()
+
+
+@frozen
+class Prefetch:
+    """The element of a buffer at some coordinates (before flattening) or at a flat index (after) is
+    brought near, if there is one.
+    """
+
+    buffer: str
+    at: tuple[Expr, ...]
+
+
+@frozen
+class Barrier:
+    """All threads of a GPU block wait for each other."""
+
+
+EMPTY = Block(())
+"""The statement that does nothing."""
+
+
+def block(*statements: Statement) -> Statement:
+    """The statements in order, without blocks inside blocks; a single one stands for itself."""
+    flat: list[Statement] = []
+    for statement in statements:
+        flat += statement.body if isinstance(statement, Block) else (statement,)
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))

@@ -1,0 +1,34 @@
+"""What a condition is made of, and whether it is one of coordinates."""
+
+from __future__ import annotations
+
+from spaces.model.expressions.expr import Const, Expr, Op, Variable
+from spaces.model.expressions.types import Int32
+
+
+def is_comparison_of_coordinates(node: Expr) -> bool:
+    """Whether a condition compares loop variables and sizes only, which never wrap."""
+    if not (isinstance(node, Op) and node.type.is_bool and len(node.args) == 2):
+        return False
+    return all(is_coordinate(a) for a in node.args)
+
+
+def is_coordinate(root: Expr) -> bool:
+    """Whether an expression is int32 arithmetic over variables and constants alone."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type != Int32 or not isinstance(node, Const | Variable | Op):
+            return False
+        if isinstance(node, Op) and node.name == "select":
+            stack += node.args[1:]
+        else:
+            stack += node.children
+    return True
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The conditions that must all hold."""
+    if isinstance(condition, Op) and condition.name == "and":
+        return (*conjuncts(condition.args[0]), *conjuncts(condition.args[1]))
+    return (condition,)

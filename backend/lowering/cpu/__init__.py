@@ -1,0 +1,1 @@
+"""Passes of programs that a CPU runs, one a file, and their order."""
