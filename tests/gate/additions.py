@@ -57,6 +57,7 @@ _OF_KERNELS = frozenset(
 )  # fmt: skip
 
 _TRIES = 6
+_ON_GPUS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
@@ -87,6 +88,8 @@ class _Addition:
     def of(self, group: str, name: str) -> Schedule:
         """The schedule with a construct."""
         match group:
+            case "level" if name == "hoisted storage":
+                return self._beside_kernels(2)._hoisted()
             case "level":
                 return self._level(name)
             case "loop" | "update loop":
@@ -101,9 +104,9 @@ class _Addition:
                 policy = Partition(name)
                 return self._on_a_loop(lambda d, loop: d.partition(loop, policy))
             case "prefetch":
-                return self._prefetch(PrefetchBound(name))
+                return self._beside_kernels()._prefetch(PrefetchBound(name))
             case "aligned":
-                return self._together(LoopAlign(name))
+                return self._beside_kernels(2)._together(LoopAlign(name))
         return self._directive(name)
 
     @property
@@ -124,6 +127,27 @@ class _Addition:
         self.rng.shuffle(found)
         return found
 
+    def _is_beside_kernels(self, entry: FuncSchedule) -> bool:
+        """Whether the host computes all stages of a Func."""
+        own = (kind for stage in entry.stages for _, kind in _kinds(stage))
+        around = () if entry.compute.is_root else self._places(entry.name)[1]
+        return not any(kind in _ON_GPUS for kind in (*own, *around))
+
+    def _beside_kernels(self, count: int = 1) -> _Addition:
+        """What is added to, with so many Funcs that the host computes beside the kernels that
+        others are: what is added next may be refused in a kernel.
+        """
+        funcs = self._funcs()
+        levels = {at.func for f in self.schedule.funcs for at in (f.compute, f.store, f.hoist)}
+        hosts = [e for _, e in funcs if self._is_beside_kernels(e)]
+        kernels = [e for _, e in funcs if e.compute.is_root and e not in hosts]
+        free = [e for e in kernels if e.name not in levels and not e.specializations]
+        schedule = self.schedule
+        for entry in free[: max(0, min(count - len(hosts), len(kernels) - 1))]:
+            plain = Schedule.default(self.whole).of(entry.name)
+            schedule = schedule.replace(evolve(entry, stages=plain.stages, companions=()))
+        return evolve(self, schedule=schedule)
+
     def _at(self, entry: FuncSchedule, stage: int) -> Directives:
         directives = Directives(self.pipeline, self.schedule, entry.name)
         return directives.update(stage - 1) if stage else directives
@@ -138,6 +162,22 @@ class _Addition:
             if moved is not None:
                 return self.schedule.replace(moved)
         return self.schedule
+
+    def _hoisted(self) -> Schedule:
+        """Storage hoisted on the host, as that of kernels may not be."""
+        outputs = self.whole.outputs
+        functions = [f for f in self.whole.functions if f.name not in outputs]
+        self.rng.shuffle(functions)
+        for function in functions:
+            entry = self.schedule.of(function.name)
+            moved = self._moved("hoisted storage", function, entry)
+            if moved is None or not {*self._places(function.name)[1]}.isdisjoint(_ON_GPUS):
+                continue
+            if any(kind in _ON_GPUS for stage in entry.stages for _, kind in _kinds(stage)):
+                plain = Schedule.default(self.whole).of(function.name)
+                moved = evolve(moved, stages=plain.stages, companions=())
+            return self.schedule.replace(moved)
+        return self._level("hoisted storage")
 
     def _moved(self, name: str, function: Function, entry: FuncSchedule) -> FuncSchedule | None:
         if name == "inline":
@@ -244,8 +284,16 @@ class _Addition:
         for function, entry in self._funcs():
             if function.name in self.whole.outputs or (inside and entry.compute.is_root):
                 continue
+            if memory is Memory.GPU_SHARED and not self._is_of_a_block(entry):
+                continue
             return self.schedule.replace(evolve(entry, memory=memory))
         return self.schedule
+
+    def _is_of_a_block(self, entry: FuncSchedule) -> bool:
+        """Whether the threads of a block may share what is stored of a Func."""
+        places, kinds = self._places(entry.name)
+        until = places.index(entry.store) + 1 if entry.store in places else 0
+        return LoopKind.GPU_BLOCK in kinds[:until] and LoopKind.GPU_THREAD not in kinds[:until]
 
     def _on_a_loop(self, change: Callable[[Directives, str], Directives]) -> Schedule:
         for _, entry in self._funcs():
@@ -258,6 +306,8 @@ class _Addition:
     def _prefetch(self, bound: PrefetchBound) -> Schedule:
         images = {i.name for i in self.pipeline.images}
         for function, entry in self._funcs():
+            if not self._is_beside_kernels(entry) and self.rng.random() < 0.95:
+                continue
             for index, stage in enumerate(function.stages):
                 read = sorted({c.target for c in stage.calls} & images)
                 order = entry.stages[index]

@@ -49,7 +49,8 @@ class Aims:
         """
         rng = random.Random(f"{seed} aims of case {number}")
         group = sorted(c for c in self._of_group(seed, turn) if not is_of_pipelines(c))
-        wanted = {rng.choice(group)} if group and rng.random() < 0.8 else set()
+        count = rng.choice((1, 1, 2))
+        wanted = set(rng.sample(group, min(count, len(group))) if rng.random() < 0.8 else ())
         if self.schedules and rng.random() < (0.25 if wanted else 0.8):
             wanted |= _names(rng.choice(self.schedules))
         return frozenset(wanted)
@@ -115,7 +116,7 @@ def _fits(number: int, others: Iterable[int]) -> bool:
         return len(alike) < 2
     group = name.partition(": ")[0]
     same = sum(universe()[o].startswith(f"{group}: ") for o in alike)
-    return same < (3 if group in ("value", "coordinate") else 2)
+    return same < (3 if group in ("value", "coordinate", "param type") else 2)
 
 
 def _names(numbers: Sequence[int]) -> frozenset[str]:
