@@ -71,8 +71,9 @@ class _Search:
             return whole if is_found else None
         for node in walk(whole):
             if isinstance(node, Op) and node.name in ("min", "select"):
-                find = self._below if node.name == "min" else self._either
-                found = find(whole, node, cases - 1)
+                found = self._below(whole, node, cases - 1) if node.name == "min" else None
+                if found is None:
+                    found = self._either(whole, node, cases - 1)
                 if found is not None:
                     return found
         return None
@@ -95,11 +96,11 @@ class _Search:
         factor, rest = parts
         return (factor.constant or 0) > 0 and all(n is not minimum for n in walk(rest.expr()))
 
-    def _either(self, whole: Expr, select: Op, cases: int) -> Expr | None:
-        """The larger of the bounds with either value for the select."""
+    def _either(self, whole: Expr, choice: Op, cases: int) -> Expr | None:
+        """The largest of the bounds with each value that a minimum or a select may have."""
         largest: Expr | None = None
-        for value in select.args[1:]:
-            found = self.bound(_replaced(whole, select, value), cases)
+        for value in choice.args[-2:]:
+            found = self.bound(_replaced(whole, choice, value), cases)
             if found is None:
                 return None
             largest = found if largest is None else fn.max(largest, found)

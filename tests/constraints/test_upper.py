@@ -1,10 +1,13 @@
 """Constants that sizes in kernels never exceed."""
 
 import itertools
+from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaces import Func, Var, device, pipeline, schedule, verify
 from spaces.constraints.upper import upper_bound
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
@@ -13,7 +16,8 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import LoopVar
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.schedules.schedule import Memory
 
 STEP, WIDTH = Variable(Int32, "f.s0.i"), Variable(Int32, "f.extent.0")
 LAST = 5
@@ -96,3 +100,15 @@ def test_nested_selects_are_given_up_soon():
     simplify.assume(STEP.name, LOOP.min, LOOP.max)
     assert variables(upper_bound(chosen, (LOOP,), simplify, is_constant))
     assert len(tries) < 50
+
+
+@pytest.mark.parametrize("place", [lambda x: -x, lambda x: x * 2, lambda x: ~x, lambda x: x])
+def test_a_tile_that_is_read_mirrored_has_a_constant_size(place: Callable[[Var], Expr]):
+    x = Var("x")
+    g, f = Func("g"), Func("f")
+    g[x] = x * 2
+    f[x] = g[place(x)]
+    made = pipeline(f)
+    tiled = schedule(made).func("f").split("x", "x", "xi", 8, Tail.GUARD_WITH_IF)
+    stored = tiled.func("g").compute_at("f", "x").store_in(Memory.STACK).vectorize("x", 4)
+    assert verify(made, stored.schedule, device("cpu")).legal

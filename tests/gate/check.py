@@ -103,6 +103,9 @@ EMULATED_EVERY = 200
 sees each access outside of a buffer (a second each).
 """
 
+HARDENED_EVERY = 20
+"""Of the cases whose number this divides, hardened CUDA text is built and emulated."""
+
 HARDENED = AccessMode.HARDENED
 Outputs = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
@@ -352,6 +355,10 @@ class Gate:
             emulator = partial(made.run, executor=guarded)
             emulated = self.timed("emulate", _run, oracle, verdict, emulator)
             runs["emulated"] = emulated["ran"]
+        if case.number % HARDENED_EVERY == 0:
+            hardened = compile_gpu(verdict, access_mode=HARDENED)
+            emulated = self.timed("emulate", _run, oracle, verdict, hardened.run)
+            runs["hardened emulated"] = emulated["ran"]
         return runs
 
     def _compiled(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
