@@ -121,11 +121,13 @@ def test_moves_survive_in_a_row_and_alone() -> None:
 def test_a_document_is_plain() -> None:
     assert json.loads(to_json(Deinline("g"))) == {
         "is": "Deinline",
+        "version": 1,
         "value": {"is": "Deinline", "func": "g"},
     }
     x = Var("x")
     assert json.loads(to_json(Stage((x,), (x + cast("uint8", 3),)))) == {
         "is": "Stage",
+        "version": 1,
         "nodes": [
             {"type": "int32", "var": "x"},
             {"type": "int32", "const": 3},
@@ -180,9 +182,16 @@ DEFAULT = Schedule.default(BLUR)
     [
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[1]", '"is" and "value"'),
+        ("[1]", '"is", "version" and "value"'),
+        (changed(DEFAULT, "version", to=...), '"is", "version" and "value"'),
+        (
+            changed(DEFAULT, "version", to=2),
+            "has version 2 of the format; this library reads",
+        ),
+        (changed(DEFAULT, "version", to=True), "has version true of"),
+        (changed(DEFAULT, "version", to=[1]), "has version a list of"),
         (to_json(BLUR), "holds 'Pipeline', not a Schedule"),
-        (changed(DEFAULT, "version", to=3), "no key version"),
+        (changed(DEFAULT, "author", to=3), "no key author"),
         (changed(DEFAULT, *FUNC, to=3), "value.funcs[0]: Expected an object"),
         (changed(DEFAULT, *FUNC, "name", to=3), "value.funcs[0].name: Expected a string"),
         (changed(DEFAULT, *FUNC, "name", to=...), "value.funcs[0].name: This field is missing"),

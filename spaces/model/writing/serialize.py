@@ -1,9 +1,9 @@
 """Records as JSON: schedules, pipelines with their expressions, moves, and any record like them.
 
-A document is ``{"is": "Pipeline", "nodes": [...], "value": {...}}``. Expressions are numbers into
-``nodes``, where operands stand before what is made of them, so that shared subexpressions are
-written once; without expressions there are no ``nodes``. Where a field may hold records of several
-kinds, and for moves, ``is`` inside the record tells which.
+A document is ``{"is": "Pipeline", "version": 1, "nodes": [...], "value": {...}}``. Expressions are
+numbers into ``nodes``, where operands stand before what is made of them, so that shared
+subexpressions are written once; without expressions there are no ``nodes``. Where a field may hold
+records of several kinds, and for moves, ``is`` inside the record tells which.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ from spaces.model.writing.tokens import shortened
 _T = TypeVar("_T")
 
 
+VERSION = 1
+"""The version of the format. It grows whenever documents written before can no longer be read."""
+
+
 class DocumentError(ValueError):
     """A document is not the record that was asked for; the message says where and why."""
 
@@ -51,9 +55,8 @@ def to_json(record: object, indent: int | None = None) -> str:
     with _using(_writing, table):
         try:
             value = _converter.unstructure(record)
-            document = {"is": _kind(type(record)), "nodes": table.nodes, "value": value}
-            if not table.nodes:
-                del document["nodes"]
+            nodes = {"nodes": table.nodes} if table.nodes else {}
+            document = {"is": _kind(type(record)), "version": VERSION, **nodes, "value": value}
             return json.dumps(document, indent=indent, allow_nan=False)
         except (NodeError, TypeError) as error:
             raise DocumentError(f"This cannot be written as JSON: {error}") from None
@@ -63,13 +66,22 @@ def from_json(text: str, type_: type[_T]) -> _T:
     """The record of class ``type_`` (or ``tuple[Move, ...]`` and the like) that a document holds.
 
     Raises:
-        DocumentError: the text is no JSON, or holds something else, or has unknown, missing or
-            senseless fields; the message names all of them.
+        DocumentError: the text is no JSON, or is of another version of the format, or holds
+            something else, or has unknown, missing or senseless fields; the message names all of
+            them.
     """
     document = _loaded(text)
-    if not isinstance(document, dict) or not {"is", "value"} <= set(document):
-        raise DocumentError('A document has the keys "is" and "value"; this text has not.')
-    extra = set(document) - {"is", "nodes", "value"}
+    if not isinstance(document, dict) or not {"is", "version", "value"} <= set(document):
+        raise DocumentError(
+            'A document has the keys "is", "version" and "value"; this text lacks some of them.'
+        )
+    version = document["version"]
+    if type(version) is not int or version != VERSION:
+        raise DocumentError(
+            f"The document has version {_shown(version)} of the format; this library reads version "
+            f"{VERSION}. Write it again with this library."
+        )
+    extra = set(document) - {"is", "version", "nodes", "value"}
     if extra:
         raise DocumentError(f"A document has no key {', '.join(sorted(extra))}.")
     expected = _kind(type_)
