@@ -115,7 +115,7 @@ SPECIALIZING = (
     Mutant(
         "parts-of-cases-share-names",
         "backend/lowering/gpu/kernels.py",
-        "parts = sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))",
+        "parts = sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))",
         "parts = 0",
         "What the host computes in two cases has the same name, and is compiled once.",
         _GPU_TESTS,
@@ -123,7 +123,7 @@ SPECIALIZING = (
     Mutant(
         "memory-of-other-cases",
         "backend/cuda/host.py",
-        "(self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))",
+        "(self.parts[n.name] for n in walk_nodes(node.body) if isinstance(n, HostPart))",
         "self.parts.values()",
         "A buffer lies on the host where it does so in another case.",
         _GPU_TESTS,
