@@ -10,7 +10,7 @@ import spaces
 from apps.catalog import APPS
 from apps.listing import FILE
 from backend.reference import evaluate
-from docs import apps, directives
+from docs import api, apps, directives
 from docs.rules import HALIDE, PAGE, page
 from spaces.constraints.devices import device
 from spaces.constraints.rules.catalogue import ADVICE, RULES
@@ -31,6 +31,16 @@ def test_the_page_of_the_rules_is_up_to_date():
     for rule in (*RULES, *ADVICE):
         assert f"### `{rule.id}`" in made
         assert rule.statement in made
+
+
+def test_the_page_of_the_public_names_is_up_to_date():
+    made = api.page()
+    assert api.PAGE.read_text("utf-8") == made, "python -m docs.api makes it anew"
+    entries = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", made, re.MULTILINE | re.DOTALL))
+    assert list(entries) == spaces.__all__
+    for name, entry in entries.items():
+        assert re.sub(r"```.*?```", "", entry, flags=re.DOTALL).strip(), f"{name} says nothing"
+    assert " at 0x" not in made
 
 
 def test_the_list_of_the_apps_is_up_to_date():
