@@ -7,12 +7,11 @@ host's formulas are over the same names, without threads and blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from backend.ir.node import Node
 from backend.ir.program import BufferParameter, Requirement, ScalarParameter
 from backend.ir.statements import Dimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
@@ -64,21 +63,14 @@ class DeviceFunction:
 
 
 @frozen
-class Sequence(Node["HostNode"]):
+class Sequence:
     """Steps of the host in order."""
 
     body: tuple[HostNode, ...]
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return self.body
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return Sequence(children)
-
 
 @frozen
-class HostLoop(Node["HostNode"]):
+class HostLoop:
     """A loop of the host around launches."""
 
     var: Variable
@@ -86,31 +78,17 @@ class HostLoop(Node["HostNode"]):
     extent: Expr
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class HostIf(Node["HostNode"]):
+class HostIf:
     """Steps that run where ``condition`` holds."""
 
     condition: Expr
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class GlobalArray(Node["HostNode"]):
+class GlobalArray:
     """Memory outside of kernels, for the time of ``body``, of as many elements as the product of
     its ``sizes``, each at least 0.
     """
@@ -120,23 +98,16 @@ class GlobalArray(Node["HostNode"]):
     sizes: tuple[Expr, ...]
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class Launch(Node["HostNode"]):
+class Launch:
     """Runs a kernel over its grid."""
 
     kernel: DeviceFunction
 
 
 @frozen
-class HostPart(Node["HostNode"]):
+class HostPart:
     """A part of the program that the CPU computes: loops without blocks and threads."""
 
     name: str
@@ -165,3 +136,14 @@ class GpuProgram:
     body: HostNode
     assumptions: tuple[Expr, ...] = ()
     dimensions: Mapping[str, tuple[Dimension, ...]] = {}
+
+
+def walk_host(node: HostNode) -> Iterator[HostNode]:
+    """The step and all inside it, outer ones first."""
+    yield node
+    match node:
+        case Sequence(body=body):
+            for part in body:
+                yield from walk_host(part)
+        case HostLoop(body=inside) | HostIf(body=inside) | GlobalArray(body=inside):
+            yield from walk_host(inside)

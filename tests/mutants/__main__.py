@@ -1,4 +1,8 @@
-"""``python -m tests.mutants [NAME ...]``: plant bugs one at a time, and see who notices."""
+"""``python -m tests.mutants [NAME ...]``: plant bugs one at a time, and see who notices.
+
+Goes on where it was stopped: without names it plants the bugs whose code, change or tests are new
+since they were last noticed.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +17,36 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.report import RESULTS, keep, line, show
+from tests.mutants.report import RESULTS, keep, line, noticed, show
 from tests.mutants.trial import Trial, attempt, false_alarms, overlooked
 from tests.mutants.workshop import Workshop, last_commit
 
+_COLUMNS = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+_BATCH = 16
+"""After this many, tests that noticed something run without bugs, and results are written."""
+
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants; none means all")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="mutants; none means those that have no result for this code and these tests",
+    )
     parser.add_argument("--processes", type=int, default=2, help="how many at a time")
     parser.add_argument(
         "--all",
         action="store_true",
         help="run the whole suite on those that the likely tests do not notice",
     )
+    parser.add_argument("--again", action="store_true", help="plant all, whatever is known of them")
     return parser.parse_args()
 
 
@@ -42,19 +59,28 @@ def main() -> None:
         near = [n for name in unknown for n in get_close_matches(name, by_name, 3)]
         hint = f"; near are {', '.join(near)}" if near else ""
         sys.exit(f"No mutant is called {', '.join(unknown)}{hint}. All are in tests/mutants.")
-    chosen = tuple(by_name[name] for name in given.names) or MUTANTS
     console = Console()
     with _workshops(given.processes) as workshops:
         first = workshops.get()
         problem = overlooked(first)
         workshops.put(first)
-        if not problem:
-            trials = _attempts(chosen, workshops, given.processes, given.all, console)
-            problem = false_alarms(first, trials)
-    if problem:
-        sys.exit(problem)
-    show(trials, console)
-    keep(trials, first.commit)
+        if problem:
+            sys.exit(problem)
+        chosen = tuple(by_name[name] for name in given.names) or MUTANTS
+        if not given.names and not given.again:
+            chosen = tuple(m for m in MUTANTS if m.key(first.root) not in noticed())
+            console.print(f"{len(MUTANTS) - len(chosen)} of {len(MUTANTS)} are known.")
+        trials: list[Trial] = []
+        with Progress(*_COLUMNS, console=console) as progress:
+            task = progress.add_task("Planting", total=len(chosen))
+            for start in range(0, len(chosen), _BATCH):
+                batch = chosen[start : start + _BATCH]
+                found = _attempts(batch, workshops, given.processes, given.all, progress, task)
+                if problem := false_alarms(first, found):
+                    sys.exit(problem)
+                keep(found, first)
+                trials += found
+        show(trials, console)
     console.print(f"Written to {RESULTS}.")
     sys.exit(not all(trial.is_explained for trial in trials))
 
@@ -77,7 +103,8 @@ def _attempts(
     workshops: SimpleQueue[Workshop],
     processes: int,
     whole_suite: bool,
-    console: Console,
+    progress: Progress,
+    task: TaskID,
 ) -> list[Trial]:
     def one(mutant: Mutant) -> Trial:
         workshop = workshops.get()
@@ -86,7 +113,8 @@ def _attempts(
         finally:
             workshops.put(workshop)
         # Names of tests hold brackets, which are no markup.
-        console.print(line(trial), markup=False, soft_wrap=True)
+        progress.console.print(line(trial), markup=False, soft_wrap=True)
+        progress.advance(task)
         return trial
 
     with ThreadPoolExecutor(processes) as pool:

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_FORMULAS = ("tests/apps/test_pipelines.py",)
+_FORMULAS = ("test_pipelines.py",)
 
 FORMULAS = (
     Mutant(
         "averages-of-the-camera-truncate",
-        "apps/camera_pipe.py",
-        "return rounding_halving_add(rounding_halving_add(a, c), b)",
-        "return rounding_halving_add((a & c) + ((a ^ c) >> 1), b)",
+        "_smooth",
+        "rounding_halving_add(a, c)",
+        "(a & c) + ((a ^ c) >> 1)",
         "A mean of two pixels drops a half that Halide's app rounds up.",
         _FORMULAS,
     ),
     Mutant(
         "matrices-of-the-camera-swapped",
-        "apps/camera_pipe.py",
-        "mixed = warm[column, row] * weight + cold[column, row] * (1.0 - weight)",
-        "mixed = cold[column, row] * weight + warm[column, row] * (1.0 - weight)",
+        "_correct",
+        "warm[column, row] * weight + cold[column, row] * (1.0 - weight)",
+        "cold[column, row] * weight + warm[column, row] * (1.0 - weight)",
         "Warm light takes the matrix that Halide's app takes for cold light.",
         _FORMULAS,
     ),
     Mutant(
         "disk-a-row-short",
-        "apps/max_filter.py",
-        'dy = RDom([(0, radius + 1)], "dy")',
-        'dy = RDom([(1, radius)], "dy")',
+        "pipeline",
+        "(0, radius + 1)",
+        "(1, radius)",
         "Columns of the disk leave out their middle row when rows are counted.",
         _FORMULAS,
     ),
     Mutant(
         "colors-scaled-without-the-offset",
-        "apps/local_laplacian.py",
-        "colored[x, y, c] = image[x, y, c] * (rebuilt[x, y] + _DARKEST) /",
-        "colored[x, y, c] = image[x, y, c] * rebuilt[x, y] /",
+        "pipeline",
+        "rebuilt[x, y] + _DARKEST",
+        "rebuilt[x, y]",
         "The new gray value lacks what the old one has added.",
         _FORMULAS,
     ),
     Mutant(
         "blue-is-not-about-128",
-        "apps/hist.py",
+        "pipeline",
         "blue_difference[x, y] - 128.0",
         "blue_difference[x, y]",
         "The difference from gray is read as if 0 meant no difference, though 128 does.",

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_TESTS = ("tests/constraints/test_estimates.py",)
-_NEEDED = "spaces/model/nest/needed.py"
+_TESTS = ("test_estimates.py",)
 
 ESTIMATES = (
     Mutant(
         "needed-short-of-the-last",
-        _NEEDED,
-        "ends.append((low, low + extent - 1))",
-        "ends.append((low, low + extent - 2))",
+        "_corners",
+        "low + extent - 1",
+        "low + extent - 2",
         "The last value of an output needs nothing.",
         _TESTS,
     ),
     Mutant(
         "needed-where-no-iteration-runs",
-        _NEEDED,
+        "_Search._running",
         "runs &= np.asarray(holds, np.bool_)",
         "runs |= np.asarray(holds, np.bool_)",
         "Iterations that a reduction domain leaves out read, too.",
@@ -26,7 +25,7 @@ ESTIMATES = (
     ),
     Mutant(
         "needed-by-the-innermost",
-        _NEEDED,
+        "_outermost",
         "np.argmax(directions @ table, axis=1)",
         "np.argmin(np.abs(directions @ table), axis=1)",
         "The points that are followed are not the outermost ones.",
@@ -34,33 +33,33 @@ ESTIMATES = (
     ),
     Mutant(
         "writes-of-updates-forgotten",
-        _NEEDED,
-        "if stage is not function.stages[0]:",
-        "if stage is function.stages[0]:",
+        "_Search._follow",
+        "stage is not function.stages[0]",
+        "stage is function.stages[0]",
         "Updates need no place to write to.",
         _TESTS,
     ),
     Mutant(
         "short-at-one-end-only",
-        "spaces/constraints/rules/estimates.py",
-        "(needed[0] < given[0] or needed[1] > given[1])",
+        "shortages",
+        "needed[0] < given[0] or needed[1] > given[1]",
         "needed[1] > given[1]",
         "An image that begins too late is large enough.",
         _TESTS,
     ),
     Mutant(
         "schedule-blamed-for-estimates",
-        "spaces/constraints/verify.py",
-        "own = (v for v in verdict.violations if not is_told(v, short))",
-        "own = iter(verdict.violations)",
+        "verify",
+        "(v for v in verdict.violations if not is_told(v, short))",
+        "iter(verdict.violations)",
         "What the pipeline cannot meet is told again of each side of each image.",
         _TESTS,
     ),
     Mutant(
         "strides-shared-unseen",
-        "spaces/model/algorithm/estimates.py",
-        "if extents[a] > other // common and extents[b] > one // common:",
-        "if extents[a] > other and extents[b] > one:",
+        "_memory_problems",
+        "extents[a] > other // common and extents[b] > one // common",
+        "extents[a] > other and extents[b] > one",
         "Strides are taken to have no common divisor.",
         _TESTS,
     ),

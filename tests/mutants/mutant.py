@@ -1,12 +1,18 @@
-"""A planted bug: one small change to one file, of the sort that people make."""
+"""A planted bug: one small change to one function, of the sort that people make."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
 from attrs.validators import min_len
+
+from tests.mutants.definitions import Definition, NoDefinitionError, named
+from tests.mutants.patterns import WildcardError, copied, fragments, replaced, sites
 
 
 class DoesNotApplyError(ValueError):
@@ -14,21 +20,43 @@ class DoesNotApplyError(ValueError):
 
 
 @frozen
+class Planted:
+    """A bug in its place.
+
+    Attributes:
+        definition: what has the bug.
+        changed: the same with the bug.
+    """
+
+    definition: Definition
+    changed: ast.stmt
+
+    @property
+    def text(self) -> str:
+        """The whole file with the bug."""
+        return self.definition.rewritten(self.changed)
+
+
+@frozen
 class Mutant:
-    """``old``, which occurs once in ``file``, becomes ``new``.
+    """``old``, which occurs once in ``where``, becomes ``new``.
 
     Attributes:
         name: unique; what ``python -m tests.mutants NAME`` plants.
-        file: from the root of the repository.
+        where: the function, method, class or assignment with the bug: ``Class.method``, or
+            ``module:Class.method`` if several modules define the name. The end of the module's name
+            is enough.
+        old: an expression or statements, as in :mod:`tests.mutants.patterns`.
+        new: the same, with the bug.
         why: the mistake, in words.
-        tests: files most likely to notice it, asked first.
+        tests: files most likely to notice it, asked first: the ends of their paths.
         equivalent: where no test can notice it, why the program still means the same.
-        hangs: where the bug is that something does not end, why; only then is running out of time
-            being noticed.
+        hangs: where the bug is that something does not end, why; only then does running out of time
+            count as noticed.
     """
 
     name: str
-    file: str
+    where: str
     old: str = field(validator=min_len(1))
     new: str
     why: str = field(validator=min_len(1))
@@ -37,26 +65,112 @@ class Mutant:
     hangs: str = ""
 
     @property
-    def digest(self) -> str:
-        """A name of the change itself: another one where the change is another."""
-        change = "\0".join((self.name, self.file, self.old, self.new))
-        return hashlib.sha256(change.encode()).hexdigest()[:12]
+    def change(self) -> str:
+        """A digest of the change itself, however its fragments are laid out."""
+        old, new = self._parsed()
+        return _digest(self.name, *map(ast.dump, old), "->", *map(ast.dump, new))
 
-    def changed(self, text: str) -> str:
-        """The text of the file with the bug planted.
+    def key(self, root: Path) -> str:
+        """A digest of the change, the code that it changes, and the tests that are asked."""
+        code = ast.dump(self.planted(root).definition.node)
+        return _digest(self.change, code, *(_meaning(path) for path in self.paths(root)))
+
+    def paths(self, root: Path) -> tuple[Path, ...]:
+        """The files of its tests.
 
         Raises:
-            DoesNotApplyError: ``old`` does not occur exactly once.
+            DoesNotApplyError: the end of a path is that of no test, or of several.
         """
-        times = text.count(self.old)
-        if times != 1:
-            raise DoesNotApplyError(
-                f"{self.name} changes what occurs once in {self.file}, but it occurs {times} "
-                f"times: {self.old!r}"
-            )
-        return text.replace(self.old, self.new)
+        return tuple(_test(root, end) for end in self.tests)
 
-    def plant(self, root: Path) -> None:
-        """Change the file below ``root``."""
-        path = root / self.file
-        path.write_text(self.changed(path.read_text("utf-8")), "utf-8")
+    def planted(self, root: Path) -> Planted:
+        """The bug in the code below ``root``.
+
+        Raises:
+            DoesNotApplyError: the definition is not there, or the old code does not occur in it
+                exactly once.
+        """
+        try:
+            definitions = named(root, self.where)
+            found = [p for definition in definitions for p in self._in(definition)]
+        except (NoDefinitionError, WildcardError) as error:
+            raise DoesNotApplyError(f"{self.name}: {error}.") from None
+        if len(found) != 1:
+            held = "\n\n".join(f"{d.place}\n{ast.unparse(d.node)}" for d in definitions)
+            raise DoesNotApplyError(
+                f"{self.name} changes code that occurs once in {self.where}, but this occurs "
+                f"{len(found)} times:\n{self.old}\n\n{self.where} now is\n{held}"
+            )
+        return found[0]
+
+    def _parsed(self) -> tuple[list[ast.AST], list[ast.AST]]:
+        try:
+            return fragments(self.old, self.new)
+        except SyntaxError as error:
+            raise DoesNotApplyError(f"{self.name}: a fragment is not Python: {error}.") from None
+
+    def _in(self, definition: Definition) -> list[Planted]:
+        old, new = self._parsed()
+        tree = ast.Module(body=[definition.node], type_ignores=[])
+        return [Planted(definition, _only(replaced(tree, site, new))) for site in sites(tree, old)]
+
+
+@frozen
+class TextMutant(Mutant):
+    """``old``, which occurs once in the strings of ``where``, becomes ``new``.
+
+    For text that is not Python: C, CUDA, PTX, help of commands.
+    """
+
+    @property
+    def change(self) -> str:
+        return _digest(self.name, self.old, self.new)
+
+    def _in(self, definition: Definition) -> list[Planted]:
+        found = []
+        for string in _strings(definition.node):
+            found += string.value.count(self.old) * [self._with(definition, string)]
+        return found
+
+    def _with(self, definition: Definition, string: ast.Constant) -> Planted:
+        def change(node: ast.AST, fields: dict[str, Any]) -> None:
+            if node is string:
+                fields["value"] = string.value.replace(self.old, self.new)
+
+        return Planted(definition, copied(definition.node, change))
+
+
+def _strings(node: ast.AST) -> list[ast.Constant]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def _only(module: Any) -> ast.stmt:
+    (statement,) = module.body
+    assert isinstance(statement, ast.stmt)
+    return statement
+
+
+def _test(root: Path, end: str) -> Path:
+    found = [path for path in _tests(root) if f"/{path.as_posix()}".endswith(f"/{end}")]
+    if len(found) != 1:
+        names = ", ".join(path.relative_to(root).as_posix() for path in found) or "none"
+        raise DoesNotApplyError(
+            f"{end} must be the end of one test's path; it is that of: {names}."
+        )
+    return found[0]
+
+
+@cache
+def _tests(root: Path) -> tuple[Path, ...]:
+    return tuple(sorted((root / "tests").rglob("test_*.py")))
+
+
+@cache
+def _meaning(path: Path) -> str:
+    """The syntax tree of a file without its imports, which moving files changes."""
+    body = ast.parse(path.read_text("utf-8")).body
+    return _digest(*(ast.dump(n) for n in body if not isinstance(n, ast.Import | ast.ImportFrom)))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -14,6 +14,7 @@ from rich.table import Table
 from apps.files import write_text
 from tests.mutants.catalogue import AREAS, MUTANTS
 from tests.mutants.trial import Trial
+from tests.mutants.workshop import Workshop
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results" / "mutants.json"
 _AREA = {mutant.name: area for area, mutants in AREAS.items() for mutant in mutants}
@@ -50,18 +51,33 @@ def _told(trial: Trial) -> str:
     return f"{trial.mutant.name} ({trial.fate}, {trial.asked}): {trial.mutant.why} {because}"
 
 
-def keep(trials: Sequence[Trial], commit: str) -> None:
-    """Write what became of mutants of a commit beside what is known of the others."""
+def noticed() -> frozenset[str]:
+    """The keys of the mutants that were killed."""
+    return frozenset(entry["key"] for entry in _known() if entry["fate"] == "killed")
+
+
+def keep(trials: Sequence[Trial], workshop: Workshop) -> None:
+    """Write what became of mutants of a commit beside what is known of the others.
+
+    A result stays while the change of its mutant does. ``changed since`` names those whose code or
+    tests are others in this commit.
+    """
     found = {entry["change"]: entry for entry in _known()}
     for trial in trials:
-        found[trial.mutant.digest] = _entry(trial, commit)
-    entries = [found[m.digest] for m in MUTANTS if m.digest in found]
+        found[trial.mutant.change] = _entry(trial, workshop)
+    known = {m.name: found[m.change] for m in MUTANTS if m.change in found}
+    entries = list(known.values())
     killed = sum(entry["fate"] == "killed" for entry in entries)
     results = {
         "planted": len(entries),
         "killed": killed,
         "percent": round(100 * killed / len(entries), 1),
-        "not tried": [m.name for m in MUTANTS if m.digest not in found],
+        "not tried": [m.name for m in MUTANTS if m.name not in known],
+        "changed since": [
+            m.name
+            for m in MUTANTS
+            if m.name in known and known[m.name]["key"] != m.key(workshop.root)
+        ],
         "mutants": entries,
     }
     write_text(RESULTS, json.dumps(results, indent=2) + "\n")
@@ -74,12 +90,13 @@ def _known() -> list[dict[str, Any]]:
     return known
 
 
-def _entry(trial: Trial, commit: str) -> dict[str, Any]:
+def _entry(trial: Trial, workshop: Workshop) -> dict[str, Any]:
     mutant = trial.mutant
     return {
         "area": _AREA[mutant.name],
         "name": mutant.name,
-        "file": mutant.file,
+        "where": mutant.where,
+        "file": mutant.planted(workshop.root).definition.path,
         "why": mutant.why,
         "fate": trial.fate,
         "by": trial.by,
@@ -87,6 +104,7 @@ def _entry(trial: Trial, commit: str) -> dict[str, Any]:
         "asked": trial.asked,
         "seconds": round(trial.seconds, 1),
         "reason": mutant.equivalent,
-        "commit": commit,
-        "change": mutant.digest,
+        "commit": workshop.commit,
+        "change": mutant.change,
+        "key": trial.key,
     }

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.mutants.catalogue import AREAS, MUTANTS
-from tests.mutants.mutant import DoesNotApplyError, Mutant
+from tests.mutants.mutant import DoesNotApplyError, Mutant, TextMutant
 from tests.mutants.trial import SANITY, Trial
 from tests.mutants.workshop import ROOT
 
 
 @pytest.mark.parametrize("mutant", [*MUTANTS, SANITY], ids=lambda m: m.name)
 def test_applies_once_and_still_parses(mutant: Mutant) -> None:
-    text = (ROOT / mutant.file).read_text("utf-8")
-    changed = mutant.changed(text)
-    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
+    planted = mutant.planted(ROOT)
+    changed = ast.unparse(ast.fix_missing_locations(planted.changed))
+    assert changed != ast.unparse(planted.definition.node)
+    assert ast.unparse(ast.parse(changed)) == changed
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_asks_tests_there_are(mutant: Mutant) -> None:
-    assert [test for test in mutant.tests if not (ROOT / test).is_file()] == []
-    assert len(set(mutant.tests)) == len(mutant.tests)
+    assert len(set(mutant.paths(ROOT))) == len(mutant.tests)
 
 
 def test_there_are_enough_in_every_area() -> None:
@@ -42,7 +43,7 @@ def test_there_are_enough_in_every_area() -> None:
 
 def test_no_two_are_the_same() -> None:
     names = Counter(m.name for m in MUTANTS)
-    changes = Counter((m.file, m.old, m.new) for m in MUTANTS)
+    changes = Counter((m.where, m.old, m.new) for m in MUTANTS)
     assert [n for n, times in (names + changes).items() if times > 1] == []
 
 
@@ -50,13 +51,67 @@ def test_at_most_two_percent_may_survive() -> None:
     assert sum(bool(m.equivalent) for m in MUTANTS) <= 0.02 * len(MUTANTS)
 
 
-def test_what_does_not_apply_is_said() -> None:
-    mutant = Mutant("m", "f.py", "a", "b", "why", ("tests/t.py",))
-    assert mutant.changed("ca") == "cb"
-    with pytest.raises(DoesNotApplyError, match=r"once in f\.py, but it occurs 2 times: 'a'"):
-        mutant.changed("aa")
-    with pytest.raises(DoesNotApplyError, match="0 times"):
-        mutant.changed("b")
+def test_what_does_not_apply_is_said(tmp_path: Path) -> None:
+    (tmp_path / "spaces").mkdir()
+    (tmp_path / "spaces" / "f.py").write_text("def f(a):\n    return a + g(a)\n")
+    assert "return b + g(a)" in _mutant("f", "a + g(a)", "b + g(a)").planted(tmp_path).text
+    with pytest.raises(
+        DoesNotApplyError, match=r"occurs 2 times:\na\n\nf now is\nspaces/f\.py:1\n"
+    ):
+        _mutant("f", "a", "b").planted(tmp_path)
+    with pytest.raises(DoesNotApplyError, match="occurs 0 times"):
+        _mutant("f", "c", "b").planted(tmp_path)
+    with pytest.raises(DoesNotApplyError, match=r"nothing is called g:f .* define f are spaces\.f"):
+        _mutant("g:f", "a", "b").planted(tmp_path)
+    with pytest.raises(DoesNotApplyError, match="a fragment is not Python"):
+        _mutant("f", "a b", "b").planted(tmp_path)
+    with pytest.raises(DoesNotApplyError, match="more wildcards"):
+        _mutant("f", "a + g(a)", "b + ...").planted(tmp_path)
+
+
+def test_where_a_file_lies_and_how_it_is_laid_out_do_not_matter(tmp_path: Path) -> None:
+    """Only what a function means is part of the key of a result."""
+    keys = set()
+    laid_out = (
+        "def f(a):\n    return a + 1\n",
+        "x = 1\ndef f(a):\n    return (a  # Why.\n        +1)",
+    )
+    for number, text in enumerate(laid_out):
+        for room in (f"spaces/{number}", "tests"):
+            (tmp_path / str(number) / room).mkdir(parents=True)
+        (tmp_path / str(number) / "spaces" / str(number) / "f.py").write_text(text)
+        (tmp_path / str(number) / "tests" / "test_t.py").write_text(f"import m{number}\nf()")
+        keys.add(_mutant("f", "a + 1", "a").key(tmp_path / str(number)))
+    assert len(keys) == 1
+    (tmp_path / "2" / "spaces").mkdir(parents=True)
+    (tmp_path / "2" / "tests").mkdir()
+    (tmp_path / "2" / "spaces" / "f.py").write_text(laid_out[0])
+    (tmp_path / "2" / "tests" / "test_t.py").write_text("g()")
+    assert _mutant("f", "a + 1", "a").key(tmp_path / "2") not in keys
+
+
+def test_methods_keep_their_depth(tmp_path: Path) -> None:
+    (tmp_path / "apps").mkdir()
+    method = '    @property\n    def f(self):\n        """F\n        f."""\n        return 1\n'
+    text = f"class C:\n{method}\nx = 1\n"
+    (tmp_path / "apps" / "c.py").write_text(text)
+    planted = _mutant("C.f", "1", "2").planted(tmp_path).text
+    assert ast.dump(ast.parse(planted)) == ast.dump(ast.parse(text.replace("return 1", "return 2")))
+
+
+def test_text_inside_of_strings(tmp_path: Path) -> None:
+    (tmp_path / "backend").mkdir()
+    (tmp_path / "backend" / "c.py").write_text('C = """if (x) y;\n" y;"""\n')
+    mutant = TextMutant("m", "C", "(x)", "(!x)", "why", ("test_t.py",))
+    assert ast.literal_eval(ast.parse(mutant.planted(tmp_path).text).body[0].value) == (  # type: ignore[attr-defined]
+        'if (!x) y;\n" y;'
+    )
+    with pytest.raises(DoesNotApplyError, match="occurs 2 times"):
+        TextMutant("m", "C", " y;", "", "why", ("test_t.py",)).planted(tmp_path)
+
+
+def _mutant(where: str, old: str, new: str) -> Mutant:
+    return Mutant("m", where, old, new, "why", ("test_t.py",))
 
 
 @pytest.mark.parametrize(
@@ -65,5 +120,5 @@ def test_what_does_not_apply_is_said() -> None:
      ("so", "survived", True), ("so", "killed", False)],
 )  # fmt: skip
 def test_only_equivalent_ones_may_survive(equivalent: str, fate: str, explained: bool) -> None:
-    mutant = Mutant("m", "f.py", "a", "b", "why", ("tests/t.py",), equivalent)
-    assert Trial(mutant, fate, "", "", 1.0, "likely tests").is_explained is explained
+    mutant = Mutant("m", "f", "a", "b", "why", ("test_t.py",), equivalent)
+    assert Trial(mutant, fate, "", "", 1.0, "key", "likely tests").is_explained is explained

@@ -17,11 +17,11 @@ LIKELY_SECONDS, SUITE_SECONDS = 300.0, 1500.0
 
 SANITY = Mutant(
     name="sanity",
-    file="spaces/__init__.py",
-    old="__all__ = list(_NAMES)",
+    where="Interval",
+    old="@frozen\nclass Interval: ...",
     new='raise ImportError("planted")',
     why="Nothing can be imported; where tests pass all the same, they are not those of the copy.",
-    tests=("tests/model/test_regions.py",),
+    tests=("test_regions.py",),
 )
 
 
@@ -34,6 +34,7 @@ class Trial:
         by: the test that did, or ran when the time was up.
         how: ``failed``, or how the process ended.
         seconds: how long it took.
+        key: a digest of the change, of the code it changes and of the likely tests.
         asked: whether the likely tests were asked only, or the whole suite.
     """
 
@@ -42,6 +43,7 @@ class Trial:
     by: str
     how: str
     seconds: float
+    key: str
     asked: Literal["likely tests", "whole suite"]
 
     @property
@@ -52,9 +54,10 @@ class Trial:
 
 def attempt(workshop: Workshop, mutant: Mutant, whole_suite: bool) -> Trial:
     """Plant a bug and run the tests likely to notice it; then all tests, if wanted."""
-    first = workshop.with_bug(mutant, mutant.tests, LIKELY_SECONDS)
+    first = workshop.with_bug(mutant, workshop.likely(mutant), LIKELY_SECONDS)
+    key = mutant.key(workshop.root)
     trial = Trial(
-        mutant, _fate(mutant, first), first.test, first.end, first.seconds, "likely tests"
+        mutant, _fate(mutant, first), first.test, first.end, first.seconds, key, "likely tests"
     )
     if trial.fate != "survived" or not whole_suite:
         return trial
@@ -80,7 +83,7 @@ def _fate(mutant: Mutant, run: Run) -> Fate:
 
 def overlooked(workshop: Workshop) -> str:
     """Why trials in this workshop would mean nothing; empty if they mean something."""
-    planted = workshop.with_bug(SANITY, SANITY.tests, LIKELY_SECONDS)
+    planted = workshop.with_bug(SANITY, workshop.likely(SANITY), LIKELY_SECONDS)
     if planted.end == "failed" and "ImportError: planted" in planted.output:
         return ""
     return f"A bug that nobody can overlook was overlooked:\n{planted.output[-2000:]}"

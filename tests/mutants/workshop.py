@@ -71,12 +71,17 @@ class Workshop:
         )
         return Workshop(root, commit)
 
+    def likely(self, mutant: Mutant) -> tuple[str, ...]:
+        """The tests of the copy that are most likely to notice a bug."""
+        return tuple(str(path.relative_to(self.root)) for path in mutant.paths(self.root))
+
     def with_bug(self, mutant: Mutant, tests: tuple[str, ...], seconds: float) -> Run:
         """Run tests while the bug of ``mutant`` is in the code."""
-        path = self.root / mutant.file
+        planted = mutant.planted(self.root)
+        path = self.root / planted.definition.path
         kept = path.read_bytes()
         try:
-            mutant.plant(self.root)
+            path.write_text(planted.text, "utf-8")
             return self.run(tests, seconds)
         finally:
             path.write_bytes(kept)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import evaluated, folded
-from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement, block
-from backend.ir.walk import map_all
+from backend.ir.walk import map_all, map_bodies, walk_statements
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
 from spaces.model.expressions.types import Int32
@@ -23,7 +22,7 @@ def unroll(program: LoopProgram) -> LoopProgram:
 
 
 def _unrolled(statement: Statement) -> Statement:
-    statement = map_children(statement, _unrolled)
+    statement = map_bodies(statement, _unrolled)
     if not isinstance(statement, For):
         return statement
     is_outer_vector = statement.kind is LoopKind.VECTORIZED and _has_vector_loop(statement.body)
@@ -42,4 +41,6 @@ def _copy(loop: For, place: Expr) -> Statement:
 
 
 def _has_vector_loop(statement: Statement) -> bool:
-    return any(isinstance(s, For) and s.kind is LoopKind.VECTORIZED for s in walk_nodes(statement))
+    return any(
+        isinstance(s, For) and s.kind is LoopKind.VECTORIZED for s in walk_statements(statement)
+    )

@@ -31,6 +31,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
 from spaces.model.schedules.schedule import Memory, StageOf
+from spaces.model.writing.vocabulary import PARTITIONS
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -349,7 +350,7 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
                 values={
                     "stage": str(stage),
                     "loop": one.loop,
-                    "policy": one.policy.spelled,
+                    "policy": PARTITIONS[one.policy],
                     "owner": owner,
                 },
             )

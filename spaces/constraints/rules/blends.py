@@ -10,6 +10,7 @@ from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
 from spaces.model.schedules.domain_order import LoopKind, Split
+from spaces.model.writing.vocabulary import TAILS
 
 _BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
 
@@ -44,7 +45,7 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
                         values={
                             "directive": split_directive(records, func, index, number),
                             "stage_name": stage_name(func, index),
-                            "tail": record.tail.spelled,
+                            "tail": TAILS[record.tail],
                             "threads": kind_directive(records, func, index, loop.name),
                             "loop": loop.name,
                         },

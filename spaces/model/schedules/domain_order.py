@@ -12,7 +12,6 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.model.algorithm.var import OUTERMOST
-from spaces.model.schedules.choice import Choice
 
 Factor: TypeAlias = int | str
 """A split factor: a number, or the name of a parameter of a family of schedules."""
@@ -29,7 +28,7 @@ class LoopKind(StrEnum):
     GPU_THREAD = "gpu_thread"
 
 
-class Tail(Choice, halide="TailStrategy", called="a tail strategy"):
+class Tail(StrEnum):
     """What a split does where the factor does not divide the extent."""
 
     AUTO = "auto"
@@ -43,7 +42,7 @@ class Tail(Choice, halide="TailStrategy", called="a tail strategy"):
     ROUND_UP_AND_BLEND = "round_up_and_blend"
 
 
-class Partition(Choice, halide="Partition", called="a policy"):
+class Partition(StrEnum):
     """Whether a loop is split where tests along it are decided, so that most of its iterations need
     not ask.
     """
@@ -133,7 +132,7 @@ def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
     return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
 
 
-class PrefetchBound(Choice, halide="PrefetchBoundStrategy", called="a prefetch strategy"):
+class PrefetchBound(StrEnum):
     """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
     one reads; nothing; or what such an iteration would.
     """

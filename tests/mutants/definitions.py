@@ -1,0 +1,120 @@
+"""Where names are defined: functions, methods, classes and assignments, in whatever file."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from attrs import field, frozen
+
+ROOMS = ("spaces", "backend", "apps", "tests/gate")
+"""Folders whose code is mutated."""
+
+
+class NoDefinitionError(ValueError):
+    """No definition has this name."""
+
+
+@frozen
+class Definition:
+    """One definition of a name.
+
+    Attributes:
+        name: with the classes and functions around it: ``_Search._either``.
+        module: with the packages around it, by dots.
+        path: from the root of the repository.
+        node: its statement.
+        lines: the lines of its file.
+    """
+
+    name: str
+    module: str
+    path: str
+    node: ast.stmt = field(eq=False, repr=False)
+    lines: Sequence[str] = field(eq=False, repr=False)
+
+    @property
+    def first_line(self) -> int:
+        """The first line of the statement or of its decorators, from 1."""
+        decorators: list[ast.expr] = getattr(self.node, "decorator_list", [])
+        return min([self.node.lineno, *(d.lineno for d in decorators)])
+
+    @property
+    def place(self) -> str:
+        """The file and line, to print."""
+        return f"{self.path}:{self.first_line}"
+
+    def rewritten(self, changed: ast.stmt) -> str:
+        """The text of the file with another statement in place of the definition."""
+        depth = self.node.col_offset // 4
+        for _ in range(depth):
+            changed = ast.If(test=ast.Constant(value=True), body=[changed], orelse=[])
+        whole = ast.fix_missing_locations(changed)
+        text = ast.unparse(whole).splitlines(keepends=True)[depth:]
+        before, after = self.lines[: self.first_line - 1], self.lines[self.node.end_lineno :]
+        return "".join((*before, *text, "\n", *after))
+
+
+def named(root: Path, where: str) -> tuple[Definition, ...]:
+    """The definitions of ``name``, or of ``module:name`` where the module's name ends so.
+
+    Raises:
+        NoDefinitionError: there are none.
+    """
+    module, _, name = where.rpartition(":")
+    known = _by_name(root)
+    found = tuple(
+        d for d in known.get(name, ()) if f".{d.module}".endswith(f".{module}".rstrip("."))
+    )
+    if not found:
+        elsewhere = [d.module for d in known.get(name, ())]
+        near = get_close_matches(name, known, 3)
+        hint = (
+            f"; modules that define {name} are {', '.join(elsewhere)}"
+            if elsewhere
+            else f"; near are {', '.join(near)}"
+            if near
+            else ""
+        )
+        raise NoDefinitionError(f"nothing is called {where} in {', '.join(ROOMS)}{hint}")
+    return found
+
+
+@cache
+def _by_name(root: Path) -> dict[str, list[Definition]]:
+    found = defaultdict(list)
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            inner = path.relative_to(root)
+            parts = inner.with_suffix("").parts
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            text = path.read_text("utf-8")
+            lines = text.splitlines(keepends=True)
+            for name, node in _named_in(ast.parse(text).body, ""):
+                found[name].append(Definition(name, module, inner.as_posix(), node, lines))
+    return dict(found)
+
+
+def _named_in(body: list[ast.stmt], within: str) -> Iterator[tuple[str, ast.stmt]]:
+    """The names defined by statements, and by the functions and classes among them."""
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                name = within + node.name
+                yield name, node
+                yield from _named_in(node.body, f"{name}.")
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    for part in ast.walk(target):
+                        if isinstance(part, ast.Name):
+                            yield within + part.id, node
+            case ast.AnnAssign(target=ast.Name(id=id)):
+                yield within + id, node
+            case _:
+                for _, value in ast.iter_fields(node):
+                    if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                        yield from _named_in(value, within)
