@@ -19,7 +19,8 @@ from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
-from backend.ir.host import GlobalArray, GpuProgram, HostPart, walk_host
+from backend.ir.host import GlobalArray, GpuProgram, HostPart
+from backend.ir.node import walk_nodes
 from backend.ir.text import program_text
 from backend.llvm.threads import default_pool
 from backend.lowering.gpu.passes import (
@@ -303,7 +304,7 @@ def _printed(
 ) -> tuple[PrintedProgram, dict[str, HostFunction]]:
     """The text of all kernels, and the parts of the host's code by name."""
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
-    nodes = tuple(node for program in programs for node in walk_host(program.body))
+    nodes = tuple(node for program in programs for node in walk_nodes(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
     parts = {
         node.name: compile_host_part(node, types, default_pool(), access_mode)

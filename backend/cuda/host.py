@@ -14,16 +14,8 @@ from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
 from backend.cuda.printer import PrintedProgram
-from backend.ir.host import (
-    GlobalArray,
-    HostIf,
-    HostLoop,
-    HostNode,
-    HostPart,
-    Launch,
-    Sequence,
-    walk_host,
-)
+from backend.ir.host import GlobalArray, HostIf, HostLoop, HostNode, HostPart, Launch, Sequence
+from backend.ir.node import walk_nodes
 from backend.ir.sizes import elements
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
@@ -104,7 +96,7 @@ class _Host:
         self, node: GlobalArray, values: Mapping[str, int | float], names: Mapping[str, str]
     ) -> Iterator[Step]:
         total = _elements(node, values)
-        inside = (self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))
+        inside = (self.parts[n.name] for n in walk_nodes(node.body) if isinstance(n, HostPart))
         if not any(node.buffer in part.buffers for part in inside):
             yield AllocStep(node.buffer, ctype(node.type), total)
             yield from self.steps(node.body, values, names)

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 from backend.access import AccessError, AccessMode
 from backend.buffers import scalar_word
 from backend.ir.host import HostPart
+from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.walk import (
-    buffers_read,
-    buffers_written,
-    free_buffers,
-    free_variables,
-    walk_statements,
-)
+from backend.ir.walk import buffers_read, buffers_written, free_buffers, free_variables
 from backend.llvm.accesses import OUTSIDE, told_outside
 from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
@@ -98,7 +93,7 @@ def compile_host_part(
     """Machine code of ``part``, whose buffers have ``types``."""
     buffers = free_buffers(part.body)
     variables = free_variables(part.body)
-    inside = tuple(walk_statements(part.body))
+    inside = tuple(walk_nodes(part.body))
     lowered = LoopProgram(
         name=part.name,
         # Flat memory: sizes and strides of a buffer come as scalars, as far as they are used, and

@@ -17,6 +17,7 @@ from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule,
 from backend.cuda.names import Names
 from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.identities import coordinate
+from backend.ir.node import walk_nodes
 from backend.ir.sizes import known_elements
 from backend.ir.statements import (
     Allocate,
@@ -29,12 +30,7 @@ from backend.ir.statements import (
     Together,
     updated,
 )
-from backend.ir.walk import (
-    buffers_written,
-    free_buffers,
-    free_variables,
-    walk_statements,
-)
+from backend.ir.walk import buffers_written, free_buffers, free_variables
 from spaces.constraints.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.expressions.types import Type
@@ -124,9 +120,7 @@ class _KernelPrinter:
         hardened = access_mode is AccessMode.HARDENED
         self._memory = (CheckedDeclarations if hardened else Declarations)(self._names)
         self._counts = {v.name for v in (*THREAD, *BLOCK)} | {
-            s.var.name
-            for s in walk_statements(function.body)
-            if isinstance(s, For) and _is_zero(s.min)
+            s.var.name for s in walk_nodes(function.body) if isinstance(s, For) and _is_zero(s.min)
         }
         self._expressions = ExpressionPrinter(
             self._variable, self._counts.__contains__, self._memory.name, self._names.fresh, helpers
@@ -135,7 +129,7 @@ class _KernelPrinter:
     def kernel(self, name: str) -> PrintedKernel:
         """The record of the kernel, which shall be called ``name``."""
         function, types = self._function, self._types
-        body = tuple(walk_statements(function.body))
+        body = tuple(walk_nodes(function.body))
         written = {buffer for s in body for buffer in buffers_written(s)}
         shared = {array.buffer for array in function.shared}
         buffers = tuple(b for b in free_buffers(function.body) if b not in shared)

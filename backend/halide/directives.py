@@ -14,20 +14,13 @@ from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import Partition, PrefetchBound, Tail
-from spaces.model.schedules.schedule import LoopAlign, Memory, Schedule, StageOf
+from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls
-from spaces.model.writing.vocabulary import (
-    ALIGNMENTS,
-    LEVEL_DIRECTIVES,
-    MEMORIES,
-    PARTITIONS,
-    PREFETCHES,
-    TAILS,
-)
+from spaces.model.writing.vocabulary import LEVEL_DIRECTIVES
 
 
 @define
@@ -151,16 +144,8 @@ class PeerDirectives:
 
 
 def _argument(value: Argument, rvars: Mapping[str, Any]) -> Any:
-    if isinstance(value, Tail):
-        return getattr(hl.TailStrategy, TAILS[value])
-    if isinstance(value, LoopAlign):
-        return getattr(hl.LoopAlignStrategy, ALIGNMENTS[value])
-    if isinstance(value, PrefetchBound):
-        return getattr(hl.PrefetchBoundStrategy, PREFETCHES[value])
-    if isinstance(value, Partition):
-        return getattr(hl.Partition, PARTITIONS[value])
-    if isinstance(value, Memory):
-        return getattr(hl.MemoryType, MEMORIES[value])
+    if isinstance(value, Choice):
+        return getattr(getattr(hl, value.halide), value.spelled)
     if isinstance(value, int):
         return value
     return rvars.get(str(value)) or hl.Var(identifier(str(value)))

@@ -20,13 +20,14 @@ from spaces.model.algorithm.promises import limits
 from spaces.model.expressions.definitions import RANDOM, expanded
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Int32
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation, RFactor
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls
 from spaces.model.writing.tokens import quote
-from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, Named, qualified
+from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
@@ -276,12 +277,12 @@ class _Source:
         return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
 
     def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
-        if isinstance(value, Named):
-            return qualified(value)
+        if isinstance(value, Choice):
+            return value.qualified
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
         if isinstance(value, tuple):
-            pairs = (f"{{{self._argument(n, rvars)}, {qualified(a)}}}" for n, a in value)
+            pairs = (f"{{{self._argument(n, rvars)}, {a.qualified}}}" for n, a in value)
             return f"{{{', '.join(pairs)}}}"
         if isinstance(value, Expr):
             return self._condition(value)

@@ -7,11 +7,12 @@ host's formulas are over the same names, without threads and blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from backend.ir.node import Node
 from backend.ir.program import BufferParameter, Requirement, ScalarParameter
 from backend.ir.statements import Dimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
@@ -63,14 +64,21 @@ class DeviceFunction:
 
 
 @frozen
-class Sequence:
+class Sequence(Node["HostNode"]):
     """Steps of the host in order."""
 
     body: tuple[HostNode, ...]
 
+    @property
+    def children(self) -> tuple[HostNode, ...]:
+        return self.body
+
+    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
+        return Sequence(children)
+
 
 @frozen
-class HostLoop:
+class HostLoop(Node["HostNode"]):
     """A loop of the host around launches."""
 
     var: Variable
@@ -78,17 +86,31 @@ class HostLoop:
     extent: Expr
     body: HostNode
 
+    @property
+    def children(self) -> tuple[HostNode, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
+        return evolve(self, body=children[0])
+
 
 @frozen
-class HostIf:
+class HostIf(Node["HostNode"]):
     """Steps that run where ``condition`` holds."""
 
     condition: Expr
     body: HostNode
 
+    @property
+    def children(self) -> tuple[HostNode, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
+        return evolve(self, body=children[0])
+
 
 @frozen
-class GlobalArray:
+class GlobalArray(Node["HostNode"]):
     """Memory outside of kernels, for the time of ``body``, of as many elements as the product of
     its ``sizes``, each at least 0.
     """
@@ -98,16 +120,23 @@ class GlobalArray:
     sizes: tuple[Expr, ...]
     body: HostNode
 
+    @property
+    def children(self) -> tuple[HostNode, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
+        return evolve(self, body=children[0])
+
 
 @frozen
-class Launch:
+class Launch(Node["HostNode"]):
     """Runs a kernel over its grid."""
 
     kernel: DeviceFunction
 
 
 @frozen
-class HostPart:
+class HostPart(Node["HostNode"]):
     """A part of the program that the CPU computes: loops without blocks and threads."""
 
     name: str
@@ -136,14 +165,3 @@ class GpuProgram:
     body: HostNode
     assumptions: tuple[Expr, ...] = ()
     dimensions: Mapping[str, tuple[Dimension, ...]] = {}
-
-
-def walk_host(node: HostNode) -> Iterator[HostNode]:
-    """The step and all inside it, outer ones first."""
-    yield node
-    match node:
-        case Sequence(body=body):
-            for part in body:
-                yield from walk_host(part)
-        case HostLoop(body=inside) | HostIf(body=inside) | GlobalArray(body=inside):
-            yield from walk_host(inside)

@@ -6,10 +6,11 @@ flatten pass replaces them by flat ones (:class:`~backend.ir.vectors.Load` and :
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from attrs import evolve, frozen
 
+from backend.ir.node import Node
 from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Expr, Op, Variable
 from spaces.model.expressions.message import Message
@@ -23,15 +24,37 @@ Statement: TypeAlias = (
 )
 
 
+class _Statement(Node["Statement"]):
+    """What statements have besides those inside them: expressions of their own."""
+
+    __slots__ = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """Its expressions, not those of statements inside it."""
+        return ()
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        """The same statement with as many other expressions."""
+        return cast("Statement", self)
+
+
 @frozen
-class Block:
+class Block(_Statement):
     """Statements in order."""
 
     body: tuple[Statement, ...]
 
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return self.body
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return block(*children)
+
 
 @frozen
-class For:
+class For(_Statement):
     """A loop of ``extent`` iterations from ``min``."""
 
     var: Variable
@@ -41,9 +64,24 @@ class For:
     body: Statement
     partition: Partition = Partition.AUTO
 
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return evolve(self, body=children[0])
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.min, self.extent
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        low, extent = expressions
+        return evolve(self, min=low, extent=extent)
+
 
 @frozen
-class ParallelFor:
+class ParallelFor(_Statement):
     """A parallel loop whose body is a function of its own, called by the threads of a pool.
 
     ``variables`` and ``buffers`` are what the body uses of its surroundings.
@@ -55,6 +93,21 @@ class ParallelFor:
     variables: tuple[Variable, ...]
     buffers: tuple[str, ...]
     body: Statement
+
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return evolve(self, body=children[0])
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.min, self.extent
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        low, extent = expressions
+        return evolve(self, min=low, extent=extent)
 
 
 @frozen
@@ -69,7 +122,7 @@ class Dimension:
 
 
 @frozen
-class Allocate:
+class Allocate(_Statement):
     """A buffer of its own for the time of ``body``.
 
     Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
@@ -91,6 +144,36 @@ class Allocate:
     within: str = ""
     dimensions: tuple[Dimension, ...] = ()
 
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return evolve(self, body=children[0])
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (
+            *self.sizes,
+            *self.mins,
+            *self.extents,
+            *(fold for fold in self.folds if fold is not None),
+            *(e for d in self.dimensions for e in (d.min, d.extent, d.stride)),
+        )
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        given = iter(expressions)
+        return evolve(
+            self,
+            sizes=tuple(next(given) for _ in self.sizes),
+            mins=tuple(next(given) for _ in self.mins),
+            extents=tuple(next(given) for _ in self.extents),
+            folds=tuple(None if fold is None else next(given) for fold in self.folds),
+            dimensions=tuple(
+                Dimension(next(given), next(given), next(given)) for _ in self.dimensions
+            ),
+        )
+
 
 @frozen
 class Update:
@@ -103,7 +186,7 @@ class Update:
 
 
 @frozen
-class Provide:
+class Provide(_Statement):
     """Func ``func`` at ``args`` becomes ``value``, or is updated by it."""
 
     func: str
@@ -111,9 +194,17 @@ class Provide:
     value: Expr
     update: Update | None = None
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return *self.args, self.value
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        *args, value = expressions
+        return evolve(self, args=tuple(args), value=value)
+
 
 @frozen
-class Store:
+class Store(_Statement):
     """The element (or, with a vector index, elements) of a flat buffer becomes ``value``; with a
     ``mask``, those of the lanes where it holds. One element may be updated by a value instead.
     """
@@ -123,6 +214,16 @@ class Store:
     value: Expr
     mask: Expr | None = None
     update: Update | None = None
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (
+            (self.index, self.value) if self.mask is None else (self.index, self.value, self.mask)
+        )
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        index, value, *mask = expressions
+        return evolve(self, index=index, value=value, mask=mask[0] if mask else None)
 
 
 _Assignment = TypeVar("_Assignment", bound="Provide | Store")
@@ -144,33 +245,67 @@ def updated(statement: _Assignment) -> _Assignment:
 
 
 @frozen
-class Together:
+class Together(_Statement):
     """Several arrays change at once, those of a Tuple: all values and places are evaluated before
     anything is stored.
     """
 
     body: tuple[Provide | Store, ...]
 
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return self.body
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return Together(tuple(_assignment(child) for child in children))
+
+
+def _assignment(statement: Statement) -> Provide | Store:
+    """A part of :class:`Together` after a change that leaves it one."""
+    assert isinstance(statement, Provide | Store)
+    return statement
+
 
 @frozen
-class If:
+class If(_Statement):
     """``body`` where ``condition`` holds, else ``otherwise`` if given."""
 
     condition: Expr
     body: Statement
     otherwise: Statement | None = None
 
+    @property
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,) if self.otherwise is None else (self.body, self.otherwise)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        return If(self.condition, *children)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.condition,)
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        return evolve(self, condition=expressions[0])
+
 
 @frozen
-class Stop:
+class Stop(_Statement):
     """The program ends here and says why: a message, and the values in it."""
 
     message: Message
     values: tuple[Expr, ...] = ()
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.values
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        return Stop(self.message, expressions)
+
 
 @frozen
-class Prefetch:
+class Prefetch(_Statement):
     """The element of a buffer at some coordinates (before flattening) or at a flat index (after) is
     brought near, if there is one.
     """
@@ -178,9 +313,16 @@ class Prefetch:
     buffer: str
     at: tuple[Expr, ...]
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.at
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
+        return Prefetch(self.buffer, expressions)
+
 
 @frozen
-class Barrier:
+class Barrier(_Statement):
     """All threads of a GPU block wait for each other."""
 
 

@@ -22,9 +22,9 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.access import POISON, Access, Outside, Side
+from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.statements import Allocate
-from backend.ir.walk import walk_statements
 from backend.llvm.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.memory import Kept, Memory
 from backend.llvm.words import local_bytes, reporting, store_words
@@ -277,13 +277,13 @@ def emit_outside(module: Any, memcpy: Value) -> Value:
 def types_of(program: LoopProgram) -> dict[str, Type]:
     """The element type of each buffer of a program; buffers are numbered in this order."""
     parameters = {b.name: b.type for b in program.buffers}
-    scratch = {s.buffer: s.type for s in walk_statements(program.body) if isinstance(s, Allocate)}
+    scratch = {s.buffer: s.type for s in walk_nodes(program.body) if isinstance(s, Allocate)}
     return {**parameters, **scratch}
 
 
 def access_words(program: LoopProgram) -> int:
     """How many words a report of an access takes, whatever buffer of the program it is about."""
-    scratch = (s for s in walk_statements(program.body) if isinstance(s, Allocate))
+    scratch = (s for s in walk_nodes(program.body) if isinstance(s, Allocate))
     dimensions = (
         *(b.dimensions for b in program.buffers),
         *(len(s.dimensions) for s in scratch),

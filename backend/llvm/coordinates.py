@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, ParallelFor, Statement, Store
 from backend.ir.vectors import Load, MaskedLoad
-from backend.ir.walk import own_expressions, walk_statements
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.types import Int32
 
@@ -19,7 +19,7 @@ end, to the same number.
 
 def coordinates_of(program: LoopProgram) -> frozenset[Expr]:
     """The scalar operations in all coordinates whose operands must not wrap."""
-    roots = (root for inner in walk_statements(program.body) for root in _places(inner))
+    roots = (root for inner in walk_nodes(program.body) for root in _places(inner))
     return frozenset(
         node
         for node in walk(*roots)
@@ -36,6 +36,6 @@ def _places(statement: Statement) -> Iterator[Expr]:
         yield statement.min
     if isinstance(statement, Store):
         yield statement.index
-    for node in walk(*own_expressions(statement)):
+    for node in walk(*statement.expressions):
         if isinstance(node, Load | MaskedLoad):
             yield node.index

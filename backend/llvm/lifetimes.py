@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Allocate, Block, Statement
-from backend.ir.walk import free_buffers, walk_statements
+from backend.ir.walk import free_buffers
 
 
 @frozen
@@ -53,5 +54,5 @@ def parts_of(node: Allocate) -> list[Part]:
 
 def _used(statement: Statement) -> tuple[str, ...]:
     """The buffers that a statement reads or writes, and the memory that storage in it lies in."""
-    inner = (s.within for s in walk_statements(statement) if isinstance(s, Allocate) and s.within)
+    inner = (s.within for s in walk_nodes(statement) if isinstance(s, Allocate) and s.within)
     return (*free_buffers(statement), *inner)

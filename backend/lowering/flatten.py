@@ -8,11 +8,12 @@ from typing import TypeAlias
 from attrs import evolve, field, frozen
 
 from backend.ir.identities import coordinate
+from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.sizes import times
 from backend.ir.statements import Allocate, Dimension, Prefetch, Provide, Statement, Store
 from backend.ir.vectors import Load
-from backend.ir.walk import map_bodies, map_own
+from backend.ir.walk import map_own
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -116,7 +117,7 @@ class _Pass:
                 index = self._index(name, tuple(self.value(a) for a in args))
                 return Store(name, index, self.value(value), update=update)
             case _:
-                return map_bodies(map_own(statement, self.value), self.statement)
+                return map_children(map_own(statement, self.value), self.statement)
 
     def value(self, value: Expr) -> Expr:
         return rewrite(value, self._load, self.done)

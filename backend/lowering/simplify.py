@@ -5,10 +5,11 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import evaluated, folded
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.sizes import SMALL_BYTES
 from backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
-from backend.ir.walk import bind, map_bodies, map_own
+from backend.ir.walk import bind, map_own
 from backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
 from backend.lowering.analyses.known import inside_loop, known_sizes
 from spaces.model.expressions.expr import Call, Const, Expr, constant
@@ -47,9 +48,9 @@ class _Pass:
                 simpler = map_own(statement, self.known)
                 assert isinstance(simpler, Allocate)
                 sized = evolve(simpler, sizes=self._sizes(simpler))
-                return map_bodies(sized, self.statement)
+                return map_children(sized, self.statement)
             case _:
-                return map_bodies(statement, self.statement)
+                return map_children(statement, self.statement)
 
     def _sizes(self, node: Allocate) -> tuple[Expr, ...]:
         """How much is allocated: where it varies a number that is enough for all, if it is small,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import (
     EMPTY,
@@ -19,7 +20,7 @@ from backend.ir.statements import (
     Update,
     block,
 )
-from backend.ir.walk import map_all, map_bodies
+from backend.ir.walk import map_all
 from backend.lowering.analyses.data_indices import wrapping
 from backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
 from backend.lowering.analyses.requirements import requirements
@@ -164,7 +165,7 @@ def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
 
 def _within(buffers: frozenset[str], statement: Statement) -> Statement:
     """The statement with the storage of a Func in the memory hoisted for it."""
-    inside = map_bodies(statement, lambda inner: _within(buffers, inner))
+    inside = map_children(statement, lambda inner: _within(buffers, inner))
     if isinstance(inside, Allocate) and inside.buffer in buffers:
         return evolve(inside, within=_HOISTED.format(inside.buffer))
     return inside

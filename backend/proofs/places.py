@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Allocate
-from backend.ir.walk import walk_statements
 from backend.lowering.analyses.hints import unhinted
 from backend.lowering.gpu.passes import gpu_passes
 from backend.lowering.gpu.sizes import KernelSizes
@@ -43,7 +43,7 @@ def shapes(nest: LoopNest) -> dict[str, tuple[Expr, ...]]:
         program = lowering(program)
     return {
         node.buffer: tuple(node.extents[d] for d in node.order)
-        for node in walk_statements(program.body)
+        for node in walk_nodes(program.body)
         if isinstance(node, Allocate)
     }
 

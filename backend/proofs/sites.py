@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.ir.statements import Allocate, Block, For, If, Statement, Together
+from backend.ir.statements import For, If, Statement
 from backend.ir.vectors import Load
-from backend.ir.walk import own_expressions
 from spaces.model.expressions.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]
@@ -47,7 +46,7 @@ class Site:
     @property
     def reads(self) -> tuple[Load, ...]:
         """What its own expressions read, each once."""
-        nodes = walk(*own_expressions(self.statement))
+        nodes = walk(*self.statement.expressions)
         return tuple(node for node in nodes if isinstance(node, Load))
 
 
@@ -59,17 +58,9 @@ def sites(body: Statement) -> tuple[Site, ...]:
 def _sites(site: Site) -> Iterator[Site]:
     yield site
 
-    def inside(statement: Statement, place: int, *known: tuple[Expr, bool]) -> Iterator[Site]:
-        path, places = (*site.path, statement), (*site.places, place)
+    for place, inner in enumerate(site.statement.children):
+        known: tuple[tuple[Expr, bool], ...] = ()
+        if isinstance(site.statement, If):
+            known = ((site.statement.condition, place == 0),)
+        path, places = (*site.path, inner), (*site.places, place)
         yield from _sites(Site(path, places, (*site.conditions, *known)))
-
-    match site.statement:
-        case Block() | Together():
-            for place, inner in enumerate(site.statement.body):
-                yield from inside(inner, place)
-        case For(body=inner) | Allocate(body=inner):
-            yield from inside(inner, 0)
-        case If(condition=condition, body=inner, otherwise=otherwise):
-            yield from inside(inner, 0, (condition, True))
-            if otherwise is not None:
-                yield from inside(otherwise, 1, (condition, False))

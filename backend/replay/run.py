@@ -12,8 +12,8 @@ from attrs import evolve
 from backend.arguments import ArgumentError, Array, Range
 from backend.arithmetic import value_of
 from backend.ir.host import GpuProgram
+from backend.ir.node import walk_nodes
 from backend.ir.statements import For
-from backend.ir.walk import walk_statements
 from backend.lowering.start import start
 from backend.reference import ImageBoundsError, evaluate
 from backend.replay.formulas import stored
@@ -59,9 +59,7 @@ def replay_nest(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
             chosen small.
     """
     program = start(nest)
-    concurrent = any(
-        isinstance(s, For) and s.kind in _CONCURRENT for s in walk_statements(program.body)
-    )
+    concurrent = any(isinstance(s, For) and s.kind in _CONCURRENT for s in walk_nodes(program.body))
     orders = tuple(Order) if concurrent else (Order.ASCENDING,)
     return _replayed(
         nest, sizes, orders, _Layout.COORDINATES, lambda m, frame: m.run(program.body, frame)

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from attrs import define, field
 
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import (
     Allocate,
@@ -39,7 +40,6 @@ from backend.ir.statements import (
     updated,
 )
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
-from backend.ir.walk import walk_statements
 from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
 from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import SAYING
@@ -126,7 +126,7 @@ def run_program(
 
 def is_flat(program: LoopProgram) -> bool:
     """Whether its memory is flat."""
-    return not any(isinstance(s, Provide) for s in walk_statements(program.body))
+    return not any(isinstance(s, Provide) for s in walk_nodes(program.body))
 
 
 class _Run:

@@ -15,9 +15,9 @@ from attrs import evolve
 from backend import compile as compiling
 from backend.access import POISON, Access, AccessError, AccessMode, Outside, Side
 from backend.compile import CompiledPipeline, compile_cpu_unchecked
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import EMPTY, Allocate, Statement, Store
-from backend.ir.walk import map_bodies
 from backend.llvm.accesses import OUTSIDE
 from backend.llvm.c_header import RUNTIME_HEADER
 from backend.llvm.runtime import release_scratch, runtime_object, scratch_bytes
@@ -101,7 +101,7 @@ def changed(
     """The program with the allocations of a buffer changed."""
 
     def walk(statement: Statement) -> Statement:
-        inner = map_bodies(statement, walk)
+        inner = map_children(statement, walk)
         return change(inner) if isinstance(inner, Allocate) and inner.buffer == buffer else inner
 
     return evolve(program, body=walk(program.body))
@@ -206,7 +206,7 @@ def test_updates_in_one_step_are_tested() -> None:
         def move(statement: Statement) -> Statement:
             if isinstance(statement, Store) and statement.update is not None:
                 return evolve(statement, index=statement.index + constant(1, Int32))
-            return map_bodies(statement, move)
+            return map_children(statement, move)
 
         return evolve(program, body=move(program.body))
 
@@ -267,7 +267,7 @@ def test_what_is_not_written_is_poison() -> None:
         def forget(statement: Statement) -> Statement:
             if isinstance(statement, Store) and statement.buffer == "g":
                 return EMPTY
-            return map_bodies(statement, forget)
+            return map_children(statement, forget)
 
         return evolve(program, body=forget(program.body))
 

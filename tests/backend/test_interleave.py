@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.compile import compile_cpu_unchecked
+from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import Block, Store
 from backend.ir.vectors import Load, Ramp, Shuffle
-from backend.ir.walk import walk_statements
 from backend.lowering.analyses.linear import origin_of
 from backend.lowering.cpu.interleave import interleave
 from backend.lowering.cpu.passes import lower
@@ -87,7 +87,7 @@ def test_neighbors_share_dense_vectors() -> None:
     out[X, Y] = image[2 * X, Y] + image[2 * X + 1, Y]
     algorithm = pipeline(out)
     stages = lower(loop_nest(algorithm, schedule(algorithm).vectorize("x", 8).schedule))
-    store, _ = [s for s in walk_statements(stages["interleave"].body) if isinstance(s, Store)]
+    store, _ = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
     found = [n for n in walk(store.value) if isinstance(n, Load)]
     assert len(found) == 2  # 16 elements, twice 8
     assert all(isinstance(n.index, Ramp) and str(n.index.stride) == "1" for n in found)
@@ -98,7 +98,7 @@ def test_no_vector_reaches_beyond_the_last_element() -> None:
     out[X, Y] = image[3 * X, Y]
     algorithm = pipeline(out)
     stages = lower(loop_nest(algorithm, schedule(algorithm).vectorize("x", 8).schedule))
-    steady, _ = [s for s in walk_statements(stages["interleave"].body) if isinstance(s, Store)]
+    steady, _ = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
     vectors = [n.index for n in walk(steady.value) if isinstance(n, Load)]
     begins = [origin_of(v.base).offset for v in vectors if isinstance(v, Ramp)]
     # Lanes at 0, 3 ... 21: the third vector ends there instead of at 23.
@@ -119,7 +119,7 @@ def test_stores_that_fill_each_others_gaps_become_dense(copies: int) -> None:
         .unroll("xu")
     )
     stages = lower(loop_nest(algorithm, directives.schedule))
-    stores = [s for s in walk_statements(stages["interleave"].body) if isinstance(s, Store)]
+    stores = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
     assert stores
     assert all(isinstance(s.index, Ramp) and str(s.index.stride) == "1" for s in stores)
     array = np.random.default_rng(1).integers(0, 9999, (2, WIDTH)).astype(np.uint16)
@@ -150,7 +150,7 @@ def test_stores_stay_apart_from_what_they_read(read: tuple[str, int], stores: in
     buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
     before = LoopProgram("both", buffers, (ScalarParameter("i", Int32),), (), body)
     after = interleave(before)
-    found = [s for s in walk_statements(after.body) if isinstance(s, Store)]
+    found = [s for s in walk_nodes(after.body) if isinstance(s, Store)]
     assert sum(str(s.index).split(", ")[1] == "1" for s in found) == stores
     memory = {"in": {k: 3 * k for k in range(20)}, "out": {k: 100 - k for k in range(20)}}
     expected = dict(memory["out"])

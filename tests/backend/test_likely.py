@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu
+from backend.ir.node import walk_nodes
 from backend.ir.statements import For
-from backend.ir.walk import own_expressions, walk_statements
 from backend.lowering.cpu.passes import lower
 from backend.reference import evaluate
 from spaces.constraints.devices import device
@@ -121,13 +121,13 @@ def loops(test: str, text: str) -> list[For]:
     """The loops over x after partition."""
     algorithm = hinted(test)
     program = lower(loop_nest(algorithm, parse_schedule(text, algorithm)))["partition"]
-    found = [s for s in walk_statements(program.body) if isinstance(s, For)]
+    found = [s for s in walk_nodes(program.body) if isinstance(s, For)]
     return [s for s in found if s.var.name == "f.s0.x"]
 
 
 def questions(loop: For) -> int:
     """Tests that each iteration asks."""
-    nodes = walk(*(e for s in walk_statements(loop.body) for e in own_expressions(s)))
+    nodes = walk(*(e for s in walk_nodes(loop.body) for e in s.expressions))
     return sum(isinstance(n, Op) and n.name in ("lt", "le", "gt", "ge", "min") for n in nodes)
 
 

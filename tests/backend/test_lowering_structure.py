@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from apps import blur
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.sizes import elements
 from backend.ir.statements import Allocate, For, If, ParallelFor, Provide, Store
 from backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp
-from backend.ir.walk import own_expressions, walk_statements
 from backend.lowering.cpu.passes import lower
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
@@ -37,12 +37,12 @@ def programs(algorithm: Pipeline, directives: Directives) -> dict[str, LoopProgr
 
 
 def found(program: LoopProgram, kind: type) -> list:
-    return [s for s in walk_statements(program.body) if isinstance(s, kind)]
+    return [s for s in walk_nodes(program.body) if isinstance(s, kind)]
 
 
 def nodes(program: LoopProgram, kind: type) -> list[Expr]:
-    statements = walk_statements(program.body)
-    return [n for s in statements for n in walk(*own_expressions(s)) if isinstance(n, kind)]
+    statements = walk_nodes(program.body)
+    return [n for s in statements for n in walk(*s.expressions) if isinstance(n, kind)]
 
 
 def allowed(directives: Directives, width: int, image: int) -> bool:

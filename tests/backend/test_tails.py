@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.compile import compile_cpu_unchecked
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, If, Statement, Store
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower
 from backend.lowering.cpu.vectorize import vectorize
 from spaces.model.algorithm.freeze import pipeline
@@ -104,9 +104,9 @@ def test_guards_inside_guards_mask_both() -> None:
     d = schedule(algorithm).fuse("x", "y", "t").split("t", "t", "u", 12, "predicate")
     d = d.split("u", "u", "v", 8, "predicate").vectorize("v")
     program = list(lower(loop_nest(algorithm, d.schedule)).values())[-1]
-    stores = [s for s in walk_statements(program.body) if isinstance(s, Store)]
+    stores = [s for s in walk_nodes(program.body) if isinstance(s, Store)]
     assert any(s.mask is not None for s in stores)
-    kinds = [s.kind for s in walk_statements(program.body) if isinstance(s, For)]
+    kinds = [s.kind for s in walk_nodes(program.body) if isinstance(s, For)]
     assert LoopKind.VECTORIZED not in kinds
     check(algorithm, d.schedule, {"out": [(0, 7), (0, 9)]})
 

@@ -29,6 +29,7 @@ from backend.ir.host import (
     SharedArray,
 )
 from backend.ir.host import Sequence as HostSequence
+from backend.ir.node import walk_nodes
 from backend.ir.statements import (
     Allocate,
     Barrier,
@@ -43,7 +44,6 @@ from backend.ir.statements import (
     updated,
 )
 from backend.ir.vectors import Load
-from backend.ir.walk import walk_statements
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from tests.gate.python_code import MEANINGS, Names, same, source, wrapped
@@ -303,7 +303,7 @@ class GpuMachine:
         name = f"kernel{len(self._lines)}"
         self._lines.append(f"{pad}def {name}(B, W, {axes}):")
         self._statement(kernel.body, pad + "    ")
-        if not any(isinstance(s, Barrier) for s in walk_statements(kernel.body)):
+        if not any(isinstance(s, Barrier) for s in walk_nodes(kernel.body)):
             self._lines += [f"{pad}    if False:", f"{pad}        yield"]
         shared = self._constant(kernel.shared)
         self._lines.append(f"{pad}M.launch({name}, ({grid},), {kernel.block}, {shared}, B)")

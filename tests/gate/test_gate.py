@@ -13,15 +13,7 @@ import pytest
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-from backend.ir.host import (
-    DeviceFunction,
-    GpuProgram,
-    HostIf,
-    HostLoop,
-    HostPart,
-    Launch,
-    Sequence,
-)
+from backend.ir.host import DeviceFunction, GpuProgram, HostIf, HostLoop, HostPart, Launch, Sequence
 from backend.ir.program import BufferParameter
 from backend.ir.statements import EMPTY, For, If, Store, block
 from backend.preconditions import SizeError

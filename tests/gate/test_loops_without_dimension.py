@@ -42,7 +42,6 @@ from spaces.constraints.proofs.prove import obligations
 from spaces.constraints.proofs.records import Obligation, Proven
 from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.schedules.domain_order import Tail
-from spaces.model.writing.vocabulary import TAILS
 from tests.backend.guarded import guarded
 from tests.gate.check import Case, Gate, refused
 from tests.gate.oracle import Oracle
@@ -119,10 +118,10 @@ def _directives(at: Place) -> Iterator[str]:
     """Directives of the stage's that name its loop, one or a few at once."""
     loop, other = at.loop, at.other
     for tail, factor in product(Tail, (1, 3)):
-        name = f"TailStrategy::{TAILS[tail]}"
+        name = tail.qualified
         yield f"unroll({loop}, {factor}, {name})"
     for tail in Tail:
-        name = f"TailStrategy::{TAILS[tail]}"
+        name = tail.qualified
         yield f"vectorize({loop}, 4, {name})"
         yield f"fuse({other}, {loop}, t).split(t, t, u1, 3, {name})"
         yield f"fuse({loop}, {other}, t).split(t, t, u1, 3, {name})"

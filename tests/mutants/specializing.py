@@ -115,7 +115,7 @@ SPECIALIZING = (
     Mutant(
         "parts-of-cases-share-names",
         "carve_kernels",
-        "sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))",
+        "sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))",
         "0",
         "What the host computes in two cases has the same name, and is compiled once.",
         _GPU_TESTS,
@@ -123,7 +123,7 @@ SPECIALIZING = (
     Mutant(
         "memory-of-other-cases",
         "_Host._allocated",
-        "(self.parts[n.name] for n in walk_host(node.body) if isinstance(n, HostPart))",
+        "(self.parts[n.name] for n in walk_nodes(node.body) if isinstance(n, HostPart))",
         "self.parts.values()",
         "A buffer lies on the host where it does so in another case.",
         _GPU_TESTS,

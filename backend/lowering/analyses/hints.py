@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Statement
-from backend.ir.walk import map_all, own_expressions, walk_statements
+from backend.ir.walk import map_all
 from backend.lowering.analyses.conditions import conjuncts
 from spaces.model.expressions.definitions import DERIVED, HINTS, SAYING, expanded
 from spaces.model.expressions.expr import Expr, Op, constant, walk
@@ -44,7 +45,7 @@ def is_hinted(exprs: Iterable[Expr]) -> bool:
 
 def has_hints(statement: Statement) -> bool:
     """Whether a hint stands in a statement, or in one inside it."""
-    return any(is_hinted(own_expressions(part)) for part in walk_statements(statement))
+    return any(is_hinted(part.expressions) for part in walk_nodes(statement))
 
 
 def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:

@@ -10,9 +10,10 @@ from typing import TypeAlias
 from attrs import define, evolve, field, frozen
 
 from backend.ir.identities import folded
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import EMPTY, For, If, Provide, Statement
-from backend.ir.walk import map_bodies, map_own
+from backend.ir.walk import map_own
 from backend.lowering.analyses.conditions import is_coordinate
 from backend.lowering.analyses.hints import wishes, without_hints
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
@@ -123,7 +124,7 @@ class Decisions:
                 value = self._value(statement.value, inside, sight)
                 return evolve(statement, args=args, value=value)
             case _:
-                return map_bodies(statement, lambda s: self._statement(s, inside, sight))
+                return map_children(statement, lambda s: self._statement(s, inside, sight))
 
     def _inside(self, loop: For, inside: Inside) -> Inside:
         analysis = Ranges(self.known, dict(inside.ranges))
@@ -218,7 +219,7 @@ class Decisions:
         def changed(part: Statement) -> Statement:
             if isinstance(part, If) and isinstance(part.condition, Const) and not part.otherwise:
                 return changed(part.body) if part.condition.value else EMPTY
-            return map_bodies(map_own(part, chosen), changed)
+            return map_children(map_own(part, chosen), changed)
 
         return changed(statement)
 

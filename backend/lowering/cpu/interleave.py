@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import evolve, frozen
 
 from backend.ir.identities import coordinate
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Block, Statement, Store, block
 from backend.ir.vectors import Load, Ramp, Shuffle
-from backend.ir.walk import buffers_read, map_bodies, map_own, own_expressions
+from backend.ir.walk import buffers_read, map_own
 from backend.lowering.analyses.linear import origin_of
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
@@ -47,7 +48,7 @@ def _dense(statement: Statement) -> Statement:
     if isinstance(statement, Store) and statement.update is None:
         return block(*_run([statement]))
     if not isinstance(statement, Block):
-        return map_bodies(statement, _dense)
+        return map_children(statement, _dense)
     done: list[Statement] = []
     run: list[Store] = []
     for part in statement.body:
@@ -62,7 +63,7 @@ def _dense(statement: Statement) -> Statement:
 def _run(stores: list[Store]) -> Iterator[Statement]:
     """Stores in a row, which all happen or none."""
     dense = _dense_stores(stores)
-    loads = _dense_loads(n for s in dense for n in walk(*own_expressions(s), known=_NO_LOADS))
+    loads = _dense_loads(n for s in dense for n in walk(*s.expressions, known=_NO_LOADS))
     for store in dense:
         yield map_own(store, lambda e: rewrite(e, lambda n: loads.get(n, n))) if loads else store
 
@@ -201,7 +202,7 @@ def _apart(store: Store, buffer: str, is_member: bool) -> bool:
         return store.buffer != buffer and buffer not in buffers_read(store)
     return all(
         n.index is store.index
-        for n in walk(*own_expressions(store))
+        for n in walk(*store.expressions)
         if isinstance(n, Load) and n.buffer == buffer
     )
 

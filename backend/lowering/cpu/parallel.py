@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, ParallelFor, Statement
-from backend.ir.walk import free_buffers, free_variables, map_bodies
+from backend.ir.walk import free_buffers, free_variables
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -16,7 +17,7 @@ def parallel(program: LoopProgram) -> LoopProgram:
 
 
 def _outlined(statement: Statement) -> Statement:
-    statement = map_bodies(statement, _outlined)
+    statement = map_children(statement, _outlined)
     if not isinstance(statement, For) or statement.kind is not LoopKind.PARALLEL:
         return statement
     return ParallelFor(

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, If, Statement, block
-from backend.ir.walk import map_bodies, walk_statements
 from backend.lowering.analyses.hints import has_hints, unhinted
 from backend.lowering.analyses.known import inside_loop, known_sizes
 from backend.lowering.cpu.decide import SERIAL, Decisions, Sight
@@ -43,7 +43,7 @@ class _Pass:
     def statement(self, statement: Statement) -> Statement:
         if isinstance(statement, For):
             return self._loop(statement)
-        return map_bodies(statement, self.statement)
+        return map_children(statement, self.statement)
 
     def _loop(self, loop: For) -> Statement:
         known = inside_loop(self.known, loop.var, loop.min, loop.extent)
@@ -92,7 +92,7 @@ class _Pass:
 
 
 def _contains(statement: Statement, kinds: tuple[LoopKind, ...]) -> bool:
-    return any(isinstance(s, For) and s.kind in kinds for s in walk_statements(statement))
+    return any(isinstance(s, For) and s.kind in kinds for s in walk_nodes(statement))
 
 
 def _largest(bounds: dict[Expr, None]) -> Expr:

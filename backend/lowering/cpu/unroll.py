@@ -5,9 +5,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import evaluated, folded
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement, block
-from backend.ir.walk import map_all, map_bodies, walk_statements
+from backend.ir.walk import map_all
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
 from spaces.model.expressions.types import Int32
@@ -22,7 +23,7 @@ def unroll(program: LoopProgram) -> LoopProgram:
 
 
 def _unrolled(statement: Statement) -> Statement:
-    statement = map_bodies(statement, _unrolled)
+    statement = map_children(statement, _unrolled)
     if not isinstance(statement, For):
         return statement
     is_outer_vector = statement.kind is LoopKind.VECTORIZED and _has_vector_loop(statement.body)
@@ -41,6 +42,4 @@ def _copy(loop: For, place: Expr) -> Statement:
 
 
 def _has_vector_loop(statement: Statement) -> bool:
-    return any(
-        isinstance(s, For) and s.kind is LoopKind.VECTORIZED for s in walk_statements(statement)
-    )
+    return any(isinstance(s, For) and s.kind is LoopKind.VECTORIZED for s in walk_nodes(statement))

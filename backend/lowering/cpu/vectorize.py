@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from attrs import evolve
 
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import (
     Allocate,
@@ -20,7 +21,7 @@ from backend.ir.statements import (
     block,
 )
 from backend.ir.vectors import AnyLane, Load, Reduced
-from backend.ir.walk import map_bodies, map_own, own_expressions, walk_statements
+from backend.ir.walk import map_own
 from backend.lowering.cpu.widen import Widening, is_vector
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
@@ -44,8 +45,8 @@ def _touches_one_place(statement: Statement) -> bool:
     """Whether it loads or stores what all lanes share, which it must not if there is no lane."""
     return any(
         (isinstance(part, Store) and not is_vector(part.index))
-        or any(isinstance(n, Load) for n in walk(*own_expressions(part)))
-        for part in walk_statements(statement)
+        or any(isinstance(n, Load) for n in walk(*part.expressions))
+        for part in walk_nodes(statement)
     )
 
 
@@ -54,7 +55,7 @@ _Lane: TypeAlias = tuple[Variable, Expr, int, Expr | None]
 
 
 def _vectorized(statement: Statement, widenings: dict[_Lane, Widening]) -> Statement:
-    statement = map_bodies(statement, lambda s: _vectorized(s, widenings))
+    statement = map_children(statement, lambda s: _vectorized(s, widenings))
     if not isinstance(statement, For) or statement.kind is not LoopKind.VECTORIZED:
         return statement
     loop = evolve(statement, kind=LoopKind.SERIAL)
@@ -219,7 +220,7 @@ class _Lanes:
             part = map_own(part, loads)
             if isinstance(part, Store) and part.buffer == node.buffer:
                 part = evolve(part, index=in_lane(part.index))
-            return map_bodies(part, spread)
+            return map_children(part, spread)
 
         sizes = tuple(self.widen(size) for size in node.sizes)
         if any(map(is_vector, sizes)):

@@ -14,16 +14,11 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
 from backend.ir.vectors import Load
-from backend.ir.walk import (
-    buffers_read,
-    buffers_written,
-    map_bodies,
-    own_expressions,
-    walk_statements,
-)
+from backend.ir.walk import buffers_read, buffers_written
 from backend.lowering.gpu.loops import GPU_KINDS, has_threads
 from backend.lowering.gpu.memory import PRIVATE
 from spaces.model.expressions.expr import Expr, walk
@@ -60,12 +55,12 @@ def insert_barriers(program: LoopProgram) -> LoopProgram:
 def _outside(statement: Statement) -> Statement:
     if isinstance(statement, For) and statement.kind in GPU_KINDS:
         return _Inserter(_shared(statement)).visit(statement, _Accesses())[0]
-    return map_bodies(statement, _outside)
+    return map_children(statement, _outside)
 
 
 def _shared(kernel: Statement) -> frozenset[str]:
     """The buffers that a kernel writes and that are not one thread's own."""
-    inside = tuple(walk_statements(kernel))
+    inside = tuple(walk_nodes(kernel))
     private = {s.buffer for s in inside if isinstance(s, Allocate) and s.memory in PRIVATE}
     return frozenset(name for s in inside for name in buffers_written(s)) - private
 
@@ -110,7 +105,7 @@ class _Inserter:
         writes, or the same value. Where it reads nothing of a buffer but the element that it
         writes (an update in place), neither do they wait for reads.
         """
-        inside = tuple(walk_statements(part))
+        inside = tuple(walk_nodes(part))
         places = _places(inside)
         written = {(s.buffer, id(part)) for s in inside if isinstance(s, Store)}
         read = {
@@ -151,14 +146,14 @@ def _places(inside: tuple[Statement, ...]) -> dict[str, set[Expr]]:
     for statement in inside:
         if isinstance(statement, Store):
             places.setdefault(statement.buffer, set()).add(statement.index)
-        for node in walk(*own_expressions(statement)):
+        for node in walk(*statement.expressions):
             if isinstance(node, Load):
                 places.setdefault(node.buffer, set()).add(node.index)
     return places
 
 
 def _barriers(statement: Statement) -> int:
-    return sum(isinstance(s, Barrier) for s in walk_statements(statement))
+    return sum(isinstance(s, Barrier) for s in walk_nodes(statement))
 
 
 def _is_part(statement: Statement) -> bool:

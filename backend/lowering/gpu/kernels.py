@@ -30,13 +30,13 @@ from backend.ir.host import (
     Launch,
     Sequence,
     SharedArray,
-    walk_host,
 )
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.sizes import known_elements
 from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
 from backend.ir.vectors import Load
-from backend.ir.walk import bind, buffers_written, map_bodies, walk_statements
+from backend.ir.walk import bind, buffers_written
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.gpu.sizes import KernelSizes
@@ -63,7 +63,7 @@ def carve_kernels(
     Raises:
         GpuLoweringError: its block and thread loops form no grid of blocks of threads.
     """
-    parts = sum(isinstance(n, HostPart) for other in others for n in walk_host(other.body))
+    parts = sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))
     known = {kernel.name: kernel for other in others for kernel in other.kernels}
     carver = _Carver(program.name, sizes, known, parts)
     body = carver.host(program.body)
@@ -77,7 +77,7 @@ def carve_kernels(
         assumptions=program.assumptions,
         dimensions={
             s.buffer: s.dimensions
-            for s in walk_statements(program.body)
+            for s in walk_nodes(program.body)
             if isinstance(s, Allocate) and s.dimensions
         },
     )
@@ -150,12 +150,12 @@ def _with_own_memory(statement: Statement, hoisted: frozenset[str]) -> Statement
         hoisted |= {statement.buffer}
         if statement.within not in hoisted:
             statement = evolve(statement, within="")
-    return map_bodies(statement, lambda inner: _with_own_memory(inner, hoisted))
+    return map_children(statement, lambda inner: _with_own_memory(inner, hoisted))
 
 
 def _stem(body: Statement) -> str:
     """How a kernel is called, after what it writes."""
-    inside = tuple(walk_statements(body))
+    inside = tuple(walk_nodes(body))
     own = {s.buffer for s in inside if isinstance(s, Allocate)}
     written = dict.fromkeys(name for s in inside for name in buffers_written(s))
     return "_".join(name for name in written if name not in own)
@@ -179,7 +179,7 @@ def _block_loops(outermost: For) -> tuple[list[For], Statement]:
             f"{len(loops)} block loops are nested ({', '.join(names)}), but a grid has three "
             "dimensions; make the outermost serial, or fuse two."
         )
-    for inner in walk_statements(body):
+    for inner in walk_nodes(body):
         if isinstance(inner, For) and inner.kind is LoopKind.GPU_BLOCK:
             raise GpuLoweringError(
                 f"Something stands between the block loops {names[-1]} and {inner.var.name}; "
@@ -203,7 +203,7 @@ def _nest(statement: Statement) -> tuple[list[For], Statement]:
     while _is_thread_loop(body):
         loops.append(body)
         body = body.body
-    for inner in walk_statements(body):
+    for inner in walk_nodes(body):
         if _is_thread_loop(inner):
             raise GpuLoweringError(
                 f"The thread loop {inner.var.name} is inside a thread, in the loop "
@@ -241,7 +241,7 @@ def _thread_nests(body: Statement) -> Iterator[list[For]]:
 
 def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
     """Those of wide elements first, so that none needs padding but those of whole words."""
-    inside = tuple(walk_statements(body))
+    inside = tuple(walk_nodes(body))
     changed = {
         s.buffer
         for s in inside
@@ -323,4 +323,4 @@ def _is_guard(first: If, second: If) -> bool:
 
 
 def _has_barriers(statement: Statement) -> bool:
-    return any(isinstance(s, Barrier) for s in walk_statements(statement))
+    return any(isinstance(s, Barrier) for s in walk_nodes(statement))

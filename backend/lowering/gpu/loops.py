@@ -10,9 +10,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from backend.ir.identities import coordinate
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement
-from backend.ir.walk import bind, map_bodies, walk_statements
+from backend.ir.walk import bind
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
@@ -34,25 +35,23 @@ def normalize_gpu_loops(program: LoopProgram) -> LoopProgram:
 
 def has_gpu_loops(statement: Statement) -> bool:
     """Whether there is a block or thread loop in it."""
-    return any(isinstance(s, For) and s.kind in GPU_KINDS for s in walk_statements(statement))
+    return any(isinstance(s, For) and s.kind in GPU_KINDS for s in walk_nodes(statement))
 
 
 def has_threads(statement: Statement) -> bool:
     """Whether there is a thread loop in it."""
-    return any(
-        isinstance(s, For) and s.kind is LoopKind.GPU_THREAD for s in walk_statements(statement)
-    )
+    return any(isinstance(s, For) and s.kind is LoopKind.GPU_THREAD for s in walk_nodes(statement))
 
 
 def _outside(statement: Statement) -> Statement:
     if isinstance(statement, For) and statement.kind in GPU_KINDS:
         return _inside(statement)
-    return map_bodies(statement, _outside)
+    return map_children(statement, _outside)
 
 
 def _inside(statement: Statement) -> Statement:
     if not isinstance(statement, For):
-        return map_bodies(statement, _inside)
+        return map_children(statement, _inside)
     value = coordinate("add", statement.min, statement.var)
     body = bind(statement.body, statement.var, value)
     kind = _KIND_IN_KERNEL.get(statement.kind, statement.kind)

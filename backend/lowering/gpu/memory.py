@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, For, Provide, Statement
-from backend.ir.walk import map_all, map_bodies
+from backend.ir.walk import map_all
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops
 from backend.lowering.gpu.sizes import KernelSizes
@@ -56,7 +57,7 @@ class _Placer:
                 moved = evolve(_from_origin(statement), memory=Memory.HEAP)
                 return evolve(moved, body=self.outside(moved.body))
             case _:
-                return map_bodies(statement, self.outside)
+                return map_children(statement, self.outside)
 
     def inside(self, statement: Statement, in_thread: bool) -> Statement:
         """What lies in a kernel, and there perhaps in a thread loop."""
@@ -64,7 +65,7 @@ class _Placer:
             in_thread = in_thread or statement.kind is LoopKind.GPU_THREAD
         if isinstance(statement, Allocate):
             statement = self._placed(_from_origin(statement), in_thread)
-        return map_bodies(statement, lambda inner: self.inside(inner, in_thread))
+        return map_children(statement, lambda inner: self.inside(inner, in_thread))
 
     def _placed(self, node: Allocate, in_thread: bool) -> Allocate:
         memory = node.memory
@@ -108,7 +109,7 @@ def _from_origin(node: Allocate) -> Allocate:
     def provides(statement: Statement) -> Statement:
         if isinstance(statement, Provide) and statement.func == node.buffer:
             return evolve(statement, args=moved(statement.args))
-        return map_bodies(statement, provides)
+        return map_children(statement, provides)
 
     body = provides(map_all(node.body, lambda expr: rewrite(expr, call)))
     return evolve(node, mins=tuple(_ZERO for _ in node.mins), body=body)

@@ -31,7 +31,6 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
 from spaces.model.schedules.schedule import Memory, StageOf
-from spaces.model.writing.vocabulary import PARTITIONS
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -350,7 +349,7 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
                 values={
                     "stage": str(stage),
                     "loop": one.loop,
-                    "policy": PARTITIONS[one.policy],
+                    "policy": one.policy.spelled,
                     "owner": owner,
                 },
             )

@@ -10,7 +10,6 @@ from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
 from spaces.model.schedules.domain_order import LoopKind, Split
-from spaces.model.writing.vocabulary import TAILS
 
 _BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
 
@@ -45,7 +44,7 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
                         values={
                             "directive": split_directive(records, func, index, number),
                             "stage_name": stage_name(func, index),
-                            "tail": TAILS[record.tail],
+                            "tail": record.tail.spelled,
                             "threads": kind_directive(records, func, index, loop.name),
                             "loop": loop.name,
                         },

@@ -24,7 +24,6 @@ from spaces.model.nest.splits import (
 )
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
-from spaces.model.writing.vocabulary import PARTITIONS, TAILS
 
 
 def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:
@@ -179,7 +178,7 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
                     values={
                         "stage_name": stage_name(func, index),
                         "loop": one.loop,
-                        "policy": PARTITIONS[one.policy],
+                        "policy": one.policy.spelled,
                         "legal": listed(order.names),
                     },
                 )
@@ -248,10 +247,10 @@ def tail(records: Records, func: str) -> Iterator[Check]:
                     "directive": split_directive(records, func, index, number),
                     "stage_name": stage_name(func, index),
                     "loop": record.old,
-                    "tail": TAILS[record.tail],
+                    "tail": record.tail.spelled,
                     "reason": reason,
                     "effect": effect,
-                    "legal": listed(f"TailStrategy::{TAILS[tail]}" for tail in legal),
+                    "legal": listed(tail.qualified for tail in legal),
                 },
             )
 

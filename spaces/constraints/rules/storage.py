@@ -23,7 +23,6 @@ from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Memory
-from spaces.model.writing.vocabulary import MEMORIES
 
 _PRIVATE = (Memory.STACK, Memory.REGISTER)
 
@@ -238,7 +237,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
             "store": store_directive(records.entry(func)),
             "place": place,
             "reason": reason,
-            "legal": listed(f"MemoryType::{MEMORIES[kind]}" for kind in (Memory.AUTO, *legal)),
+            "legal": listed(kind.qualified for kind in (Memory.AUTO, *legal)),
         },
     )
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.model.algorithm.var import OUTERMOST
+from spaces.model.schedules.choice import Choice
 
 Factor: TypeAlias = int | str
 """A split factor: a number, or the name of a parameter of a family of schedules."""
@@ -28,7 +29,7 @@ class LoopKind(StrEnum):
     GPU_THREAD = "gpu_thread"
 
 
-class Tail(StrEnum):
+class Tail(Choice, halide="TailStrategy", called="a tail strategy"):
     """What a split does where the factor does not divide the extent."""
 
     AUTO = "auto"
@@ -42,7 +43,7 @@ class Tail(StrEnum):
     ROUND_UP_AND_BLEND = "round_up_and_blend"
 
 
-class Partition(StrEnum):
+class Partition(Choice, halide="Partition", called="a policy"):
     """Whether a loop is split where tests along it are decided, so that most of its iterations need
     not ask.
     """
@@ -132,7 +133,7 @@ def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
     return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
 
 
-class PrefetchBound(StrEnum):
+class PrefetchBound(Choice, halide="PrefetchBoundStrategy", called="a prefetch strategy"):
     """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
     one reads; nothing; or what such an iteration would.
     """

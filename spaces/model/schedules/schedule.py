@@ -7,7 +7,6 @@ The records hold whatever was written, legal or not; what is wrong with it is sa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -16,12 +15,13 @@ from attrs import field, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, Loop
 
 
-class Memory(StrEnum):
+class Memory(Choice, halide="MemoryType", called="a kind of memory"):
     """Where a Func's values are stored."""
 
     AUTO = "auto"
@@ -142,7 +142,7 @@ def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ..
     return kept
 
 
-class LoopAlign(StrEnum):
+class LoopAlign(Choice, halide="LoopAlignStrategy", called="a loop alignment"):
     """Which iterations of fused loops come together: those of the same number; the first ones of
     both; or the last.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from typing import TypeVar
 
 from attrs import define, evolve, field
@@ -11,27 +10,19 @@ from attrs import define, evolve, field
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import ConditionError, read_condition
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import Factor, Loop, Partition, PrefetchBound, Tail
-from spaces.model.schedules.schedule import LoopAlign, Memory, StageOf
+from spaces.model.schedules.domain_order import Factor, Loop, Tail
+from spaces.model.schedules.schedule import LoopAlign, StageOf
 from spaces.model.suggestions import suggestion
 from spaces.model.text_limits import MOST_ADDED_FUNCS
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument
 from spaces.model.writing.syntax import Applied, Braces, Code, Item, Reference, Whole, Word
 from spaces.model.writing.syntax_error import Mistake
-from spaces.model.writing.vocabulary import (
-    ALIGNMENTS,
-    MEMORIES,
-    PARTITIONS,
-    PREFETCHES,
-    RESERVED,
-    TAILS,
-    Kind,
-    plainly,
-)
+from spaces.model.writing.vocabulary import RESERVED, Kind, plainly
 
-_E = TypeVar("_E", bound=StrEnum)
+_C = TypeVar("_C", bound=Choice)
 
 
 @define
@@ -108,7 +99,7 @@ class ArgumentReader:
         message = f"A schedule adds at most {MOST_ADDED_FUNCS} Funcs; leave some out."
         raise Mistake(message, call.start, call.end)
 
-    def argument(self, item: Item, kinds: tuple[Kind, ...]) -> Argument:
+    def argument(self, item: Item, kinds: tuple[Kind | type[Choice], ...]) -> Argument:
         """``item`` read as the first of ``kinds`` that it can be."""
         readers: dict[Kind, Callable[[Item], Argument]] = {
             Kind.LOOP: self.loop,
@@ -120,19 +111,26 @@ class ArgumentReader:
             Kind.SOURCE: self.source,
             Kind.STAGE: self.stage,
             Kind.ALIGN: self.alignment,
-            Kind.PREFETCH: lambda i: _named(
-                self.word(i, "a prefetch strategy"), PrefetchBound, PREFETCHES
-            ),
-            Kind.PARTITION: lambda i: _named(self.word(i, "a policy"), Partition, PARTITIONS),
-            Kind.TAIL: lambda i: _named(self.word(i, "a tail strategy"), Tail, TAILS),
-            Kind.MEMORY: lambda i: _named(self.word(i, "a kind of memory"), Memory, MEMORIES),
             Kind.LOOP_OF_KIND: self.loop_of_kind,
         }
-        if Kind.TAIL in kinds and len(kinds) > 1 and not _is_tail(item):
-            kinds = tuple(k for k in kinds if k is not Kind.TAIL)
+        if Tail in kinds and len(kinds) > 1 and not _is_tail(item):
+            kinds = tuple(k for k in kinds if k is not Tail)
         if isinstance(item, Whole) and Kind.FACTOR in kinds:
             return item.value
-        return readers[kinds[0]](item)
+        first = kinds[0]
+        return readers[first](item) if isinstance(first, Kind) else self.choice(item, first)
+
+    def choice(self, item: Item, among: type[_C]) -> _C:
+        """The member that a word names, however it is qualified, cased and underscored."""
+        word = self.word(item, among.called)
+        for member in among:
+            if plainly(word.last) in (plainly(member.value), plainly(member.spelled)):
+                return member
+        spellings = [member.spelled for member in among]
+        meant = suggestion(word.last, spellings)
+        raise Mistake(
+            f"{word.last} is not one of {', '.join(spellings)}{meant}.", word.start, word.end
+        )
 
     def word(self, item: Item, expected: str) -> Word:
         if isinstance(item, Word):
@@ -202,13 +200,13 @@ class ArgumentReader:
     def alignment(self, item: Item) -> LoopAlign | tuple[tuple[str, LoopAlign], ...]:
         """An alignment, or pairs of a loop and one in braces."""
         if not isinstance(item, Braces):
-            return _named(self.word(item, "a loop alignment"), LoopAlign, ALIGNMENTS)
+            return self.choice(item, LoopAlign)
         found = []
         for pair in item.items:
             if not isinstance(pair, Braces) or len(pair.items) != 2:
                 text = "Expected a loop and its alignment, as in {y, LoopAlignStrategy::AlignEnd}."
                 raise Mistake(text, pair.start, pair.end)
-            align = _named(self.word(pair.items[1], "a loop alignment"), LoopAlign, ALIGNMENTS)
+            align = self.choice(pair.items[1], LoopAlign)
             found.append((self.loop(pair.items[0]), align))
         return tuple(found)
 
@@ -257,14 +255,3 @@ def is_device_api(item: Item) -> bool:
 
 def _is_tail(item: Item) -> bool:
     return isinstance(item, Word) and not item.quoted and item.text.split(".")[0] in RESERVED
-
-
-def _named(word: Word, enum: type[_E], spellings: dict[_E, str]) -> _E:
-    """The member that a word names, however it is qualified, cased and underscored."""
-    for member in enum:
-        if plainly(word.last) in (plainly(member.value), plainly(spellings[member])):
-            return member
-    meant = suggestion(word.last, spellings.values())
-    raise Mistake(
-        f"{word.last} is not one of {', '.join(spellings.values())}{meant}.", word.start, word.end
-    )

@@ -8,12 +8,12 @@ from attrs import frozen
 
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     Factor,
     Fuse,
     Loop,
     LoopKind,
-    Partition,
     Prefetch,
     PrefetchBound,
     Split,
@@ -26,16 +26,13 @@ from spaces.model.schedules.schedule import (
     Fold,
     LoopAlign,
     LoopLevel,
-    Memory,
     StageOf,
 )
 
 Aligned: TypeAlias = tuple[tuple[str, LoopAlign], ...]
 """Loops with how their iterations are aligned."""
 
-Argument: TypeAlias = (
-    Factor | Tail | Memory | Partition | PrefetchBound | LoopAlign | Aligned | Loop | StageOf | Expr
-)
+Argument: TypeAlias = Factor | Choice | Aligned | Loop | StageOf | Expr
 """A truth value counts among the numbers."""
 
 

@@ -12,6 +12,7 @@ from attrs import frozen
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import Loop
 from spaces.model.schedules.given import check_pipeline, check_schedule
@@ -23,7 +24,7 @@ from spaces.model.writing.schedule_reader import Reader
 from spaces.model.writing.syntax import parse_statements
 from spaces.model.writing.syntax_error import problem_at
 from spaces.model.writing.tokens import is_plain, quote
-from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED, Named, qualified
+from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED
 from spaces.model.writing.written import WrittenSchedule
 
 
@@ -148,8 +149,8 @@ class _Speller:
             update = f".update({value.stage - 1})" if value.stage else ""
             return f"{self.name(value.func)}{update}"
         if isinstance(value, tuple):
-            pairs = (f"{{{self.name(loop)}, {qualified(align)}}}" for loop, align in value)
+            pairs = (f"{{{self.name(loop)}, {align.qualified}}}" for loop, align in value)
             return f"{{{', '.join(pairs)}}}"
-        if isinstance(value, Named):
-            return qualified(value)
+        if isinstance(value, Choice):
+            return value.qualified
         return self.name(value)

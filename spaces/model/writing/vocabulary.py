@@ -3,109 +3,38 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeAlias
 
 from attrs import frozen
 
+from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import Partition, PrefetchBound, Tail
-from spaces.model.schedules.schedule import LoopAlign, Memory
-
-TAILS = {
-    Tail.AUTO: "Auto",
-    Tail.ROUND_UP: "RoundUp",
-    Tail.GUARD_WITH_IF: "GuardWithIf",
-    Tail.SHIFT_INWARDS: "ShiftInwards",
-    Tail.PREDICATE: "Predicate",
-    Tail.PREDICATE_LOADS: "PredicateLoads",
-    Tail.PREDICATE_STORES: "PredicateStores",
-    Tail.SHIFT_INWARDS_AND_BLEND: "ShiftInwardsAndBlend",
-    Tail.ROUND_UP_AND_BLEND: "RoundUpAndBlend",
-}
-"""Members of Halide's ``TailStrategy``."""
-
-MEMORIES = {
-    Memory.AUTO: "Auto",
-    Memory.HEAP: "Heap",
-    Memory.STACK: "Stack",
-    Memory.REGISTER: "Register",
-    Memory.GPU_SHARED: "GPUShared",
-}
-"""Members of Halide's ``MemoryType``."""
-
-PARTITIONS = {
-    Partition.AUTO: "Auto",
-    Partition.NEVER: "Never",
-    Partition.ALWAYS: "Always",
-}
-"""Members of Halide's ``Partition``."""
-
-ALIGNMENTS = {
-    LoopAlign.AUTO: "Auto",
-    LoopAlign.NO_ALIGN: "NoAlign",
-    LoopAlign.ALIGN_START: "AlignStart",
-    LoopAlign.ALIGN_END: "AlignEnd",
-}
-"""Members of Halide's ``LoopAlignStrategy``."""
-
-PREFETCHES = {
-    PrefetchBound.CLAMP: "Clamp",
-    PrefetchBound.GUARD_WITH_IF: "GuardWithIf",
-    PrefetchBound.NON_FAULTING: "NonFaulting",
-}
-"""Members of Halide's ``PrefetchBoundStrategy``."""
-
-Named: TypeAlias = Tail | Memory | Partition | LoopAlign | PrefetchBound
-"""What C++ names by a member of an enumeration."""
-
-
-def qualified(value: Named) -> str:
-    """The C++ name of a value, such as ``TailStrategy::RoundUp``."""
-    match value:
-        case Tail():
-            return f"TailStrategy::{TAILS[value]}"
-        case Memory():
-            return f"MemoryType::{MEMORIES[value]}"
-        case Partition():
-            return f"Partition::{PARTITIONS[value]}"
-        case LoopAlign():
-            return f"LoopAlignStrategy::{ALIGNMENTS[value]}"
-        case PrefetchBound():
-            return f"PrefetchBoundStrategy::{PREFETCHES[value]}"
-
+from spaces.model.schedules.schedule import Memory
 
 RESERVED = frozenset(
     {
         "Halide",
         "hl",
-        "TailStrategy",
-        "MemoryType",
         "LoopLevel",
         "DeviceAPI",
-        "Partition",
-        "PrefetchBoundStrategy",
-        "LoopAlignStrategy",
+        *(choice.halide for choice in Choice.__subclasses__()),
+        *(tail.spelled for tail in Tail),
     }
-    | set(TAILS.values())
 )
 """Words that are never the name of a loop or Func unless quoted."""
 
 
 class Kind(Enum):
-    """What an argument of a directive is; the value is shown in usage lines."""
+    """What an argument of a directive is, besides a :class:`Choice`."""
 
     LOOP = "loop"
     FACTOR = "factor"
     WHOLE = "number"
-    TAIL = "tail"
-    MEMORY = "memory"
     LOOP_OF_KIND = "kind(loop)"
     TRUTH = "true or false"
     CONDITION = "condition"
     TEXT = "message"
-    PARTITION = "partition policy"
     SOURCE = "Func or image"
     STAGE = "Func or its update"
-    PREFETCH = "prefetch strategy"
     ALIGN = "loop alignment"
 
 
@@ -113,23 +42,23 @@ class Kind(Enum):
 class Signature:
     """A directive with arguments in fixed places, of which the first ``required`` must be given."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind | type[Choice], ...]
     required: int
     usage: str
 
 
-def _signature(usage: str, *kinds: Kind, optional: int = 0) -> Signature:
+def _signature(usage: str, *kinds: Kind | type[Choice], optional: int = 0) -> Signature:
     return Signature(kinds, len(kinds) - optional, usage)
 
 
 def _with_factor(usage: str) -> Signature:
-    return _signature(usage, Kind.LOOP, Kind.FACTOR, Kind.TAIL, optional=2)
+    return _signature(usage, Kind.LOOP, Kind.FACTOR, Tail, optional=2)
 
 
 SIGNATURES: dict[str, Signature] = {
     "split": _signature(
         "split(old, outer, inner, factor[, tail])",
-        *(Kind.LOOP, Kind.LOOP, Kind.LOOP, Kind.FACTOR, Kind.TAIL),
+        *(Kind.LOOP, Kind.LOOP, Kind.LOOP, Kind.FACTOR, Tail),
         optional=1,
     ),
     "fuse": _signature("fuse(inner, outer, fused)", Kind.LOOP, Kind.LOOP, Kind.LOOP),
@@ -142,7 +71,7 @@ SIGNATURES: dict[str, Signature] = {
     "compute_inline": _signature("compute_inline()"),
     "compute_root": _signature("compute_root()"),
     "store_root": _signature("store_root()"),
-    "store_in": _signature("store_in(MemoryType::Stack)", Kind.MEMORY),
+    "store_in": _signature("store_in(MemoryType::Stack)", Memory),
     "fold_storage": _signature(
         "fold_storage(dimension, factor[, fold_forward])",
         *(Kind.LOOP, Kind.FACTOR, Kind.TRUTH),
@@ -150,7 +79,7 @@ SIGNATURES: dict[str, Signature] = {
     ),
     "hoist_storage_root": _signature("hoist_storage_root()"),
     "bound_storage": _signature("bound_storage(dimension, bound)", Kind.LOOP, Kind.WHOLE),
-    "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Kind.PARTITION),
+    "partition": _signature("partition(loop, Partition::Never)", Kind.LOOP, Partition),
     "compute_with": _signature(
         "compute_with(f.update(0), loop[, LoopAlignStrategy::AlignStart])",
         *(Kind.STAGE, Kind.LOOP, Kind.ALIGN),
@@ -158,7 +87,7 @@ SIGNATURES: dict[str, Signature] = {
     ),
     "prefetch": _signature(
         "prefetch(f, at, from[, offset[, PrefetchBoundStrategy::GuardWithIf]])",
-        *(Kind.SOURCE, Kind.LOOP, Kind.LOOP, Kind.WHOLE, Kind.PREFETCH),
+        *(Kind.SOURCE, Kind.LOOP, Kind.LOOP, Kind.WHOLE, PrefetchBound),
         optional=2,
     ),
     "never_partition_all": _signature("never_partition_all()"),
@@ -177,15 +106,15 @@ SIGNATURES: dict[str, Signature] = {
     "align_extent": _signature("align_extent(dimension, modulus)", Kind.LOOP, Kind.WHOLE),
 }
 
-VARIADIC: dict[str, tuple[Kind, ...]] = {
+VARIADIC: dict[str, tuple[Kind | type[Choice], ...]] = {
     "reorder": (Kind.LOOP,),
     "reorder_storage": (Kind.LOOP,),
     "never_partition": (Kind.LOOP,),
     "always_partition": (Kind.LOOP,),
     "gpu_blocks": (Kind.LOOP,),
     "gpu_threads": (Kind.LOOP,),
-    "tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
-    "gpu_tile": (Kind.TAIL, Kind.LOOP, Kind.FACTOR),
+    "tile": (Tail, Kind.LOOP, Kind.FACTOR),
+    "gpu_tile": (Tail, Kind.LOOP, Kind.FACTOR),
     "loops": (Kind.LOOP_OF_KIND,),
 }
 """Directives of any number of arguments, each of one of these kinds."""

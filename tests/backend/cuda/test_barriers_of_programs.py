@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
-from backend.ir.walk import walk_statements
 from backend.lowering.gpu.barriers import insert_barriers
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
@@ -93,7 +93,7 @@ def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
 
 def test_a_guard_around_threads_holds_for_each_of_them() -> None:
     (one,) = carved(If(FEW, write("out")), write("out2")).kernels
-    guards = [s for s in walk_statements(one.body) if isinstance(s, If)]
+    guards = [s for s in walk_nodes(one.body) if isinstance(s, If)]
     assert [(str(g.condition)[-3:], shape(g.body)) for g in guards] == [("< 3", "out")]
 
 
@@ -101,6 +101,6 @@ def test_code_outside_of_threads_is_run_by_one_of_them() -> None:
     total = Store("s", number(0), load("s", number(0)) + 1)
     (one,) = carved(write("s"), Barrier(), total).kernels
     assert one.block == (THREADS, 1, 1)
-    (guard,) = [s for s in walk_statements(one.body) if isinstance(s, If)]
+    (guard,) = [s for s in walk_nodes(one.body) if isinstance(s, If)]
     assert str(guard.condition).endswith("< 1")
     assert shape(guard.body) == "s"

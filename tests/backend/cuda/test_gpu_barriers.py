@@ -15,8 +15,8 @@ from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import GpuProgram
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Barrier
-from backend.ir.walk import walk_statements
 from backend.lowering.gpu.passes import Pass, gpu_passes, lower_gpu
 from backend.lowering.gpu.sizes import KernelSizes
 from backend.reference import evaluate
@@ -37,8 +37,7 @@ def barriers(pipeline: Pipeline, build: Callable[[Pipeline], Directives]) -> lis
     """The number of barriers in each kernel's text."""
     program = lower_gpu(loop_nest(pipeline, build(pipeline).schedule))
     return [
-        sum(isinstance(s, Barrier) for s in walk_statements(kernel.body))
-        for kernel in program.kernels
+        sum(isinstance(s, Barrier) for s in walk_nodes(kernel.body)) for kernel in program.kernels
     ]
 
 

@@ -25,9 +25,9 @@ from backend.ir.host import (
     Launch,
     Sequence,
 )
+from backend.ir.node import map_children
 from backend.ir.sizes import known_elements
 from backend.ir.statements import EMPTY, Allocate, Statement, Store
-from backend.ir.walk import map_bodies
 from backend.lowering.gpu.passes import lower_gpu
 from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, Var, device, parse_schedule, pipeline, verify
@@ -81,7 +81,7 @@ def one_short(sizes: tuple) -> tuple:
 
 def shorter_kernel(kernel: DeviceFunction) -> DeviceFunction:
     def body(statement: Statement) -> Statement:
-        inner = map_bodies(statement, body)
+        inner = map_children(statement, body)
         return evolve(inner, sizes=one_short(inner.sizes)) if isinstance(inner, Allocate) else inner
 
     shared = tuple(evolve(a, elements=a.elements - 1) for a in kernel.shared)
@@ -165,7 +165,7 @@ def test_what_is_not_written_is_poison(name: str) -> None:
     def forget(statement: Statement) -> Statement:
         if isinstance(statement, Store) and statement.buffer == "g":
             return EMPTY
-        return map_bodies(statement, forget)
+        return map_children(statement, forget)
 
     def forgetful(program: GpuProgram) -> GpuProgram:
         def change(node: HostNode) -> HostNode:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from backend.compile_gpu import compile_gpu
-from backend.ir.host import HostPart, walk_host
+from backend.ir.host import HostPart
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Prefetch
-from backend.ir.walk import walk_statements
 from backend.reference import evaluate
 from spaces import CheckedSchedule, device, parse_schedule, verify
 from tests.backend.halide.test_specialize import BLUR, call
@@ -24,8 +24,8 @@ def test_what_the_cpu_computes_for_kernels_may_prefetch() -> None:
     assert isinstance(verdict, CheckedSchedule), str(verdict)
     compiled = compile_gpu(verdict)
     (program,) = compiled.programs
-    (part,) = [node for node in walk_host(program.body) if isinstance(node, HostPart)]
-    (made,) = [s for s in walk_statements(part.body) if isinstance(s, Prefetch)]
+    (part,) = [node for node in walk_nodes(program.body) if isinstance(node, HostPart)]
+    (made,) = [s for s in walk_nodes(part.body) if isinstance(s, Prefetch)]
     assert made.buffer == "image"
     arguments = call(19, 7, 3)
     wanted = evaluate(BLUR, **arguments)["out"]

@@ -33,7 +33,6 @@ from spaces import (
 from spaces.constraints.proofs.records import Proven, Refuted
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.writing.serialize import from_json, to_json
-from spaces.model.writing.vocabulary import TAILS
 from tests.backend.cuda.gpu_runs import check
 
 GPU = device("sm_80")
@@ -153,7 +152,7 @@ def test_what_is_split_of_its_loops_runs_once(rounds: str) -> None:
     given = {"values": np.arange(8, dtype=np.int32)}
     compiled = compile_gpu_unchecked(built, written(""))
     assert compiled.run(given, sizes={"total": [4]})["total"].tolist() == [28, 28, 28, 28]
-    for tail in map(TAILS.__getitem__, Tail):
+    for tail in (one.spelled for one in Tail):
         verdict = verify(built, written(f", {tail}"), GPU)
         if tail in ("Auto", "GuardWithIf", "Predicate"):
             assert isinstance(verdict, CheckedSchedule)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from backend.halide.source import halide_source
+from backend.ir.node import walk_nodes
 from backend.ir.statements import For, Provide, Store
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -105,8 +105,8 @@ def test_groups_give_the_references_bits_and_halides(text: str) -> None:
 
 def test_one_loop_computes_three() -> None:
     program = lower(loop_nest(SUMS, parse_schedule(GROUPS[0], SUMS)))["simplify"]
-    loops = [s for s in walk_statements(program.body) if isinstance(s, For)]
-    stored = [{p.func for p in walk_statements(s) if isinstance(p, Provide)} for s in loops]
+    loops = [s for s in walk_nodes(program.body) if isinstance(s, For)]
+    stored = [{p.func for p in walk_nodes(s) if isinstance(p, Provide)} for s in loops]
     assert {"f", "g", "h"} in [s for s, loop in zip(stored, loops, strict=True)
                                if loop.var.name == "g.s0.x.fused"]  # fmt: skip
 
@@ -114,17 +114,17 @@ def test_one_loop_computes_three() -> None:
 def order_of(text: str) -> list[str]:
     """The Funcs stored to in rows 0 to 2 of a small run, one letter a run of stores."""
     program = lower(loop_nest(SLOPES, parse_schedule(text, SLOPES)))["simplify"]
-    first = next(s for s in walk_statements(program.body) if isinstance(s, For))
-    return [s.func for s in walk_statements(first) if isinstance(s, Provide)]
+    first = next(s for s in walk_nodes(program.body) if isinstance(s, For))
+    return [s.func for s in walk_nodes(first) if isinstance(s, Provide)]
 
 
 def test_one_loop_computes_both() -> None:
     assert order_of(ROOT) == ["dx"]
     assert set(order_of(ROOT + "dx.compute_with(dy, y)")) == {"dx", "dy"}
     program = lower(loop_nest(SLOPES, parse_schedule(TEXTS[0], SLOPES)))["simplify"]
-    names = [s.var.name for s in walk_statements(program.body) if isinstance(s, For)]
+    names = [s.var.name for s in walk_nodes(program.body) if isinstance(s, For)]
     assert not {"dx.s0.y"} & set(names)
-    assert not [s for s in walk_statements(program.body) if isinstance(s, Store)]
+    assert not [s for s in walk_nodes(program.body) if isinstance(s, Store)]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.ir.node import walk_nodes
 from backend.ir.statements import For, Provide
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -89,9 +89,9 @@ def test_a_loop_further_in_is_as_wide_as_its_widest() -> None:
 
 def test_loops_of_a_chain_are_those_of_two_funcs() -> None:
     program = lower(loop_nest(THREE, parse_schedule(CHAINS[0], THREE)))["start"]
-    loops = {s.var.name: s for s in walk_statements(program.body) if isinstance(s, For)}
+    loops = {s.var.name: s for s in walk_nodes(program.body) if isinstance(s, For)}
     inside = {
-        name: {p.func for p in walk_statements(loop) if isinstance(p, Provide)}
+        name: {p.func for p in walk_nodes(loop) if isinstance(p, Provide)}
         for name, loop in loops.items()
     }
     assert inside["g.s0.y.fused"] == {"f", "g", "h"}
@@ -105,7 +105,7 @@ def test_a_loop_is_aligned_with_one_that_is_aligned_itself() -> None:
     text = f"p.compute_root()\nf.compute_with(h, y, {align})\ng.compute_with(f, y, {align})"
     verdict = assert_computes(THREE, ROOT + text)
     program = lower(loop_nest(THREE, verdict.schedule))["start"]
-    loops = {s.var.name: s for s in walk_statements(program.body) if isinstance(s, For)}
+    loops = {s.var.name: s for s in walk_nodes(program.body) if isinstance(s, For)}
     fused = loops["h.s0.y.fused"]
     # Of 12 rows of out, which begin with 1, h has 13 from 0 on, f 13 and g 14 from 1 on.
     sizes = {"out.min.0": 1, "out.extent.0": 19, "out.min.1": 1, "out.extent.1": 12}
@@ -160,8 +160,8 @@ def test_a_stage_precedes_the_loop_that_a_later_one_shares() -> None:
     text = ROOT + "f.compute_with(h, y)\nf.update(0).compute_with(h, x)"
     assert_computes(STEPS, text)
     program = lower(loop_nest(STEPS, parse_schedule(text, STEPS)))["start"]
-    loops = {s.var.name: s for s in walk_statements(program.body) if isinstance(s, For)}
-    stores = [s.func for s in walk_statements(loops["h.s0.y.fused"]) if isinstance(s, Provide)]
+    loops = {s.var.name: s for s in walk_nodes(program.body) if isinstance(s, For)}
+    stores = [s.func for s in walk_nodes(loops["h.s0.y.fused"]) if isinstance(s, Provide)]
     assert stores[0] == "f"
     assert sorted(stores[1:]) == ["f", "h"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from backend.compile import compile_cpu_unchecked
 from backend.halide.source import halide_source
+from backend.ir.node import walk_nodes
 from backend.ir.statements import Allocate, Block, For, If, Prefetch, Statement
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -62,7 +62,7 @@ def touched(statement: Statement, values: dict[str, int]) -> set[tuple[str, tupl
 def of_row(text: str, row: int) -> set[tuple[str, tuple[int, ...]]]:
     """What is prefetched in one iteration of the loop over rows of the output."""
     program = lower(loop_nest(BLUR, parse_schedule(text, BLUR)))["start"]
-    loop = next(s for s in walk_statements(program.body) if isinstance(s, For))
+    loop = next(s for s in walk_nodes(program.body) if isinstance(s, For))
     assert loop.var.name == "out.s0.y"
     return touched(loop.body, {**SIZES, loop.var.name: row})
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.halide.source import halide_source
+from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, If
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower_cases
 from backend.reference import evaluate
 from spaces.constraints.devices import device
@@ -143,11 +143,11 @@ def branches(text: str) -> list[LoopProgram]:
 
 def test_a_known_size_leaves_no_tail() -> None:
     special, other = branches("out.specialize(out.width() == 64).vectorize(x, 16)")
-    loops = [s for s in walk_statements(special.body) if isinstance(s, For)]
+    loops = [s for s in walk_nodes(special.body) if isinstance(s, For)]
     assert [s.extent.value for s in loops if isinstance(s.extent, Const)] == [4, 16]
     guarded = branches("out.specialize(out.width() == 64).vectorize(x, 16, GuardWithIf)")[0]
-    assert not [s for s in walk_statements(guarded.body) if isinstance(s, If)]
-    assert not [s for s in walk_statements(other.body) if isinstance(s, If)]
+    assert not [s for s in walk_nodes(guarded.body) if isinstance(s, If)]
+    assert not [s for s in walk_nodes(other.body) if isinstance(s, If)]
 
 
 @pytest.mark.parametrize(

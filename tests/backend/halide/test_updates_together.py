@@ -7,8 +7,8 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from backend.ir.node import walk_nodes
 from backend.ir.statements import For, Provide
-from backend.ir.walk import walk_statements
 from backend.lowering.cpu.passes import lower
 from spaces.constraints.devices import device
 from spaces.constraints.proofs.prove import prove
@@ -97,8 +97,8 @@ def order_of(text: str) -> list[list[str]]:
     """The stores in each outermost loop of a program, of those that write f, g or h."""
     program = lower(loop_nest(TWICE, parse_schedule(text, TWICE)))["start"]
     body = program.body
-    outermost = [s for s in walk_statements(body) if isinstance(s, For) and ".y" in s.var.name]
-    found = [[p.func for p in walk_statements(s) if isinstance(p, Provide)] for s in outermost]
+    outermost = [s for s in walk_nodes(body) if isinstance(s, For) and ".y" in s.var.name]
+    found = [[p.func for p in walk_nodes(s) if isinstance(p, Provide)] for s in outermost]
     return [names for names in found if "out" not in names]
 
 

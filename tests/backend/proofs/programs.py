@@ -7,8 +7,8 @@ from collections.abc import Callable
 from attrs import evolve
 
 from backend.ir.host import DeviceFunction, GpuProgram, HostNode, HostPart, Launch, Sequence
+from backend.ir.node import map_children, walk_nodes
 from backend.ir.statements import EMPTY, Barrier, Statement
-from backend.ir.walk import map_bodies, walk_statements
 from backend.lowering.gpu.passes import lower_gpu
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
@@ -29,7 +29,7 @@ def barrier_places(program: GpuProgram) -> list[tuple[str, int]]:
     return [
         (kernel.name, number)
         for kernel in program.kernels
-        for number in range(sum(isinstance(s, Barrier) for s in walk_statements(kernel.body)))
+        for number in range(sum(isinstance(s, Barrier) for s in walk_nodes(kernel.body)))
     ]
 
 
@@ -59,7 +59,7 @@ def at_barrier(number: int, change: Change) -> Change:
     def visit(statement: Statement) -> Statement:
         nonlocal seen
         if not isinstance(statement, Barrier):
-            return map_bodies(statement, visit)
+            return map_children(statement, visit)
         seen += 1
         return change(statement) if seen == number + 1 else statement
 

@@ -1,0 +1,115 @@
+"""Each kind of node gives its parts, and is made anew from others in the same order."""
+
+from operator import is_
+
+import pytest
+
+from backend.ir.host import (
+    DeviceFunction,
+    GlobalArray,
+    HostIf,
+    HostLoop,
+    HostPart,
+    Launch,
+    Sequence,
+)
+from backend.ir.node import map_children, walk_nodes
+from backend.ir.statements import (
+    EMPTY,
+    Allocate,
+    Barrier,
+    Block,
+    Dimension,
+    For,
+    If,
+    ParallelFor,
+    Prefetch,
+    Provide,
+    Stop,
+    Store,
+    Together,
+)
+from backend.ir.walk import map_all, map_own
+from spaces.model.expressions.expr import Variable, constant
+from spaces.model.expressions.message import Message
+from spaces.model.expressions.types import Bool, Int32
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Memory
+
+A, B, C, D, E, F, G, X = (Variable(Int32, name) for name in "abcdefgx")
+TRUE = constant(True, Bool)
+STORE, OTHER = Store("f", A, B), Store("f", C, D)
+
+STATEMENTS = (
+    (Block((STORE, OTHER)), (STORE, OTHER), ()),
+    (For(X, A, B, LoopKind.SERIAL, STORE), (STORE,), (A, B)),
+    (ParallelFor(X, A, B, (A,), ("f",), STORE), (STORE,), (A, B)),
+    (
+        Allocate(
+            buffer="f",
+            type=Int32,
+            memory=Memory.AUTO,
+            sizes=(A,),
+            body=STORE,
+            mins=(B,),
+            extents=(C,),
+            folds=(None, D),
+            dimensions=(Dimension(E, F, G),),
+        ),
+        (STORE,),
+        (A, B, C, D, E, F, G),
+    ),
+    (Provide("f", (A, B), C), (), (A, B, C)),
+    (Store("f", A, B, mask=TRUE), (), (A, B, TRUE)),
+    (STORE, (), (A, B)),
+    (Together((STORE, OTHER)), (STORE, OTHER), ()),
+    (If(TRUE, STORE), (STORE,), (TRUE,)),
+    (If(TRUE, STORE, OTHER), (STORE, OTHER), (TRUE,)),
+    (Stop(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),
+    (Prefetch("f", (A, B)), (), (A, B)),
+    (Barrier(), (), ()),
+)
+
+KERNEL = DeviceFunction("k", (A, B, C), (1, 1, 1), (), EMPTY)
+LAUNCH, PART = Launch(KERNEL), HostPart("p", STORE)
+HOST = (
+    (Sequence((LAUNCH, PART)), (LAUNCH, PART)),
+    (HostLoop(X, A, B, LAUNCH), (LAUNCH,)),
+    (HostIf(TRUE, LAUNCH), (LAUNCH,)),
+    (GlobalArray("f", Int32, (A,), LAUNCH), (LAUNCH,)),
+    (LAUNCH, ()),
+    (PART, ()),
+)
+
+kind = lambda case: type(case).__name__ if not isinstance(case, tuple) else ""  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("node", "children"), [*((n, c) for n, c, _ in STATEMENTS), *HOST], ids=kind
+)
+def test_children_are_given_and_replaced(node, children):
+    assert node.children == children
+    assert list(walk_nodes(node)) == [node, *children]
+    replaced = {id(child): LAUNCH if child is PART else STORE for child in children}
+    changed = map_children(node, lambda child: replaced[id(child)])
+    assert changed.children == tuple(replaced[id(child)] for child in children)
+    assert type(changed) is type(node)
+    assert map_children(node, lambda child: child) is node
+
+
+@pytest.mark.parametrize(("node", "children", "expressions"), STATEMENTS, ids=kind)
+def test_own_expressions_are_given_and_replaced(node, children, expressions):
+    assert len(node.expressions) == len(expressions)
+    assert all(map(is_, node.expressions, expressions))
+    new = tuple(Variable(e.type, f"new{n}") for n, e in enumerate(expressions))
+    by_old = dict(zip(expressions, new, strict=True))
+    changed = map_own(node, lambda e: by_old[e])
+    assert all(map(is_, changed.expressions, new))
+    assert changed.children == children
+    assert map_own(node, lambda e: e) is node
+
+
+def test_blocks_of_changed_statements_have_no_blocks_inside():
+    twice = map_children(Block((STORE, OTHER)), lambda s: Block((s, s)))
+    assert twice == Block((STORE, STORE, OTHER, OTHER))
+    assert map_all(Block((STORE, OTHER)), lambda e: A) == Block((Store("f", A, A),) * 2)
