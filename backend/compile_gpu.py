@@ -30,7 +30,7 @@ from backend.lowering.gpu.passes import (
     lower_gpu,
     lower_gpu_cases,
 )
-from backend.lowering.start import START
+from backend.lowering.passes import START
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
 from spaces.constraints.devices import GpuDevice, device

@@ -34,7 +34,7 @@ from backend.llvm.operators import FloatMode
 from backend.llvm.runtime import runtime_object
 from backend.lowering.cpu.passes import CPU_PASSES
 from backend.lowering.gpu.passes import GPU_PASSES
-from backend.lowering.start import START
+from backend.lowering.passes import START
 from spaces.constraints.devices import GpuDevice
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.nest.nest_text import format_nests

@@ -14,6 +14,7 @@ from backend.ir.sizes import times
 from backend.ir.statements import Allocate, Dimension, Prefetch, Provide, Statement, Store
 from backend.ir.vectors import Load
 from backend.ir.walk import map_own
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -50,11 +51,13 @@ class Layout:
         return coordinate("sub", moving, fixed)
 
 
+@named("flatten")
 def flatten(program: LoopProgram) -> LoopProgram:
     """The program with ``Load`` and ``Store`` in place of ``Call`` and ``Provide``."""
     return _flattened(program, lambda node, layout: ())
 
 
+@named("flatten")
 def flatten_with_dimensions(program: LoopProgram) -> LoopProgram:
     """The flat program, whose allocations keep what their memory stands for."""
     return _flattened(program, _dimensions)

@@ -12,6 +12,7 @@ from backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
 from backend.ir.walk import bind, map_own
 from backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
 from backend.lowering.analyses.known import inside_loop, known_sizes
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Call, Const, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -25,6 +26,7 @@ _HOISTABLE = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.
 """Loops that a guard may leave; whether a GPU thread runs at all is not for this pass to say."""
 
 
+@named("simplify")
 def simplify(program: LoopProgram) -> LoopProgram:
     """Simpler index arithmetic; loops of one iteration and constant conditions are gone."""
     return evolve(program, body=_Pass(known_sizes(program)).statement(program.body))

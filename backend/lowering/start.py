@@ -38,9 +38,6 @@ from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, 
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.accumulation import operand_of
 
-START = "start"
-"""The name of this step among those of the passes."""
-
 
 def start(nest: LoopNest) -> LoopProgram:
     """The program of a loop nest: ``Provide`` and ``Call`` over coordinates, guards as ``If``."""

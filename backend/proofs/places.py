@@ -12,12 +12,14 @@ and ``p`` is not 0; or if ``p`` is and the same holds of ``q + f * (r ..)``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 from attrs import field, frozen
 
 from backend.ir.node import walk_nodes
 from backend.ir.statements import Allocate
 from backend.lowering.analyses.hints import unhinted
+from backend.lowering.flatten import flatten
 from backend.lowering.gpu.passes import gpu_passes
 from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.start import start
@@ -37,10 +39,8 @@ def shapes(nest: LoopNest) -> dict[str, tuple[Expr, ...]]:
     """
     sizes = KernelSizes.of(nest)
     program = unhinted(start(nest))
-    for name, lowering in gpu_passes(sizes).items():
-        if name == "flatten":
-            break
-        program = lowering(program)
+    for one in takewhile(lambda one: one is not flatten, gpu_passes(sizes)):
+        program = one(program)
     return {
         node.buffer: tuple(node.extents[d] for d in node.order)
         for node in walk_nodes(program.body)

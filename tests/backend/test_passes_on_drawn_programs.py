@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from backend.ir.program import LoopProgram
-from backend.lowering.cpu.passes import CPU_PASSES
-from backend.lowering.start import START
+from backend.lowering.cpu.passes import CPU_PASSES, cpu_passes
+from backend.lowering.passes import START
 from tests.backend.loop_programs import TIMES, Draw
 from tests.backend.placed_arrays import Arrays, outcome, spread
 from tests.gate.subjects import Ranges
@@ -42,11 +42,14 @@ def test_every_pass_keeps_what_is_computed(seed: int) -> None:
         scalars = {TIMES.name: rng.randrange(3)}
         wanted = {n: outcome(before, arrays, scalars, n) for n in (False, True)}
         assert wanted[False] == wanted[True], START
-        for name, lowering in CPU_PASSES.items():
-            after = lowering(before)
+        for one in cpu_passes():
+            after = one(before)
             if after != before:
-                changed[name] += 1
+                changed[one.name] += 1
                 negative = rng.random() < 0.5
-                assert outcome(after, arrays, scalars, negative) == wanted[negative], (number, name)
+                assert outcome(after, arrays, scalars, negative) == wanted[negative], (
+                    number,
+                    one.name,
+                )
             before = after
     assert min(changed.values()) > 0, changed

@@ -13,7 +13,7 @@ import pytest
 
 from backend.ir.program import LoopProgram
 from backend.lowering.cpu.passes import CPU_PASSES, lower
-from backend.lowering.start import START
+from backend.lowering.passes import START
 from spaces.constraints.rules.estimates import shortages
 from spaces.constraints.verdict import CheckedSchedule
 from spaces.constraints.verify import verify

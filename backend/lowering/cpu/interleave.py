@@ -19,6 +19,7 @@ from backend.ir.statements import Block, Statement, Store, block
 from backend.ir.vectors import Load, Ramp, Shuffle
 from backend.ir.walk import buffers_read, map_own
 from backend.lowering.analyses.linear import origin_of
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -37,6 +38,7 @@ class _NoLoads:
 _NO_LOADS = _NoLoads()
 
 
+@named("interleave")
 def interleave(program: LoopProgram) -> LoopProgram:
     """The program without accesses of vectors a small number of elements apart, where their
     neighbors are accessed too or may be.

@@ -8,9 +8,11 @@ from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, ParallelFor, Statement
 from backend.ir.walk import free_buffers, free_variables
+from backend.lowering.passes import named
 from spaces.model.schedules.domain_order import LoopKind
 
 
+@named("parallel")
 def parallel(program: LoopProgram) -> LoopProgram:
     """The program with each parallel loop as a call to the thread pool."""
     return evolve(program, body=_outlined(program.body))

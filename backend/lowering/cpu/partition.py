@@ -16,6 +16,7 @@ from backend.ir.statements import For, If, Statement, block
 from backend.lowering.analyses.hints import has_hints, unhinted
 from backend.lowering.analyses.known import inside_loop, known_sizes
 from backend.lowering.cpu.decide import SERIAL, Decisions, Sight
+from backend.lowering.passes import named
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op
 from spaces.model.expressions.types import Bool
@@ -23,6 +24,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind, Partition
 
 
+@named("partition")
 def partition(program: LoopProgram) -> LoopProgram:
     """The program with steady states of its loops that contain vectorized ones or tests of which a
     side is said to be likely, and of those for which the schedule asks; but not of those that it

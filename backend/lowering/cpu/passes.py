@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 
 from backend.access import AccessMode
 from backend.ir.program import LoopProgram
@@ -15,32 +14,32 @@ from backend.lowering.cpu.partition import partition
 from backend.lowering.cpu.unroll import unroll
 from backend.lowering.cpu.vectorize import vectorize
 from backend.lowering.flatten import flatten, flatten_with_dimensions
+from backend.lowering.passes import Pass, after_each
 from backend.lowering.simplify import simplify
-from backend.lowering.start import START, start
+from backend.lowering.start import start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
 
-CPU_PASSES: Mapping[str, Callable[[LoopProgram], LoopProgram]] = MappingProxyType(
-    {
-        "simplify": simplify,
-        "partition": partition,
-        "unroll": unroll,
-        "flatten": flatten,
-        "vectorize": vectorize,
-        "interleave": interleave,
-        "parallel": parallel,
-    }
-)
-"""Each pass by name, in the order they run after :func:`~backend.lowering.start.start`."""
+
+def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
+    """The passes in the order they run after :func:`~backend.lowering.start.start`; code that tests
+    its accesses names coordinates.
+    """
+    return (
+        simplify,
+        partition,
+        unroll,
+        flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
+        vectorize,
+        interleave,
+        parallel,
+    )
 
 
-def cpu_passes(access_mode: AccessMode) -> Mapping[str, Callable[[LoopProgram], LoopProgram]]:
-    """Each pass by name, in order; code that tests its accesses names coordinates."""
-    if access_mode is AccessMode.PLAIN:
-        return CPU_PASSES
-    return {**CPU_PASSES, "flatten": flatten_with_dimensions}
+CPU_PASSES = tuple(one.name for one in cpu_passes())
+"""The names of the passes, in order."""
 
 
 def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, LoopProgram]:
@@ -49,11 +48,7 @@ def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[st
     # Raised for good: to lower it again could hit another thread that is deep in a program.
     needed = 1000 + 30 * len(nest.pipeline.functions)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
-    program = start(nest)
-    stages = {START: program}
-    for name, lowering in cpu_passes(access_mode).items():
-        program = stages[name] = lowering(program)
-    return stages
+    return after_each(start(nest), cpu_passes(access_mode))
 
 
 def lower_cases(

@@ -9,12 +9,14 @@ from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement, block
 from backend.ir.walk import map_all
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 
 
+@named("unroll")
 def unroll(program: LoopProgram) -> LoopProgram:
     """The program without unrolled loops. Of vectorized loops inside each other only the innermost
     stays one: lanes are independent, so that the outer ones may as well be written out.

@@ -23,6 +23,7 @@ from backend.ir.statements import (
 from backend.ir.vectors import AnyLane, Load, Reduced
 from backend.ir.walk import map_own
 from backend.lowering.cpu.widen import Widening, is_vector
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool, Int32
@@ -30,6 +31,7 @@ from spaces.model.schedules.associative import identity
 from spaces.model.schedules.domain_order import LoopKind
 
 
+@named("vectorize")
 def vectorize(program: LoopProgram) -> LoopProgram:
     """The program without vectorized loops.
 

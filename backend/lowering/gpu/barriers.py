@@ -21,6 +21,7 @@ from backend.ir.vectors import Load
 from backend.ir.walk import buffers_read, buffers_written
 from backend.lowering.gpu.loops import GPU_KINDS, has_threads
 from backend.lowering.gpu.memory import PRIVATE
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import Expr, walk
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -47,6 +48,7 @@ def _meet(earlier: frozenset[_Access], later: frozenset[_Access]) -> bool:
     return any(a == b and who != other for a, who in earlier for b, other in later)
 
 
+@named("barriers")
 def insert_barriers(program: LoopProgram) -> LoopProgram:
     """``program``, flattened, with the barriers that its kernels need."""
     return evolve(program, body=_outside(program.body))

@@ -14,6 +14,7 @@ from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement
 from backend.ir.walk import bind
+from backend.lowering.passes import named
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
@@ -28,6 +29,7 @@ _KIND_IN_KERNEL = {
 _ZERO = constant(0, Int32)
 
 
+@named("gpu_loops")
 def normalize_gpu_loops(program: LoopProgram) -> LoopProgram:
     """``program`` with the loops of its kernels counting from 0."""
     return evolve(program, body=_outside(program.body))

@@ -16,6 +16,7 @@ from backend.ir.walk import map_all
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops
 from backend.lowering.gpu.sizes import KernelSizes
+from backend.lowering.passes import Pass
 from spaces.model.expressions.expr import Call, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -28,15 +29,19 @@ PRIVATE = (Memory.REGISTER, Memory.STACK)
 _ZERO = constant(0, Int32)
 
 
-def place_gpu_memory(program: LoopProgram, sizes: KernelSizes) -> LoopProgram:
-    """``program``, before flattening, with a kind of memory and constant sizes for every buffer of
-    its kernels.
+def place_gpu_memory(sizes: KernelSizes) -> Pass:
+    """Gives every buffer of the kernels of a program, before flattening, a kind of memory and
+    constant sizes.
 
     Raises:
         GpuLoweringError: a size inside a kernel has no limit, or a buffer is asked to be in a kind
             of memory that its place does not have.
     """
-    return evolve(program, body=_Placer(sizes).outside(program.body))
+
+    def placed(program: LoopProgram) -> LoopProgram:
+        return evolve(program, body=_Placer(sizes).outside(program.body))
+
+    return Pass("gpu_memory", placed)
 
 
 @frozen

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Callable
 
 from attrs import evolve
 
@@ -19,58 +17,52 @@ from backend.lowering.gpu.kernels import carve_kernels
 from backend.lowering.gpu.loops import normalize_gpu_loops
 from backend.lowering.gpu.memory import place_gpu_memory
 from backend.lowering.gpu.sizes import KernelSizes
+from backend.lowering.passes import Pass, after_each, named
 from backend.lowering.simplify import simplify
-from backend.lowering.start import START, start
+from backend.lowering.start import start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
 
-Pass: TypeAlias = Callable[[LoopProgram], LoopProgram]
 
-
+@named("dense")
 def dense(program: LoopProgram) -> LoopProgram:
     """Buffers of the caller lie in device memory without gaps, whatever strides they have."""
     buffers = (BufferParameter(b.name, b.type, b.dimensions, b.is_output) for b in program.buffers)
     return evolve(program, buffers=tuple(buffers))
 
 
-GPU_PASSES = (
-    "simplify",
-    "gpu_loops",
-    "gpu_memory",
-    "simplify_again",
-    "dense",
-    "flatten",
-    "barriers",
-)
-"""The passes by name, in the order they run between :func:`~backend.lowering.start.start` and
-:func:`~backend.lowering.gpu.kernels.carve_kernels`.
-"""
+def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
+    """The passes in the order they run between :func:`~backend.lowering.start.start` and
+    :func:`~backend.lowering.gpu.kernels.carve_kernels`; code that tests its accesses names
+    coordinates.
+    """
+    return (
+        simplify,
+        normalize_gpu_loops,
+        place_gpu_memory(sizes),
+        evolve(simplify, name="simplify_again"),
+        dense,
+        flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
+        insert_barriers,
+    )
 
 
-def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, Pass]:
-    """Each of :data:`GPU_PASSES`; code that tests its accesses names coordinates."""
-    memory = partial(place_gpu_memory, sizes=sizes)
-    flat = flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions
-    passes = (simplify, normalize_gpu_loops, memory, simplify, dense, flat, insert_barriers)
-    return dict(zip(GPU_PASSES, passes, strict=True))
+GPU_PASSES = tuple(one.name for one in gpu_passes(KernelSizes(extents={}, iterations={})))
+"""The names of the passes, in order."""
 
 
 def gpu_stages(
-    nest: LoopNest, passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes
+    nest: LoopNest, passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes
 ) -> dict[str, LoopProgram]:
     """The program of a loop nest at the start, and after each pass."""
-    program = unhinted(start(nest))
-    stages = {START: program}
-    for name, lowering in passes(KernelSizes.of(nest)).items():
-        stages[name] = program = lowering(program)
-    return stages
+    return after_each(unhinted(start(nest)), passes(KernelSizes.of(nest)))
 
 
 def lower_gpu(
     nest: LoopNest,
-    passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes,
+    passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes,
     others: tuple[GpuProgram, ...] = (),
 ) -> GpuProgram:
     """The kernels and the host program of a loop nest; ``others`` are the programs of other cases
@@ -86,7 +78,7 @@ def lower_gpu(
 def lower_gpu_cases(
     pipeline: Pipeline,
     cases: tuple[Case, ...],
-    passes: Callable[[KernelSizes], Mapping[str, Pass]] = gpu_passes,
+    passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes,
 ) -> tuple[GpuProgram, ...]:
     """A program for each case of a schedule, of which the host runs the one that is the case: the
     kernels of each are made for what is known there, and are nobody else's business.

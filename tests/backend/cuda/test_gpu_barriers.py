@@ -17,8 +17,10 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import GpuProgram
 from backend.ir.node import walk_nodes
 from backend.ir.statements import Barrier
-from backend.lowering.gpu.passes import Pass, gpu_passes, lower_gpu
+from backend.lowering.gpu.barriers import insert_barriers
+from backend.lowering.gpu.passes import gpu_passes, lower_gpu
 from backend.lowering.gpu.sizes import KernelSizes
+from backend.lowering.passes import Pass
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -91,8 +93,8 @@ def in_rows(p: Pipeline) -> Directives:
     return d.gpu_threads("x").fold_storage("y", 2)
 
 
-def all_but_barriers(sizes: KernelSizes) -> dict[str, Pass]:
-    return {name: each for name, each in gpu_passes(sizes).items() if name != "barriers"}
+def all_but_barriers(sizes: KernelSizes) -> tuple[Pass, ...]:
+    return tuple(one for one in gpu_passes(sizes) if one is not insert_barriers)
 
 
 class Crossing:

@@ -16,7 +16,7 @@ from backend.ir.program import LoopProgram
 from backend.lowering.gpu.kernels import carve_kernels
 from backend.lowering.gpu.passes import GPU_PASSES, gpu_stages
 from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.start import START
+from backend.lowering.passes import START
 from spaces import (
     CheckedSchedule,
     Func,
