@@ -16,6 +16,7 @@ from typing import Any, Self, TypeAlias
 
 import llvmlite.binding as llvm
 from attrs import frozen
+from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 _Ref: TypeAlias = Any
@@ -154,15 +155,17 @@ def _optimise(module: _Ref) -> None:
 def _emitter() -> Iterator[_Ref]:
     """The machine that makes code of an optimised module, with the choices made for emitting.
 
-    Loop strength reduction takes 80% of the time for a long pipeline, and what it saves is not
-    measurable: loops arrive with their invariant indices already outside. LLVM knows the option
-    for the whole process only, so others who compile in it get it back.
+    Loop strength reduction takes up to a third of the time of a long pipeline, and what it saves is
+    not measurable: loops arrive with their invariant indices already outside. LLVM has no switch
+    for one module. Therefore the option is set only while this thread holds the lock of llvmlite:
+    nobody else in the process generates code with it.
     """
-    llvm.set_option("spaces", "-disable-lsr=true")
-    try:
-        yield _machine()
-    finally:
-        llvm.set_option("spaces", "-disable-lsr=false")
+    with ffi.lib._lock:
+        llvm.set_option("spaces", "-disable-lsr=true")
+        try:
+            yield _machine()
+        finally:
+            llvm.set_option("spaces", "-disable-lsr=false")
 
 
 def _check_symbols(module: _Ref, symbols: Mapping[str, int]) -> None:

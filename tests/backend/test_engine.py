@@ -4,9 +4,11 @@ import subprocess
 import sys
 import threading
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from backend.llvm import engine
 from backend.llvm.engine import CompilerBug, compile_module, host_target
 
 SUM = """
@@ -26,6 +28,24 @@ done:
   ret i32 %new
 }
 """
+
+STRIDED = """
+define void @strided(ptr %values, i64 %count, i64 %stride) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %index = mul i64 %i, %stride
+  %place = getelementptr i32, ptr %values, i64 %index
+  store i32 7, ptr %place
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+"""A loop in which LLVM replaces the product by a sum, unless loop strength reduction is off."""
 
 CALLS_OTHER = """
 declare i32 @other(i32)
@@ -215,3 +235,23 @@ def test_open_modules_do_not_disturb_the_end_of_the_interpreter():
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_others_in_the_process_keep_their_options_of_llvm():
+    """While code is emitted without one of LLVM's passes, nobody else generates code with it."""
+
+    def emitted() -> bytes:
+        with llvm.create_context() as context, llvm.parse_assembly(STRIDED, context) as module:
+            return engine._machine().emit_object(module)
+
+    expected = emitted()
+    with engine._emitter() as machine:
+        with llvm.create_context() as context, llvm.parse_assembly(STRIDED, context) as module:
+            assert machine.emit_object(module) != expected
+        found: list[bytes] = []
+        other = threading.Thread(target=lambda: found.append(emitted()))
+        other.start()
+        other.join(timeout=0.2)
+        assert not found
+    other.join()
+    assert found == [expected]
