@@ -19,7 +19,6 @@ from backend.arguments import (
     bind,
 )
 from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
-from backend.collector import collector_waits
 from backend.ir.program import LoopProgram
 from backend.ir.text import program_text
 from backend.ir.walk import messages
@@ -242,12 +241,11 @@ def compile_cpu(
             such numbers of threads.
     """
     legal = verified_for("compile_cpu", checked, CpuDevice)
-    with collector_waits():
-        if is_specialized(legal.schedule):
-            stages = lower_cases(legal.pipeline, tuple(cases(legal.schedule)), access_mode)
-        else:
-            stages = lower(legal.nest, access_mode)
-        module = _machine_code(stages, float_mode, access_mode)
+    if is_specialized(legal.schedule):
+        stages = lower_cases(legal.pipeline, tuple(cases(legal.schedule)), access_mode)
+    else:
+        stages = lower(legal.nest, access_mode)
+    module = _machine_code(stages, float_mode, access_mode)
     return CompiledPipeline(
         pipeline=legal.pipeline,
         schedule=legal.schedule,
@@ -278,12 +276,11 @@ def compile_cpu_unchecked(
         ValueError: there are no such numbers of threads.
     """
     check_given("compile_cpu_unchecked", pipeline=pipeline, schedule=schedule)
-    with collector_waits():
-        if is_specialized(schedule):
-            stages = lower_cases(pipeline, tuple(cases(schedule)), access_mode)
-        else:
-            stages = lower(loop_nest(pipeline, schedule), access_mode)
-        module = _machine_code(stages, float_mode, access_mode)
+    if is_specialized(schedule):
+        stages = lower_cases(pipeline, tuple(cases(schedule)), access_mode)
+    else:
+        stages = lower(loop_nest(pipeline, schedule), access_mode)
+    module = _machine_code(stages, float_mode, access_mode)
     return CompiledPipeline(
         pipeline=pipeline,
         schedule=schedule,

@@ -114,14 +114,6 @@ TEXTS = (
         _TOLD,
     ),
     Mutant(
-        "ctrl-c-while-it-ends",
-        "collector_waits",
-        "BaseException",
-        "Exception",
-        "The collector stays off where Ctrl-C comes at the end of its wait.",
-        ("test_collector.py",),
-    ),
-    Mutant(
         "interrupted-and-done",
         "Collected.__iter__",
         "self.interrupted = True",

@@ -169,10 +169,10 @@ class Expr(Arithmetic, metaclass=Interned):
         return names
 
     def _loads(self) -> bool:
-        return any(child.loads for child in self.children)
+        return True in [child.loads for child in self.children]
 
     def _has_floats(self) -> bool:
-        return self.type.is_float or any(child.has_floats for child in self.children)
+        return self.type.is_float or True in [child.has_floats for child in self.children]
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
