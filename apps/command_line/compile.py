@@ -101,7 +101,7 @@ def compile_app(
     write_text(folder / f"{stem}.sched", format_schedule(legal.schedule, pipeline) + "\n")
     write_text(folder / f"{stem}.nest", format_nests(pipeline, legal.schedule) + "\n")
     if isinstance(target, GpuDevice):
-        report = _write_gpu(legal, folder, stem, after, target)
+        report = _write_gpu(legal, folder, stem, after)
     else:
         mode = AccessMode.HARDENED if hardened else AccessMode.PLAIN
         report = _write_cpu(legal, folder, stem, after, floats, mode)
@@ -143,9 +143,7 @@ def _write_cpu(
     return _Report((*own, f"{RUNTIME}.h", f"{RUNTIME}.o"))
 
 
-def _write_gpu(
-    legal: CheckedSchedule, folder: Path, stem: str, after: str, target: GpuDevice
-) -> _Report:
+def _write_gpu(legal: CheckedSchedule, folder: Path, stem: str, after: str) -> _Report:
     compiled = compile_gpu(legal)
     own = f"{stem}.program", f"{stem}.cu"
     write_text(folder / own[0], compiled.program_text(after) + "\n")
