@@ -27,8 +27,8 @@ from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.launch import PycudaExecutor, gpu_available
 from backend.reference import evaluate
-from spaces.constraints.devices import CpuDevice, Device, device
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.devices.device import CpuDevice, Device, device
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace

@@ -33,10 +33,10 @@ from backend.llvm.threads import ThreadPool, default_pool
 from backend.lowering.cpu.passes import lower, lower_cases
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
-from spaces.constraints.devices import CpuDevice
-from spaces.constraints.given import check_given
-from spaces.constraints.preconditions import Precondition, size_preconditions
-from spaces.constraints.verdict import Verdict
+from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.preconditions import Precondition, size_preconditions
+from spaces.constraints.legality.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
 from spaces.model.nest.loopnest import loop_nest

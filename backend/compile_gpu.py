@@ -33,10 +33,10 @@ from backend.lowering.gpu.passes import (
 from backend.lowering.passes import START
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
-from spaces.constraints.devices import GpuDevice, device
-from spaces.constraints.given import check_given
-from spaces.constraints.preconditions import Precondition, size_preconditions
-from spaces.constraints.verdict import Verdict
+from spaces.constraints.devices.device import GpuDevice, device
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.preconditions import Precondition, size_preconditions
+from spaces.constraints.legality.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate

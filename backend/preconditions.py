@@ -14,8 +14,8 @@ from backend.arguments import (
     whole_numbers,
 )
 from backend.ir.program import Requirement
-from spaces.constraints.preconditions import Precondition, size_preconditions, unmet
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.preconditions import Precondition, size_preconditions, unmet
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.rewrite import variables
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices import CpuDevice, GpuDevice
-from spaces.constraints.verdict import CheckedSchedule, Illegal
+from spaces.constraints.devices.device import CpuDevice, GpuDevice
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.model.schedules.schedule import Schedule
 
 

@@ -13,7 +13,7 @@ from apps.sgemm import SIZE
 from apps.timing import interleaved
 from backend.llvm.operators import FloatMode
 from bench.contenders import inputs_of, program, written
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 """Read by BLAS libraries when they are loaded."""

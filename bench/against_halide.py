@@ -39,7 +39,7 @@ from bench.contenders import (
     sizes_of,
     written,
 )
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 
 MEASURED = "cpu"
 """The schedule of an app that the means are taken over; an app may have others beside it."""

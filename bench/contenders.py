@@ -16,9 +16,9 @@ from apps.timing import interleaved
 from backend.arguments import Array
 from backend.compile import compile_cpu
 from backend.llvm.operators import FloatMode
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search

@@ -9,7 +9,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from spaces.constraints.devices import host_cpu
+from spaces.constraints.devices.device import host_cpu
 
 PACKAGES = ("numpy", "llvmlite", "z3-solver", "halide")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from apps.catalog import APPS
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.model.writing.text import parse_schedule

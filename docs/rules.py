@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from spaces.constraints.findings import Finding
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
+from spaces.constraints.rules.findings import Finding
 from spaces.constraints.rules.rule import AdviceRule, Rule
-from spaces.constraints.verdict import CheckedSchedule
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule

@@ -229,7 +229,7 @@ from spaces.model.directives.transformers import (
 )
 
 # Verifying and repairing
-from spaces.constraints.verify import (
+from spaces.constraints.legality.verify import (
     verify as verify,
     verify_rest as verify_rest,
 )
@@ -238,28 +238,28 @@ from spaces.constraints.repairs.repair import (
     Repair as Repair,
 )
 from spaces.constraints.repairs.edit import Edit as Edit
-from spaces.constraints.preconditions import (
+from spaces.constraints.legality.preconditions import (
     size_preconditions as size_preconditions,
     Precondition as Precondition,
 )
-from spaces.constraints.lattice import legal_mask as legal_mask
-from spaces.constraints.verdict import (
+from spaces.constraints.legality.lattice import legal_mask as legal_mask
+from spaces.constraints.legality.verdict import (
     Verdict as Verdict,
     CheckedSchedule as CheckedSchedule,
     Illegal as Illegal,
     Requirement as Requirement,
 )
-from spaces.constraints.findings import (
+from spaces.constraints.rules.findings import (
     Violation as Violation,
     Advice as Advice,
 )
 from spaces.constraints.rules.rounding import Rounding as Rounding
-from spaces.constraints.devices import (
+from spaces.constraints.devices.device import (
     Device as Device,
     device as device,
     device_names as device_names,
 )
-from spaces.constraints.universe import (
+from spaces.constraints.solver.universe import (
     Decision as Decision,
     Universe as Universe,
 )

@@ -15,10 +15,10 @@ from threading import Barrier
 import numpy as np
 
 from backend.compile import compile_cpu
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.options import Options

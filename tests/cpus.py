@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from spaces.constraints.devices import CpuDevice
+from spaces.constraints.devices.device import CpuDevice
 
 FOUR_CORES = CpuDevice(
     name="cpu",

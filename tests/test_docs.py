@@ -12,10 +12,10 @@ from apps.listing import FILE
 from backend.reference import evaluate
 from docs import api, apps, directives
 from docs.rules import HALIDE, PAGE, page
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.catalogue import ADVICE, RULES
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule

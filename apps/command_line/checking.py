@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from apps.command_line.options import GivenSchedule
 from apps.errors import Stop, WrongUsage
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Violation
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify, verify_rest
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify, verify_rest
+from spaces.constraints.rules.findings import Violation
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.syntax_error import ScheduleSyntaxError

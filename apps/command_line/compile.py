@@ -35,8 +35,8 @@ from backend.llvm.runtime import runtime_object
 from backend.lowering.cpu.passes import CPU_PASSES
 from backend.lowering.gpu.passes import GPU_PASSES
 from backend.lowering.passes import START
-from spaces.constraints.devices import GpuDevice
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.nest.nest_text import format_nests
 from spaces.model.suggestions import suggestion
 from spaces.model.writing.text import format_schedule

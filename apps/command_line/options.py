@@ -13,7 +13,7 @@ from apps.app import App
 from apps.errors import WrongUsage
 from apps.files import BYTE_ORDER_MARK, is_there, read_text
 from backend.llvm.operators import FloatMode
-from spaces.constraints.devices import CpuDevice, Device, device
+from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.suggestions import suggestion

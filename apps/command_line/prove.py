@@ -25,7 +25,8 @@ from apps.command_line.proving import Findings, all_obligations, prove_schedule
 from apps.errors import Stop, WrongUsage
 from apps.files import make_folder
 from backend.replay import Replay
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.proofs.certificates import recheck as recheck_certificates
 from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import SECONDS
@@ -39,7 +40,6 @@ from spaces.constraints.proofs.records import (
     Refuted,
     Unknown,
 )
-from spaces.constraints.verdict import Illegal
 from spaces.model.writing.written import WrittenSchedule
 
 UNDECIDED = 3

@@ -13,11 +13,11 @@ from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.passes import lower_gpu
 from backend.proofs import barrier_obligations, prove_barriers, shapes
 from backend.replay import Replay, replay_kernels, replay_nest
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Obligation, Proof, ProofReport, Refuted
-from spaces.constraints.verdict import CheckedSchedule, Verdict
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest, walk_nest

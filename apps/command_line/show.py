@@ -9,7 +9,7 @@ from apps.command_line.console import heading, line, table
 from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.errors import Stop
-from spaces.constraints.judge import ask_matching, judge
+from spaces.constraints.legality.judge import ask_matching, judge
 from spaces.constraints.rules.inlining import inline_size
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError

@@ -19,7 +19,7 @@ from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
 from apps.errors import Interrupted, Stop, WrongUsage
 from apps.loading import is_function_name, load_function, told
-from spaces.constraints.devices import GpuDevice
+from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model

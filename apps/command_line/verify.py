@@ -26,14 +26,14 @@ from apps.command_line.options import (
 from apps.command_line.program import AsJson, command
 from apps.errors import Stop, WrongUsage
 from apps.files import check_writable, write_text
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Violation
-from spaces.constraints.preconditions import Precondition, size_preconditions
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.preconditions import Precondition, size_preconditions
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.constraints.legality.verify import verify as verify_schedule
+from spaces.constraints.legality.verify import verify_rest
 from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.repairs.repair import repair as repair_schedule
-from spaces.constraints.verdict import CheckedSchedule, Illegal, Verdict
-from spaces.constraints.verify import verify as verify_schedule
-from spaces.constraints.verify import verify_rest
+from spaces.constraints.rules.findings import Violation
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule

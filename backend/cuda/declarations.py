@@ -8,7 +8,7 @@ from backend.cuda.c_text import ctype
 from backend.cuda.kernel import BufferParam
 from backend.cuda.names import Names
 from backend.ir.host import SharedArray
-from spaces.constraints.kernels import WORD_BYTES
+from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.types import Type
 
 CHECKED_PRELUDE = """\

@@ -31,7 +31,7 @@ from backend.ir.statements import (
     updated,
 )
 from backend.ir.walk import buffers_written, free_buffers, free_variables
-from spaces.constraints.kernels import WORD_BYTES
+from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind

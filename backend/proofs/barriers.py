@@ -21,7 +21,9 @@ from backend.proofs.places import Places, shapes
 from backend.proofs.sites import Site, sites
 from backend.replay import replay_kernels
 from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
-from spaces.constraints.proofs.formulas import (
+from spaces.constraints.proofs.prove import SECONDS
+from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
+from spaces.constraints.reasoning.formulas import (
     FALSE,
     SECOND,
     TRUE,
@@ -34,9 +36,7 @@ from spaces.constraints.proofs.formulas import (
     negation,
     within,
 )
-from spaces.constraints.proofs.opaque import Opaque
-from spaces.constraints.proofs.prove import SECONDS
-from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
+from spaces.constraints.reasoning.opaque import Opaque
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32

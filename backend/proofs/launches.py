@@ -18,7 +18,7 @@ from backend.ir.host import (
     Launch,
     Sequence,
 )
-from spaces.constraints.proofs.formulas import within
+from spaces.constraints.reasoning.formulas import within
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32

@@ -23,7 +23,7 @@ from backend.lowering.flatten import flatten
 from backend.lowering.gpu.passes import gpu_passes
 from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.start import start
-from spaces.constraints.proofs.formulas import FALSE, all_of, any_of, different, less
+from spaces.constraints.reasoning.formulas import FALSE, all_of, any_of, different, less
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.polynomial import Polynomial, multiples

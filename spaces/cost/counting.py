@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from spaces.constraints.kernels import kernels, largest
+from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
 from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.totals import ONE, Totals, product, times

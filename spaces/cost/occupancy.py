@@ -13,8 +13,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices import Device, GpuDevice
-from spaces.constraints.occupancy import occupancy_fractions
+from spaces.constraints.devices.device import Device, GpuDevice
+from spaces.constraints.devices.occupancy import occupancy_fractions
 from spaces.cost.accesses import Access
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, KernelFeatures, Number, StageFeatures, volume

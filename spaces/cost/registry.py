@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import Occupancy
 from spaces.cost.reuse import Reuse

@@ -15,7 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices import CpuDevice, Device
+from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.accesses import Access, Course, Operations
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, Number, StageFeatures, read_extents, volume

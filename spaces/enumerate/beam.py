@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from attrs import frozen
 
-from spaces.constraints.devices import CpuDevice, Device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits

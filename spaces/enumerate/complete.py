@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from spaces.constraints.devices import Device
-from spaces.constraints.given import check_given
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.given import check_given
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from spaces.constraints.universe import Choice, Decision, Universe
+from spaces.constraints.solver.universe import Choice, Decision, Universe
 from spaces.enumerate.frontier import CLOSED
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace

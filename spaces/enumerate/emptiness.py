@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaces.constraints.emptiness import Emptiness
-from spaces.constraints.emptiness import explain_empty as explain_universe
+from spaces.constraints.solver.emptiness import Emptiness
+from spaces.constraints.solver.emptiness import explain_empty as explain_universe
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.space import ScheduleSpace
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
-from spaces.constraints.devices import CpuDevice, Device
-from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.dependences.hazards import racing_dimensions
+from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
 from spaces.enumerate.frontier import Path, open_depths, store_depths
 from spaces.enumerate.options import Options

@@ -7,7 +7,7 @@ from typing import Literal
 from attrs import field, frozen
 from attrs.validators import deep_iterable, in_
 
-from spaces.constraints.devices import CpuDevice, Device
+from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS
 
 Placement = Literal["inline", "root", "at"]

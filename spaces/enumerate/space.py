@@ -13,12 +13,12 @@ import numpy as np
 from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices import Device
-from spaces.constraints.given import check_given
-from spaces.constraints.judge import pipeline_faults
-from spaces.constraints.lattice import legal_mask
-from spaces.constraints.verdict import CheckedSchedule, Verdict
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.judge import pipeline_faults
+from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Columns
 from spaces.enumerate.census import Census, entry_parameters
 from spaces.enumerate.frontier import Frontier

@@ -16,8 +16,8 @@ from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.llvm.operators import FloatMode
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model.writing.text import parse_schedule
 from tests.apps.cases import at_size, embedded
 from tests.backend.cpu_runs import run_guarded

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from apps.catalog import APPS
 from apps.command_line.program import program
 from apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.model.expressions.expr import Const, walk
 from spaces.model.writing.text import parse_schedule
 from tests.constraints.examples.catalogue import EXAMPLES

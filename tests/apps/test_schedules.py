@@ -4,8 +4,8 @@ import pytest
 
 from apps.catalog import APPS
 from apps.plain import all_root
-from spaces.constraints.devices import device, device_names
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device, device_names
+from spaces.constraints.legality.verify import verify
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule

@@ -13,8 +13,8 @@ from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
 from backend.preconditions import SizeError
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

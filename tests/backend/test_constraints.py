@@ -12,9 +12,9 @@ from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, compile_cpu
 from backend.compile_gpu import compile_gpu_unchecked
 from backend.reference import evaluate
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

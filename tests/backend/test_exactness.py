@@ -18,7 +18,7 @@ from backend.arguments import Array
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces import Float32, Float64, Func, ImageParam, Int32, Pipeline, RDom, UInt8, Var
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.expr import Expr
 
 X = Var("x")

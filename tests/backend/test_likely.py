@@ -13,8 +13,8 @@ from backend.ir.node import walk_nodes
 from backend.ir.statements import For
 from backend.lowering.cpu.passes import lower
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -10,8 +10,8 @@ import pytest
 
 from backend.compile import compile_cpu
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -14,9 +14,9 @@ import pytest
 from backend.ir.program import LoopProgram
 from backend.lowering.cpu.passes import CPU_PASSES, lower
 from backend.lowering.passes import START
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.estimates import shortages
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.formulas.algebra import evaluate as number
 from tests.backend.placed_arrays import Arrays, outcome, spread
 from tests.constraints.examples.example import CPU

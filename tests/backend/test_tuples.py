@@ -12,10 +12,10 @@ from backend.halide.source import halide_source
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from backend.replay import replay_nest
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace

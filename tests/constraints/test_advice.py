@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces import device, format_nest, parse_schedule, verify
-from spaces.constraints.findings import Advice
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.rules.findings import Advice
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.formulas.algebra import FormulaError, evaluate

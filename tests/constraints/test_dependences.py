@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from spaces import device, parse_schedule, verify
-from spaces.constraints.dependences import Ordering, dependences, meeting
+from spaces.constraints.dependences.iterations import Ordering, dependences, meeting
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -131,5 +131,5 @@ def test_what_the_solver_does_not_find_out_counts_as_meeting(monkeypatch: pytest
     function = pipeline(f).function("f")
     asked = dependences.__wrapped__
     assert asked(function, 1) == Ordering()
-    monkeypatch.setattr("spaces.constraints.dependences.SOLVER_STEPS", 1)
+    monkeypatch.setattr("spaces.constraints.dependences.iterations.SOLVER_STEPS", 1)
     assert asked(function, 1) == Ordering(("r.y",))

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from spaces.constraints.devices import CpuDevice, GpuDevice, device, device_names, host_cpu
+from spaces.constraints.devices.device import CpuDevice, GpuDevice, device, device_names, host_cpu
 
 KB = 1024
 

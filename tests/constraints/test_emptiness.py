@@ -5,12 +5,12 @@ import pytest
 import z3
 
 from spaces import Options, ScheduleSpace, default_options, device, explain_empty, verify
-from spaces.constraints.clauses import CLOSED
-from spaces.constraints.devices import Device
-from spaces.constraints.emptiness import Emptiness
-from spaces.constraints.emptiness import explain_empty as explain_universe
-from spaces.constraints.encode import encode
-from spaces.constraints.universe import Decision, Universe
+from spaces.constraints.devices.device import Device
+from spaces.constraints.solver.clauses import CLOSED
+from spaces.constraints.solver.emptiness import Emptiness
+from spaces.constraints.solver.emptiness import explain_empty as explain_universe
+from spaces.constraints.solver.encode import encode
+from spaces.constraints.solver.universe import Decision, Universe
 from spaces.enumerate.decisions import universe
 from spaces.model.directives.directives import schedule
 from tests.constraints import algorithms

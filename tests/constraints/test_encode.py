@@ -11,9 +11,9 @@ import z3
 from attrs import evolve
 
 from spaces import device, verify
-from spaces.constraints.clauses import CLOSED, clauses, readers
-from spaces.constraints.encode import Encoded, Models, ModelStream, encode, explain, models
-from spaces.constraints.universe import Decision, Universe
+from spaces.constraints.solver.clauses import CLOSED, clauses, readers
+from spaces.constraints.solver.encode import Encoded, Models, ModelStream, encode, explain, models
+from spaces.constraints.solver.universe import Decision, Universe
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import Schedule
 from tests.constraints import algorithms
@@ -97,7 +97,7 @@ def test_numbers_without_effect_are_tied():
 @pytest.mark.parametrize(("name", "on"), [("updates", "cpu"), ("three stages", "sm_80")])
 def test_formulas_as_tables_and_as_arithmetic_have_the_same_models(name, on, monkeypatch):
     expected = all_models(name, on)
-    monkeypatch.setattr("spaces.constraints.encode.MAX_TABLE", 0)
+    monkeypatch.setattr("spaces.constraints.solver.encode.MAX_TABLE", 0)
     assert models(encode(UNIVERSES[name](), device(on))) == expected
 
 

@@ -38,10 +38,10 @@ from spaces import (
     verify,
     verify_rest,
 )
-from spaces.constraints.emptiness import explain_empty as explain_universe
-from spaces.constraints.judge import ask_bounds, bounds_of, judge
+from spaces.constraints.legality.judge import ask_bounds, bounds_of, judge
 from spaces.constraints.rules.estimates import shortages
-from spaces.constraints.universe import Universe
+from spaces.constraints.solver.emptiness import explain_empty as explain_universe
+from spaces.constraints.solver.universe import Universe
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
+from spaces.constraints.dependences.hazards import ordered_dimensions, racing_dimensions
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

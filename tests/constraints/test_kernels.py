@@ -4,9 +4,9 @@ import pytest
 from attrs import evolve
 
 from spaces import device, verify
-from spaces.constraints.devices import GpuDevice
-from spaces.constraints.occupancy import occupancy
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.devices.occupancy import occupancy
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.directives.directives import schedule
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.schedule import Schedule

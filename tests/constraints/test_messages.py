@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from spaces import device, verify
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.writing.text import parse_schedule
 from tests.constraints import algorithms

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spaces.constraints.devices import GpuDevice, device, device_names
-from spaces.constraints.occupancy import (
+from spaces.constraints.devices.device import GpuDevice, device, device_names
+from spaces.constraints.devices.occupancy import (
     ARRAYS,
     block_limits,
     blocks_per_sm,

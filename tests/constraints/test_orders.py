@@ -3,8 +3,8 @@
 import pytest
 
 from spaces import device, verify
-from spaces.constraints.dependences import Ordering
-from spaces.constraints.orders import trace
+from spaces.constraints.dependences.iterations import Ordering
+from spaces.constraints.dependences.orders import trace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
 from tests.constraints import algorithms

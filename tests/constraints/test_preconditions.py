@@ -14,7 +14,7 @@ from backend.compile_gpu import compile_gpu
 from backend.preconditions import SizeError
 from backend.reference import evaluate as reference
 from spaces import Schedule, device, size_preconditions, verify
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.boundary import repeat_edge
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

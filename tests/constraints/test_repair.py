@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces import device, format_schedule, parse_schedule, repair, verify
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.rules.catalogue import PIPELINE_RULES
-from spaces.constraints.verdict import Illegal
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail

@@ -8,7 +8,7 @@ import pytest
 
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
-from spaces.constraints.verdict import CheckedSchedule, Illegal
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from tests.constraints import algorithms
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")

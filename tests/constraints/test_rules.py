@@ -2,12 +2,12 @@
 
 import pytest
 
-from spaces.constraints.encode import encode, explain
-from spaces.constraints.findings import Finding
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
+from spaces.constraints.rules.findings import Finding
 from spaces.constraints.rules.rule import MatchRule
-from spaces.constraints.universe import Universe
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.solver.encode import encode, explain
+from spaces.constraints.solver.universe import Universe
 from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Example, Subject
 

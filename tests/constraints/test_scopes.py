@@ -7,11 +7,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces import device
-from spaces.constraints.clauses import readers
-from spaces.constraints.findings import Asked, told_at
-from spaces.constraints.judge import ask_calls, ask_matching, ask_own
+from spaces.constraints.legality.judge import ask_calls, ask_matching, ask_own
+from spaces.constraints.rules.findings import Asked, told_at
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
+from spaces.constraints.solver.clauses import readers
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.derive import derivation, derived

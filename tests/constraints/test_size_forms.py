@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from backend.compile import compile_cpu
 from backend.preconditions import SizeError
-from spaces.constraints.devices import device
-from spaces.constraints.preconditions import size_preconditions
-from spaces.constraints.size_forms import Divisible, Forms
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.preconditions import size_preconditions
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.constraints.sizes.forms import Divisible, Forms
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

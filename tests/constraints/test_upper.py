@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaces import Func, Var, device, pipeline, schedule, verify
-from spaces.constraints.upper import upper_bound
+from spaces.constraints.sizes.upper import upper_bound
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables

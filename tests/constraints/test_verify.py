@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces import OrderError, device, loop_nest, prove, verify
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.rules.catalogue import NEST_RULES
-from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import UInt8

@@ -6,9 +6,9 @@ from functools import cache
 
 from attrs import evolve
 
-from spaces.constraints.devices import device
-from spaces.constraints.universe import Choice, Decision, Universe
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.constraints.solver.universe import Choice, Decision, Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule

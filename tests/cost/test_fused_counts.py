@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
 from spaces.cost.features import Features

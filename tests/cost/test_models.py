@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import Occupancy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
 from spaces.cost.occupancy import Occupancy, stage_threads

@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 
 from spaces import Options, ScheduleSpace, device, verify
-from spaces.constraints.encode import encode, models
+from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.decisions import universe
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

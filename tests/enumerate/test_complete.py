@@ -17,7 +17,7 @@ from spaces import (
     search,
     verify,
 )
-from spaces.constraints.encode import encode, models
+from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.events import Done
 from spaces.model.schedules.schedule import LoopLevel

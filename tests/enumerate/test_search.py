@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 import pytest
 
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted

@@ -7,8 +7,8 @@ import itertools
 import attrs
 import pytest
 
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.enumerate.census import Census
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from attrs import define, evolve
 
-from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derive import derived

@@ -21,9 +21,9 @@ from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.lowering.cpu.passes import lower
 from backend.preconditions import SizeError
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule, Illegal
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.accumulation import accumulation

@@ -13,7 +13,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from backend.reference import evaluate
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.expr import Call, Expr, Op, walk
 from spaces.model.expressions.functions import abs as magnitude

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from spaces.constraints.hazards import ordered_dimensions, racing_dimensions
+from spaces.constraints.dependences.hazards import ordered_dimensions, racing_dimensions
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.nest.splits import BLENDING

@@ -17,9 +17,9 @@ from backend.ir.host import DeviceFunction, GpuProgram, HostIf, HostLoop, HostPa
 from backend.ir.program import BufferParameter
 from backend.ir.statements import EMPTY, For, If, Store, block
 from backend.preconditions import SizeError
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32

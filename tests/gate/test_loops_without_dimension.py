@@ -37,10 +37,10 @@ from spaces import (
     to_json,
     verify,
 )
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.proofs.decide import Decider
 from spaces.constraints.proofs.prove import obligations
 from spaces.constraints.proofs.records import Obligation, Proven
-from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.schedules.domain_order import Tail
 from tests.backend.guarded import guarded
 from tests.gate.check import Case, Gate, refused

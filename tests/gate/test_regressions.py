@@ -13,10 +13,10 @@ from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.preconditions import SizeError
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.preconditions import size_preconditions
-from spaces.constraints.verdict import CheckedSchedule, Verdict
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.preconditions import size_preconditions
+from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

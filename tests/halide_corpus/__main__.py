@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from tests.halide_corpus.corpus import Case, cases
 from tests.halide_corpus.differences import PAGE, mistakes, page, reasons
 from tests.halide_corpus.halide_side import outcome

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from spaces.constraints.devices import Device, device
-from spaces.constraints.verdict import Verdict
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import Device, device
+from spaces.constraints.legality.verdict import Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.halide_corpus.algorithms import Algorithm, algorithms

@@ -8,7 +8,7 @@ from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.reference import evaluate
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from tests.halide_corpus.corpus import Case
 
 

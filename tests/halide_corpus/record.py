@@ -9,7 +9,7 @@ from enum import StrEnum
 import attrs
 from attrs import field, frozen
 
-from spaces.constraints.verdict import Verdict
+from spaces.constraints.legality.verdict import Verdict
 from tests.halide_corpus.corpus import FOLDER
 
 _FILE = FOLDER / "results.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
 from tests.halide_corpus.corpus import cases
 from tests.halide_corpus.our_side import wrong_outputs
 from tests.halide_corpus.record import recorded

@@ -15,10 +15,10 @@ import pytest
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
 from backend.reference import evaluate
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.repairs.repair import repair
-from spaces.constraints.verify import verify
 from spaces.enumerate.board import Limits
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

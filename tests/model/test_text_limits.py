@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.constraints.devices import device
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model import text_limits
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

@@ -78,7 +78,7 @@ DEPENDENCES = (
     ),
     Mutant(
         "values-that-are-read-are-alike",
-        "dependences:_Formulas.__init__",
+        "iterations:_Formulas.__init__",
         "Second(stage.dimensions)",
         "Second()",
         "The second iteration has the coordinates of the first.",

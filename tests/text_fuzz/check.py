@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from apps.catalog import APPS
 from apps.command_line.program import STATUSES, program
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify, verify_rest
 from spaces.constraints.proofs.certificates import recheck
-from spaces.constraints.verify import verify, verify_rest
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.transformers import MoveError, replay
 from spaces.model.schedules.levels import LevelError

@@ -11,11 +11,11 @@ from typing import Any
 from attrs import frozen
 
 from apps.catalog import APPS
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.directives.directives import schedule
 from spaces.model.directives.transformers import (

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from apps.catalog import APPS
 from apps.command_line.program import program
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.certificates import recheck
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.ir.statements import Update
-from spaces.constraints.hazards import racing_dimensions
+from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.nest.placement import Bounds
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.accumulation import accumulation

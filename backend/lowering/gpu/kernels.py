@@ -40,7 +40,7 @@ from backend.ir.walk import bind, buffers_written
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops, has_threads
 from backend.lowering.gpu.sizes import KernelSizes
-from spaces.constraints.kernels import WORD_BYTES
+from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.domain_order import LoopKind

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from backend.ir.statements import Allocate, For
 from backend.lowering.gpu.errors import GpuLoweringError
-from spaces.constraints.kernels import kernels
+from spaces.constraints.sizes.kernels import kernels
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import LoopNest

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.constraints.proofs.formulas import at_most
-from spaces.constraints.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.reasoning.formulas import at_most
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.definitions import arithmetic
 from spaces.model.expressions.expr import Const, Expr, Variable, constant

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.formulas import all_of, at_most, within
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Access, Path, Site, Subject, loops_of
+from spaces.constraints.reasoning.formulas import all_of, at_most, within
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32

@@ -13,7 +13,7 @@ from pathlib import Path
 import z3
 from attrs import frozen
 
-from spaces.constraints.proofs.decide import Terms, question
+from spaces.constraints.proofs.decide import question
 from spaces.constraints.proofs.records import (
     Obligation,
     Outcome,
@@ -22,6 +22,7 @@ from spaces.constraints.proofs.records import (
     Proven,
     Refuted,
 )
+from spaces.constraints.reasoning.terms import Terms
 
 RECHECK_MS = 10_000
 """How long the solver may take to check one certificate again."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.formulas import FALSE, all_of, equal, within
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import (
@@ -24,6 +23,7 @@ from spaces.constraints.proofs.sites import (
     loops_of,
 )
 from spaces.constraints.proofs.witness import Span, witness
+from spaces.constraints.reasoning.formulas import FALSE, all_of, equal, within
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Expr, Variable

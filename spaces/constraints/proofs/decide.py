@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import z3
 from attrs import define, evolve, field
 
-from spaces.constraints.proofs.formulas import all_of, conjuncts
 from spaces.constraints.proofs.generalize import Generalizer
-from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import (
     Counterexample,
     Obligation,
@@ -19,10 +17,13 @@ from spaces.constraints.proofs.records import (
     Refuted,
     Unknown,
 )
+from spaces.constraints.reasoning.formulas import all_of, conjuncts
+from spaces.constraints.reasoning.intervals import Intervals
+from spaces.constraints.reasoning.terms import Terms
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.smt import Term, condition, new_context
+from spaces.model.formulas.smt import Term
 
 TIMEOUT_MS = 2000
 """How long the solver may take for one question."""
@@ -52,7 +53,7 @@ class Decider:
     timeout_ms: int = TIMEOUT_MS
     solver_seconds: float = 0.0
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
-    _terms: Terms = field(factory=lambda: Terms())
+    _terms: Terms = field(factory=Terms)
     _generalized: Generalizer = field(factory=Generalizer)
     _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
 
@@ -141,27 +142,6 @@ class Decider:
                 if self._check(solver, self.timeout_ms // 4, *limits) == z3.sat:
                     return _numbers(solver.model(), values)
         return found
-
-
-@define
-class Terms:
-    """Conditions as terms of one context, each made once."""
-
-    context: z3.Context = field(factory=new_context)
-    _variables: dict[str, Term] = field(factory=dict)
-    _done: dict[Expr, Term] = field(factory=dict)
-
-    def variables(self, formulas: Iterable[Expr]) -> dict[str, Term]:
-        """The terms of the variables that occur, by name."""
-        names = sorted(frozenset[str]().union(*(f.names for f in formulas)))
-        for name in names:
-            if name not in self._variables:
-                self._variables[name] = z3.Int(name, self.context)
-        return {n: self._variables[n] for n in names}
-
-    def condition(self, formula: Expr) -> Term:
-        """A boolean formula as a term."""
-        return condition(formula, self.variables((formula,)), self.context, self._done)
 
 
 def about(obligation: Obligation, goal: Expr) -> Obligation:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from spaces.constraints.proofs.coverage import free_names, in_box, point_of
-from spaces.constraints.proofs.formulas import Second, all_of, equal, negation, precedes
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
 from spaces.constraints.proofs.sites import Site, Subject, loops_of
 from spaces.constraints.proofs.sliding import moved, steps_back
+from spaces.constraints.reasoning.formulas import Second, all_of, equal, negation, precedes
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import substitute
 from spaces.model.nest.loopnest import Allocate

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from attrs import define, evolve, field
 
-from spaces.constraints.proofs.formulas import at_most
 from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.reasoning.formulas import at_most
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.polynomial import Polynomial

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.proofs.formulas import SECOND, Second
 from spaces.constraints.proofs.records import Kind, Obligation
 from spaces.constraints.proofs.sites import Site, Subject
+from spaces.constraints.reasoning.formulas import SECOND, Second
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
 

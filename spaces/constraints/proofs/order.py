@@ -13,8 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.hazards import is_commutative
-from spaces.constraints.proofs.formulas import (
+from spaces.constraints.dependences.hazards import is_commutative
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Site, Subject, common_depth, coordinates, loops_of
+from spaces.constraints.reasoning.formulas import (
     Second,
     all_of,
     any_of,
@@ -22,9 +25,6 @@ from spaces.constraints.proofs.formulas import (
     negation,
     precedes,
 )
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject, common_depth, coordinates, loops_of
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.traversal import LoopVar
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import define, field
 
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.proofs.assumptions import assumptions
 from spaces.constraints.proofs.bounds import bounds
 from spaces.constraints.proofs.coverage import coverage
@@ -27,7 +28,6 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
-from spaces.constraints.verdict import CheckedSchedule, Illegal
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
 

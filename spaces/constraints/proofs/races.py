@@ -22,7 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.proofs.folding import same_place
-from spaces.constraints.proofs.formulas import (
+from spaces.constraints.proofs.obligations import obligation
+from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.proofs.sites import Access, Path, Site, Subject, all_paths, encloses
+from spaces.constraints.reasoning.formulas import (
     TRUE,
     Second,
     all_of,
@@ -33,9 +36,6 @@ from spaces.constraints.proofs.formulas import (
     negation,
     precedes,
 )
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Path, Site, Subject, all_paths, encloses
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import Loop
 from spaces.model.nest.traversal import LoopVar

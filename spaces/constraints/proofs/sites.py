@@ -8,8 +8,8 @@ from functools import cached_property
 from attrs import define, field, frozen
 
 from spaces.constraints.proofs.assumptions import Assumptions
-from spaces.constraints.proofs.formulas import within
-from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.reasoning.formulas import within
+from spaces.constraints.reasoning.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expressions.expr import Call, Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32

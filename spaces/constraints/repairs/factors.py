@@ -9,11 +9,11 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices import Device
-from spaces.constraints.lattice import legal_mask
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import Factor, Fuse, Split

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from spaces.constraints.findings import Violation
-from spaces.constraints.judge import ask_matching
+from spaces.constraints.legality.judge import ask_matching
+from spaces.constraints.legality.verdict import Illegal
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import Found, nearest_factors
 from spaces.constraints.repairs.search import Search, Support
-from spaces.constraints.verdict import Illegal
-from spaces.constraints.verify import verify
+from spaces.constraints.rules.findings import Violation
 from spaces.model.schedules.schedule import Schedule
 
 MOST_STEPS = 16

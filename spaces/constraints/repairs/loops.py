@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
-from spaces.constraints.devices import Device, GpuDevice
+from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import GPU_KINDS

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from spaces.constraints.hazards import ordering
-from spaces.constraints.orders import Trace, trace
+from spaces.constraints.dependences.hazards import ordering
+from spaces.constraints.dependences.orders import Trace, trace
 from spaces.constraints.repairs.calls import misspelt
 from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
 from spaces.constraints.repairs.loops import fresh

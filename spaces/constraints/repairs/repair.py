@@ -7,16 +7,16 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from spaces.constraints.devices import Device
-from spaces.constraints.given import check_given
-from spaces.constraints.judge import pipeline_faults
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.judge import pipeline_faults
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import Found
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
-from spaces.constraints.verdict import CheckedSchedule, Illegal
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.derive import derived

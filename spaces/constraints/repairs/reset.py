@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import Illegal
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
-from spaces.constraints.verdict import Illegal
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 

@@ -13,20 +13,20 @@ from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Asked
-from spaces.constraints.judge import ask_matching, ask_records
-from spaces.constraints.lattice import is_violated
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.judge import ask_matching, ask_records
+from spaces.constraints.legality.lattice import is_violated
+from spaces.constraints.legality.verdict import Illegal
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.factors import Found, nearest_factors, open_factors
 from spaces.constraints.repairs.loops import StageEdits
 from spaces.constraints.repairs.names import NameEdits, entry_edits, is_covered
+from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import OwnRule
-from spaces.constraints.verdict import Illegal
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 

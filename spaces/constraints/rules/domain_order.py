@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from spaces.constraints.hazards import racing_dimensions
-from spaces.constraints.orders import Fault, Trace
+from spaces.constraints.dependences.hazards import racing_dimensions
+from spaces.constraints.dependences.orders import Fault, Trace
 from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Violation
+from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.bounds import image_overrun, output_overrun
+from spaces.constraints.rules.findings import Violation
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, pipeline_rule
 from spaces.model.algorithm.pipeline import Pipeline

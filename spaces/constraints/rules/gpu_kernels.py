@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.devices import GpuDevice
-from spaces.constraints.kernels import Kernel
+from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.sizes.kernels import Kernel
 
 GUIDE = "CUDA C++ Programming Guide"
 TABLE = f"{GUIDE}, technical specifications per compute capability"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from spaces.constraints.devices import GpuDevice
-from spaces.constraints.kernels import Kernel, allocation_bytes
-from spaces.constraints.occupancy import INTS, Extremes, blocks_per_sm
+from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.devices.occupancy import INTS, Extremes, blocks_per_sm
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
 from spaces.constraints.rules.written import store_directive
+from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.kernels import Dim3, Kernel, ThreadLoops, element_bytes
+from spaces.constraints.sizes.kernels import Dim3, Kernel, ThreadLoops, element_bytes
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.constraints.dependences import Meeting, meeting
-from spaces.constraints.hazards import ordering
+from spaces.constraints.dependences.hazards import ordering
+from spaces.constraints.dependences.iterations import Meeting, meeting
 from spaces.constraints.rules.records import Records
 
 _Found: TypeAlias = Callable[[], Meeting | None]

@@ -7,9 +7,9 @@ from typing import Self
 
 from attrs import define
 
-from spaces.constraints.devices import Device, GpuDevice
-from spaces.constraints.kernels import Kernel, kernels, largest
+from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.rules.records import Records
+from spaces.constraints.sizes.kernels import Kernel, kernels, largest
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.placement import Bounds, Placement

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from attrs import define, field
 
-from spaces.constraints.devices import Device, GpuDevice
-from spaces.constraints.hazards import ordering
-from spaces.constraints.orders import Trace, trace
+from spaces.constraints.dependences.hazards import ordering
+from spaces.constraints.dependences.orders import Trace, trace
+from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.hazards import reads_itself
+from spaces.constraints.dependences.hazards import reads_itself
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, own_rule

@@ -9,9 +9,9 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from spaces.constraints.dependences import dependences
-from spaces.constraints.hazards import racing_dimensions
-from spaces.constraints.orders import trace
+from spaces.constraints.dependences.hazards import racing_dimensions
+from spaces.constraints.dependences.iterations import dependences
+from spaces.constraints.dependences.orders import trace
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline

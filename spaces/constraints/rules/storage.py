@@ -7,7 +7,6 @@ from functools import partial
 
 from attrs import evolve
 
-from spaces.constraints.kernels import allocation_bytes
 from spaces.constraints.rules.domain_order import factor_in_range
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
@@ -15,7 +14,8 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
-from spaces.constraints.upper import upper_bound
+from spaces.constraints.sizes.kernels import allocation_bytes
+from spaces.constraints.sizes.upper import upper_bound
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval

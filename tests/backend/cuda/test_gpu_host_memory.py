@@ -3,7 +3,7 @@
 import pytest
 
 from spaces import verify
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

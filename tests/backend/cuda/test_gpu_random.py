@@ -12,10 +12,10 @@ from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.passes import lower_gpu
 from backend.preconditions import SizeError
 from backend.reference import evaluate
-from spaces.constraints.devices import device
-from spaces.constraints.kernels import kernels
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.constraints.sizes.kernels import kernels
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule

@@ -9,11 +9,11 @@ import spaces
 from backend.arguments import ArgumentError
 from backend.compile import compile_cpu
 from backend.halide.errors import DirectiveError, RealizationError
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import cast
 from spaces.model.formulas import algebra

@@ -9,10 +9,10 @@ from backend.halide.source import halide_source
 from backend.ir.node import walk_nodes
 from backend.ir.statements import For, Provide, Store
 from backend.lowering.cpu.passes import lower
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Proven
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -12,10 +12,10 @@ from backend.ir.statements import For, If, block
 from backend.proofs import barrier_obligations, prove_barriers
 from backend.replay import replay_kernels
 from backend.replay.report import Mistake
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.records import Proof, Proven, Refuted, Unknown
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from backend.proofs.places import Places, shapes
 from spaces import Func, Var, pipeline
 from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.formulas import SECOND, Second, at_most, within
 from spaces.constraints.proofs.records import Obligation, Proven
+from spaces.constraints.reasoning.formulas import SECOND, Second, at_most, within
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate

@@ -14,9 +14,9 @@ from backend.replay import Replay, machine, replay_kernels, replay_nest
 from backend.replay.inputs import inputs_for
 from backend.replay.memory import Storage
 from backend.replay.report import Mistake
-from spaces.constraints.devices import device
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from spaces.constraints.devices import Device, device
-from spaces.constraints.verdict import Verdict
-from spaces.constraints.verify import verify
+from spaces.constraints.devices.device import Device, device
+from spaces.constraints.legality.verdict import Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule

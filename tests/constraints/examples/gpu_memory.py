@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices import Device
+from spaces.constraints.devices.device import Device
 from tests.constraints.examples.example import SM75, SM80, Example, Subject, gpu, on_gpu
 from tests.constraints.examples.starts import D
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.arithmetic import value_of
-from spaces.constraints.devices import device
-from spaces.constraints.proofs.common_bits import facts, masked
-from spaces.constraints.proofs.formulas import OPAQUE, SECOND, Second, all_of
-from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
+from spaces.constraints.reasoning.common_bits import facts, masked
+from spaces.constraints.reasoning.formulas import OPAQUE, SECOND, Second, all_of
+from spaces.constraints.reasoning.opaque import Opaque
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

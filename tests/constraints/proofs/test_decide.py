@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.formulas import (
+from spaces.constraints.proofs.records import Obligation, Proven, Refuted, Unknown
+from spaces.constraints.reasoning.formulas import (
     all_of,
     any_of,
     at_most,
@@ -19,8 +20,7 @@ from spaces.constraints.proofs.formulas import (
     precedes,
     within,
 )
-from spaces.constraints.proofs.intervals import Intervals
-from spaces.constraints.proofs.records import Obligation, Proven, Refuted, Unknown
+from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.constraints.proofs.decide import Decider, decide
-from spaces.constraints.proofs.formulas import all_of, any_of, at_most, equal, less
 from spaces.constraints.proofs.generalize import PREFIX, Generalizer
-from spaces.constraints.proofs.intervals import Intervals
 from spaces.constraints.proofs.records import Obligation, Proven, Refuted
+from spaces.constraints.reasoning.formulas import all_of, any_of, at_most, equal, less
+from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32

@@ -7,12 +7,12 @@ from attrs import evolve
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from spaces.constraints.devices import device
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.decide import Decider
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Unknown
-from spaces.constraints.verdict import CheckedSchedule
-from spaces.constraints.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.constraints.dependences import Ordering
+from spaces.constraints.dependences.iterations import Ordering
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 

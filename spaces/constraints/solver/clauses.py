@@ -16,9 +16,8 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Asked
-from spaces.constraints.judge import (
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.judge import (
     ask_calls,
     ask_matching,
     ask_nest,
@@ -26,10 +25,11 @@ from spaces.constraints.judge import (
     ask_pipeline,
     bounds_of,
 )
-from spaces.constraints.lattice import is_violated
+from spaces.constraints.legality.lattice import is_violated
+from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
-from spaces.constraints.universe import Universe
+from spaces.constraints.solver.universe import Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr, Variable, compare, constant
 from spaces.model.expressions.rewrite import substitute

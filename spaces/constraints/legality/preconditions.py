@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from spaces.constraints.findings import told_at
+from spaces.constraints.legality.verdict import CheckedSchedule, Requirement
 from spaces.constraints.rules.catalogue import rule
-from spaces.constraints.size_forms import AtLeastZero, Condition, Divisible, Forms
-from spaces.constraints.verdict import CheckedSchedule, Requirement
+from spaces.constraints.rules.findings import told_at
+from spaces.constraints.sizes.forms import AtLeastZero, Condition, Divisible, Forms
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.operators import ARITHMETIC

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from spaces.constraints.proofs.formulas import conjuncts
+from spaces.constraints.reasoning.formulas import conjuncts
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.expressions.types import Bool, Int32

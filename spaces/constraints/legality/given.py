@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spaces.constraints.devices import CpuDevice, GpuDevice
+from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.model.schedules.given import check_pipeline, check_schedule
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.constraints.dependences import Ordering, dependences
+from spaces.constraints.dependences.iterations import Ordering, dependences
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Call, Expr, Op, walk
 

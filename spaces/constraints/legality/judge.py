@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from attrs import evolve, frozen
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Asked, Violation, fails, violation
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.verdict import Requirement
 from spaces.constraints.rules import specializations
 from spaces.constraints.rules.bounds import unbounded, unbounded_check
 from spaces.constraints.rules.catalogue import (
@@ -19,10 +19,10 @@ from spaces.constraints.rules.catalogue import (
     OWN_RULES,
     PIPELINE_RULES,
 )
+from spaces.constraints.rules.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check
-from spaces.constraints.verdict import Requirement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import UnboundedError

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.constraints.advise import advise
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Advice, Violation, told_at, told_where
-from spaces.constraints.kernels import Kernel, kernels
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.advise import advise
+from spaces.constraints.rules.findings import Advice, Violation, told_at, told_where
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
+from spaces.constraints.sizes.kernels import Kernel, kernels
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate

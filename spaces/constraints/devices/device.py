@@ -157,7 +157,11 @@ def _this_cpu() -> CpuDevice:
 
 @cache
 def _gpus() -> dict[str, GpuDevice]:
-    text = resources.files("spaces.constraints").joinpath("gpu_devices.toml").read_text("utf-8")
+    text = (
+        resources.files("spaces.constraints.devices")
+        .joinpath("gpu_devices.toml")
+        .read_text("utf-8")
+    )
     table = tomllib.loads(text)
     common = table.pop("common")
     return {name: GpuDevice(name=name, **common, **limits) for name, limits in table.items()}

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Asked
-from spaces.constraints.given import check_given
-from spaces.constraints.judge import (
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.judge import (
     ask_matching,
     ask_nest,
     ask_records,
@@ -19,6 +18,7 @@ from spaces.constraints.judge import (
     judged_in,
     pipeline_faults,
 )
+from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
@@ -46,7 +46,8 @@ def legal_mask(
     Returns:
         Booleans in the shape that the arrays broadcast to. The loop nest is built once, for all
         members, so that a bound that only becomes provable with the numbers known may be missed:
-        the mask then says illegal where :func:`~spaces.constraints.verify.verify` would not.
+        the mask then says illegal where :func:`~spaces.constraints.legality.verify.verify` would
+        not.
 
     Raises:
         ValueError: a name has no array.

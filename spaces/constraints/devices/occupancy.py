@@ -15,7 +15,7 @@ import numpy as np
 from attrs import astuple, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from spaces.constraints.devices import GpuDevice
+from spaces.constraints.devices.device import GpuDevice
 
 Limiter = Literal["warps", "registers", "shared memory", "blocks"]
 

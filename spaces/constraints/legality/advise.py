@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Advice, Asked, advice, failing
+from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.catalogue import ADVICE
+from spaces.constraints.rules.findings import Advice, Asked, advice, failing
 from spaces.constraints.rules.nest_view import NestView
 from spaces.model.nest.placement import Bounds
 

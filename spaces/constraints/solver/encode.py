@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeAlias
 import z3
 from attrs import define, field, frozen
 
-from spaces.constraints.clauses import Clause, clauses
-from spaces.constraints.devices import Device
-from spaces.constraints.universe import Choice, Option, Universe
+from spaces.constraints.devices.device import Device
+from spaces.constraints.solver.clauses import Clause, clauses
+from spaces.constraints.solver.universe import Choice, Option, Universe
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.smt import condition, new_context

@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 import attrs
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Violation, told_where
-from spaces.constraints.given import check_given
-from spaces.constraints.judge import (
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.judge import (
     ask_exact,
     ask_matching,
     ask_nest,
@@ -20,11 +19,12 @@ from spaces.constraints.judge import (
     judged_in,
     pipeline_faults,
 )
-from spaces.constraints.partial import ask_other_nest, ask_other_records, mended
+from spaces.constraints.legality.partial import ask_other_nest, ask_other_records, mended
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.constraints.rules.estimates import is_told, shortages
+from spaces.constraints.rules.findings import Violation, told_where
 from spaces.constraints.rules.inlining import inline_size, is_soon_inlined
 from spaces.constraints.rules.records import Records
-from spaces.constraints.verdict import CheckedSchedule, Illegal, Requirement, Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier

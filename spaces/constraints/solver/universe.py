@@ -1,7 +1,7 @@
 """Universes: finite sets of schedules given by independent decisions, legal or not.
 
 The solver encoding and the enumerator meet here: a space hands over a :class:`Universe`, and
-:mod:`spaces.constraints.encode` turns the rules into constraints over its decisions.
+:mod:`spaces.constraints.solver.encode` turns the rules into constraints over its decisions.
 """
 
 from __future__ import annotations

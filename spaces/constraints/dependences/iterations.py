@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import z3
 from attrs import frozen
 
-from spaces.constraints.proofs.decide import Terms
-from spaces.constraints.proofs.formulas import (
+from spaces.constraints.reasoning.formulas import (
     OPAQUE,
     Second,
     all_of,
@@ -28,8 +27,9 @@ from spaces.constraints.proofs.formulas import (
     primed,
     within,
 )
-from spaces.constraints.proofs.intervals import Intervals
-from spaces.constraints.proofs.opaque import Opaque
+from spaces.constraints.reasoning.intervals import Intervals
+from spaces.constraints.reasoning.opaque import Opaque
+from spaces.constraints.reasoning.terms import Terms
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Const, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Int32

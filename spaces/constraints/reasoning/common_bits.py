@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.formulas import all_of, any_of, at_most, less, negation
+from spaces.constraints.reasoning.formulas import all_of, any_of, at_most, less, negation
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 

@@ -13,8 +13,8 @@ from functools import reduce
 
 from attrs import define, field
 
-from spaces.constraints.proofs.common_bits import BITS, facts, masked
-from spaces.constraints.proofs.formulas import OPAQUE, SECOND, Second, at_most, different
+from spaces.constraints.reasoning.common_bits import BITS, facts, masked
+from spaces.constraints.reasoning.formulas import OPAQUE, SECOND, Second, at_most, different
 from spaces.model.expressions.definitions import REQUIRE
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC

@@ -13,7 +13,7 @@ from functools import reduce
 
 from attrs import evolve, frozen
 
-from spaces.constraints.upper import upper_bound
+from spaces.constraints.sizes.upper import upper_bound
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32

@@ -8,11 +8,11 @@ from typing import Literal
 import z3
 from attrs import frozen
 
-from spaces.constraints.clauses import CLOSED
-from spaces.constraints.devices import Device
-from spaces.constraints.encode import Encoded, Label, Term, encode
+from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.catalogue import rule
-from spaces.constraints.universe import Decision, Universe
+from spaces.constraints.solver.clauses import CLOSED
+from spaces.constraints.solver.encode import Encoded, Label, Term, encode
+from spaces.constraints.solver.universe import Decision, Universe
 
 
 @frozen

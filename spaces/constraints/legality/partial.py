@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from spaces.constraints.devices import Device
-from spaces.constraints.findings import Asked
-from spaces.constraints.judge import ask_bounds, ask_calls, ask_own, bounds_of
+from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.judge import ask_bounds, ask_calls, ask_own, bounds_of
 from spaces.constraints.rules.bounds import image_overrun
+from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule

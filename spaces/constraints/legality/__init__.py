@@ -1,0 +1,1 @@
+"""Whether a schedule is legal: rules are asked, and their answers become a verdict."""

@@ -1,0 +1,1 @@
+"""What follows from conditions over sizes and loops: intervals, bits, terms of the solver."""

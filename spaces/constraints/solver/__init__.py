@@ -1,0 +1,1 @@
+"""The rules over finite sets of schedules, as clauses and as constraints for the solver."""
