@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from backend.access import Access, AccessError, Outside
 from backend.cuda.errors import DivergentBarrierError
 from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import CudaModule, Dim3, Kernel, Step
-from backend.cuda.program import Scalar, execute
+from backend.cuda.kernel import CudaModule, Dim3, Kernel
+from backend.cuda.program import CudaExecutor, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
 """How the threads of a block, and the blocks of a grid, follow one another: by index, backwards, or
@@ -61,8 +61,8 @@ valid_seed = attrs.validators.and_(attrs.validators.ge(0), attrs.validators.lt(2
 
 
 @attrs.frozen(slots=True)
-class Emulator:
-    """Runs CUDA host programs on the CPU (a `program.CudaExecutor`).
+class Emulator(CudaExecutor):
+    """Runs CUDA host programs on the CPU.
 
     Each text is built once in a process (about 0.3 s) and stays loaded. One launch of a text runs
     at a time.
@@ -70,25 +70,20 @@ class Emulator:
     Attributes:
         order: which thread runs next.
         seed: of the shuffled order; the same seed gives the same order.
+
+    Runs raise besides:
+
+    - DivergentBarrierError: threads of a block parted at a barrier.
+    - AccessError: hardened text meant to touch memory outside of what was obtained.
     """
 
     order: ThreadOrder = attrs.field(default="forward", validator=known_order)
     seed: int = attrs.field(default=0, validator=valid_seed)
 
-    def run(
-        self,
-        module: CudaModule,
-        steps: Iterable[Step],
-        buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, Scalar],
-    ) -> None:
-        """Runs the steps; see `program.CudaExecutor.run`.
-
-        Raises:
-            DivergentBarrierError: threads of a block parted at a barrier.
-            AccessError: hardened text meant to touch memory outside of what was obtained.
-        """
-        execute(_InProcess(self.order, self.seed), module, steps, buffers, scalars)
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> Session[NDArray[np.uint8]]:
+        return Session(_InProcess(self.order, self.seed), module, buffers)
 
 
 class HostMemory:

@@ -7,7 +7,7 @@ PTX compiler, which may be older than NVRTC, has no part in it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import CudaModule, Dim3, Kernel, Step
+from backend.cuda.kernel import CudaModule, Dim3, Kernel
 from backend.cuda.nvrtc import compile_cuda
-from backend.cuda.program import Scalar, Session
+from backend.cuda.program import CudaExecutor, Session
 
 
 def gpu_available() -> tuple[bool, str]:
@@ -28,8 +28,8 @@ def gpu_available() -> tuple[bool, str]:
         return False, str(error)
 
 
-class PycudaExecutor:
-    """Runs CUDA host programs on a GPU (a `program.CudaExecutor`).
+class PycudaExecutor(CudaExecutor):
+    """Runs CUDA host programs on a GPU.
 
     Texts are compiled once for an executor. It uses the device's primary context and leaves the
     caller's current context as it was.
@@ -51,23 +51,10 @@ class PycudaExecutor:
         """The device's compute capability, as ``sm_80``."""
         return self._device.arch
 
-    def run(
-        self,
-        module: CudaModule,
-        steps: Iterable[Step],
-        buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, Scalar],
-    ) -> None:
-        """Runs the steps; see `program.CudaExecutor.run`."""
-        with self.session(module, buffers) as session:
-            session.run(steps, scalars)
-            session.fetch()
-
     @contextmanager
     def session(
         self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
     ) -> Iterator[Session[Any]]:
-        """Keeps `buffers` on the device for several runs: for timing, without the copies."""
         self._context.push()
         try:
             with Session[Any](self._device, module, buffers) as session:

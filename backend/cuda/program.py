@@ -9,7 +9,9 @@ kernels read it, and what kernels hand to each other never comes back.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -69,34 +71,6 @@ class CudaDevice(Protocol[Memory]):
 
     def wait(self) -> None:
         """Returns when all launches have ended; raises what went wrong in them."""
-
-
-class CudaExecutor(Protocol):
-    """Runs host programs.
-
-    Those here: `emulator.Emulator`, `sanitizers.SanitizedEmulator`, `launch.PycudaExecutor`.
-    """
-
-    def run(
-        self,
-        module: CudaModule,
-        steps: Iterable[Step],
-        buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, Scalar],
-    ) -> None:
-        """Runs `steps` in order; arrays whose buffers they write are filled when it returns.
-
-        Args:
-            module: the text, and its kernels that the steps launch.
-            steps: what to do, one after another.
-            buffers: arrays by buffer name, of any strides; kernels see them dense, in C order.
-            scalars: numbers by name, for launch arguments that name one.
-
-        Raises:
-            CudaProgramError: the steps, `buffers` and `scalars` do not fit together.
-            CudaLaunchError: a launch failed; arrays written by kernels alone are as they were.
-            CudaCompileError, CudaUnavailable: the text can't be built, or not here.
-        """
 
 
 @attrs.define(slots=True)
@@ -277,17 +251,43 @@ class Session(Generic[Memory]):
             buffer.memory = None
 
 
-def execute(
-    device: CudaDevice[Memory],
-    module: CudaModule,
-    steps: Iterable[Step],
-    buffers: Mapping[str, NDArray[Any]],
-    scalars: Mapping[str, Scalar],
-) -> None:
-    """Runs a whole program on `device`: what `CudaExecutor.run` promises."""
-    with Session(device, module, buffers) as session:
-        session.run(steps, scalars)
-        session.fetch()
+class CudaExecutor(ABC):
+    """Runs host programs, on a device of its own.
+
+    Those here: `emulator.Emulator`, `sanitizers.SanitizedEmulator`, `launch.PycudaExecutor`.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> AbstractContextManager[Session[Any]]:
+        """Keeps `buffers` on the device for several runs: for timing, without the copies."""
+
+    def run(
+        self,
+        module: CudaModule,
+        steps: Iterable[Step],
+        buffers: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, Scalar],
+    ) -> None:
+        """Runs `steps` in order; arrays whose buffers they write are filled when it returns.
+
+        Args:
+            module: the text, and its kernels that the steps launch.
+            steps: what to do, one after another.
+            buffers: arrays by buffer name, of any strides; kernels see them dense, in C order.
+            scalars: numbers by name, for launch arguments that name one.
+
+        Raises:
+            CudaProgramError: the steps, `buffers` and `scalars` do not fit together.
+            CudaLaunchError: a launch failed; arrays written by kernels alone are as they were.
+            CudaCompileError, CudaUnavailable: the text can't be built, or not here.
+        """
+        with self.session(module, buffers) as session:
+            session.run(steps, scalars)
+            session.fetch()
 
 
 def _check_sizes(kernel: Kernel, grid: Dim3) -> None:

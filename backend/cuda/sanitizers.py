@@ -16,7 +16,7 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -40,8 +40,8 @@ from backend.cuda.errors import (
     SanitizerError,
 )
 from backend.cuda.host_build import build, program_text
-from backend.cuda.kernel import BufferParam, CudaModule, Dim3, Kernel, KernelParam, Step
-from backend.cuda.program import Scalar, execute
+from backend.cuda.kernel import BufferParam, CudaModule, Dim3, Kernel, KernelParam
+from backend.cuda.program import CudaExecutor, Session
 
 Sanitizers = Literal["address,undefined", "thread"]
 """What to build with: the two kinds can't be combined."""
@@ -72,8 +72,8 @@ def _known_sanitizers(_: object, attribute: attrs.Attribute[Sanitizers], value: 
 
 
 @attrs.frozen(slots=True)
-class SanitizedEmulator:
-    """Runs CUDA host programs on the CPU under sanitizers (a `program.CudaExecutor`).
+class SanitizedEmulator(CudaExecutor):
+    """Runs CUDA host programs on the CPU under sanitizers.
 
     Each text is built once in a process (about 0.4 s); a launch costs a process (10 to 60 ms) and 5
     to 25 times what the emulator takes.
@@ -83,6 +83,13 @@ class SanitizedEmulator:
         order: which thread runs next.
         seed: of the shuffled order.
         timeout_s: seconds that one launch may take.
+
+    Runs raise besides:
+
+    - SanitizerError: a sanitizer found a mistake in a kernel.
+    - DivergentBarrierError: threads of a block parted at a barrier.
+    - CudaLaunchError: a launch crashed or took longer than `timeout_s`.
+    - CudaUnavailable: g++ or its sanitizers are not here.
     """
 
     sanitizers: Sanitizers = attrs.field(validator=_known_sanitizers)
@@ -90,22 +97,10 @@ class SanitizedEmulator:
     seed: int = attrs.field(default=0, validator=valid_seed)
     timeout_s: float = attrs.field(default=60.0, validator=attrs.validators.gt(0))
 
-    def run(
-        self,
-        module: CudaModule,
-        steps: Iterable[Step],
-        buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, Scalar],
-    ) -> None:
-        """Runs the steps; see `program.CudaExecutor.run`.
-
-        Raises:
-            SanitizerError: a sanitizer found a mistake in a kernel.
-            DivergentBarrierError: threads of a block parted at a barrier.
-            CudaLaunchError: a launch crashed or took longer than `timeout_s`.
-            CudaUnavailable: g++ or its sanitizers are not here.
-        """
-        execute(_Subprocess(self), module, steps, buffers, scalars)
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> Session[NDArray[np.uint8]]:
+        return Session(_Subprocess(self), module, buffers)
 
 
 class _Subprocess(HostMemory):

@@ -21,7 +21,7 @@ from backend.cuda.kernel import (
     ScalarParam,
     Step,
 )
-from backend.cuda.program import Session, execute
+from backend.cuda.program import CudaExecutor, Session
 from tests.backend.cuda.texts import SAXPY, saxpy_steps
 
 ADD = "add_kernel"  # y += x, in Python
@@ -78,6 +78,18 @@ class CountingDevice:
         self.log.append("wait")
 
 
+class Executor(CudaExecutor):
+    """Runs programs on a device that is given."""
+
+    def __init__(self, device: CountingDevice) -> None:
+        self.device = device
+
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> Session[NDArray[np.uint8]]:
+        return Session(self.device, module, buffers)
+
+
 def add(x: str, y: str) -> LaunchStep:
     return LaunchStep(ADD, (1, 1, 1), (x, y))
 
@@ -86,7 +98,7 @@ def test_copies_are_made_only_when_needed() -> None:
     device = CountingDevice()
     x, y, z = (np.full(3, value, np.int32) for value in (1, 10, 100))
     steps = (add("x", "y"), add("x", "y"), add("y", "z"))
-    execute(device, ADD_MODULE, steps, {"x": x, "y": y, "z": z}, {})
+    Executor(device).run(ADD_MODULE, steps, {"x": x, "y": y, "z": z}, {})
     # x, y up; twice launched; z up; launched; y, z down; x was never written.
     assert device.log == ["up", "up", "launch", "launch", "up", "launch", "down", "down"]
     assert (x[0], y[0], z[0]) == (1, 12, 112)
@@ -104,7 +116,7 @@ def test_a_host_step_sees_and_leaves_current_arrays() -> None:
         arrays["y"][0] *= 2  # the other element stays
 
     steps = (add("x", "y"), HostStep("double", double, reads=(), writes=("y",)), add("x", "y"))
-    execute(device, ADD_MODULE, steps, {"x": x, "y": y}, {})
+    Executor(device).run(ADD_MODULE, steps, {"x": x, "y": y}, {})
     assert seen == [1]
     assert y.tolist() == [3, 2]
     assert device.log == ["up", "up", "launch", "down", "up", "launch", "down"]
@@ -143,7 +155,7 @@ def test_arrays_of_any_strides(
     view = expected[:: steps[0], :: steps[1]]
     view = view.T if transposed else view
     view += x
-    execute(CountingDevice(), ADD_MODULE, (add("x", "y"),), {"x": x, "y": y}, {})
+    Executor(CountingDevice()).run(ADD_MODULE, (add("x", "y"),), {"x": x, "y": y}, {})
     np.testing.assert_array_equal(storage, expected)
 
 
@@ -225,7 +237,7 @@ def test_what_does_not_fit_is_told(
 def test_launches_that_no_gpu_takes_are_refused(block: Dim3, grid: Dim3, message: str) -> None:
     module = CudaModule("", (Kernel("k", (), block),))
     with pytest.raises(CudaLaunchError) as raised:
-        execute(CountingDevice(), module, (LaunchStep("k", grid, ()),), {}, {})
+        Executor(CountingDevice()).run(module, (LaunchStep("k", grid, ()),), {}, {})
     assert message in str(raised.value)
 
 
@@ -233,7 +245,7 @@ def test_a_failed_program_leaves_arrays_as_they_were() -> None:
     device = CountingDevice()
     x, y = np.ones(1, np.int32), np.zeros(1, np.int32)
     with pytest.raises(CudaProgramError):
-        execute(device, ADD_MODULE, (add("x", "y"), add("x", "q")), {"x": x, "y": y}, {})
+        Executor(device).run(ADD_MODULE, (add("x", "y"), add("x", "q")), {"x": x, "y": y}, {})
     assert y[0] == 0
     assert device.living == 0
 
