@@ -28,8 +28,8 @@ from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
-from backend.llvm.runtime import runtime_symbols
-from backend.llvm.threads import ThreadPool, default_pool
+from backend.llvm.runtime.helpers import runtime_symbols
+from backend.llvm.runtime.pools import ThreadPool, default_pool
 from backend.lowering.cpu.passes import lower, lower_cases
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
@@ -159,7 +159,8 @@ class CompiledPipeline:
     def object_bytes(self) -> bytes:
         """The machine code as a relocatable object file, for C programs too.
 
-        What it needs besides the C library is in :func:`backend.llvm.runtime.runtime_object`.
+        What it needs besides the C library is in
+        :func:`backend.llvm.runtime.helpers.runtime_object`.
         """
         return self._module.object_bytes()
 

@@ -22,7 +22,7 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import GlobalArray, GpuProgram, HostPart
 from backend.ir.node import walk_nodes
 from backend.ir.text import program_text
-from backend.llvm.threads import default_pool
+from backend.llvm.runtime.pools import default_pool
 from backend.lowering.gpu.passes import (
     GPU_PASSES,
     gpu_passes,

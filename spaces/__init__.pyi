@@ -306,7 +306,7 @@ from backend.access import (
     AccessMode as AccessMode,
     AccessError as AccessError,
 )
-from backend.llvm.runtime import runtime_object as runtime_object
+from backend.llvm.runtime.helpers import runtime_object as runtime_object
 from backend.reference.evaluation import evaluate as evaluate
 from backend.arguments import (
     ArgumentError as ArgumentError,

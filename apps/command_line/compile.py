@@ -31,7 +31,7 @@ from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaUnavailable
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
 from backend.llvm.operators import FloatMode
-from backend.llvm.runtime import runtime_object
+from backend.llvm.runtime.helpers import runtime_object
 from backend.lowering.cpu.passes import CPU_PASSES
 from backend.lowering.gpu.passes import GPU_PASSES
 from backend.lowering.passes import START

@@ -19,8 +19,8 @@ from backend.llvm.accesses import OUTSIDE, told_outside
 from backend.llvm.codegen import entry_name, llvm_module, told_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
-from backend.llvm.runtime import runtime_symbols
-from backend.llvm.threads import ThreadPool
+from backend.llvm.runtime.helpers import runtime_symbols
+from backend.llvm.runtime.pools import ThreadPool
 from backend.lowering.cpu.interleave import interleave
 from backend.lowering.cpu.parallel import parallel
 from backend.lowering.cpu.unroll import unroll

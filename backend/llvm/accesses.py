@@ -25,8 +25,8 @@ from backend.access import POISON, Access, Outside, Side
 from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.statements import Allocate
-from backend.llvm.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.memory import Kept, Memory
+from backend.llvm.runtime.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.types import Type
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.llvm.blocks import IRType, Value
+from backend.llvm.runtime.blocks import IRType, Value
 
 _NEAR = 24
 """A buffer is told apart from so many before and after it, in the order of their allocation: those

@@ -14,8 +14,8 @@ from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.walk import messages
 from backend.llvm.accesses import OUTSIDE, types_of
 from backend.llvm.codegen import entry_name, identifier, told_words
-from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
+from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 from spaces.model.expressions.types import Int32, Type
 
 RUNTIME = "spaces_runtime"

@@ -19,9 +19,9 @@ from backend.ir.program import LoopProgram
 from backend.ir.walk import messages
 from backend.llvm.accesses import access_words
 from backend.llvm.alias import LoopHint
-from backend.llvm.blocks import POINTER, Value
 from backend.llvm.module import Frame, Module
 from backend.llvm.operators import FloatMode
+from backend.llvm.runtime.blocks import POINTER, Value
 from backend.llvm.statements import Statements
 from backend.llvm.words import Words
 from spaces.model.expressions.types import Int32

@@ -20,12 +20,12 @@ from llvmlite import ir
 
 from backend.ir.statements import Store, updated
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
-from backend.llvm.blocks import I32, I64, Value, i64
 from backend.llvm.indices import Term, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
 from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
+from backend.llvm.runtime.blocks import I32, I64, Value, i64
 from backend.llvm.words import local_bytes
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC

@@ -11,8 +11,8 @@ from llvmlite import ir
 
 from backend.access import Access
 from backend.llvm.alias import AliasScopes
-from backend.llvm.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
+from backend.llvm.runtime.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from spaces.model.expressions.types import Type
 
 _SHORTEST_BYTES = 16

@@ -15,10 +15,10 @@ from backend.ir.program import LoopProgram
 from backend.ir.walk import messages
 from backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
 from backend.llvm.alias import AliasScopes
-from backend.llvm.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from backend.llvm.coordinates import coordinates_of
 from backend.llvm.expressions import Expressions, Place
 from backend.llvm.operators import FloatMode, Operators
+from backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type

@@ -14,9 +14,9 @@ from attrs import frozen
 from llvmlite import ir
 
 from backend.llvm.approximate import APPROXIMATE, approximate
-from backend.llvm.blocks import IRType, Value
 from backend.llvm.elementary import BY_LIBRARY, elementary
 from backend.llvm.limits import UNKNOWN, Limits
+from backend.llvm.runtime.blocks import IRType, Value
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS, FloatFunction
 from spaces.model.expressions.types import Type
 

@@ -27,11 +27,11 @@ from backend.ir.statements import (
 )
 from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
-from backend.llvm.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, Frame, Module
 from backend.llvm.operators import llvm_type
+from backend.llvm.runtime.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32

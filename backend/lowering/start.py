@@ -36,7 +36,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest import loopnest
 from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
 from spaces.model.nest.placement import Bounds
-from spaces.model.schedules.accumulation import operand_of
+from spaces.model.schedules.reductions.accumulation import operand_of
 
 
 def start(nest: LoopNest) -> LoopProgram:

@@ -9,7 +9,7 @@ from apps.catalog import APPS
 from apps.files import read_photograph
 from apps.photographs import photograph as bundled
 from apps.pictures import clipped, to_array
-from backend.llvm.blocks import i64
+from backend.llvm.runtime.blocks import i64
 from backend.llvm.statements import Statements
 from backend.reference import evaluate
 from tests.apps.command_line import files, spaces

@@ -3,7 +3,7 @@
 import pytest
 
 from backend.llvm.engine import compile_module
-from backend.llvm.runtime import runtime_symbols
+from backend.llvm.runtime.helpers import runtime_symbols
 from tests.backend.loop_bodies import BODIES
 
 

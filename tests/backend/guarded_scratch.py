@@ -12,7 +12,7 @@ import numpy as np
 from backend.compile import compile_cpu
 from backend.llvm import statements
 from backend.llvm.engine import compile_module
-from backend.llvm.runtime import runtime_symbols
+from backend.llvm.runtime.helpers import runtime_symbols
 
 # A block lies at the end of its pages, as far as its alignment of 64 bytes allows; what is between
 # its end and the trap holds the poison, too, and is looked at when the block is given back. The

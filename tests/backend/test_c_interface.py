@@ -14,7 +14,7 @@ from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import Block
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
 from backend.llvm.module import ILL_SIZED
-from backend.llvm.runtime import runtime_object
+from backend.llvm.runtime.helpers import runtime_object
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

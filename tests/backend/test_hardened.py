@@ -20,7 +20,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.statements import EMPTY, Allocate, Statement, Store
 from backend.llvm.accesses import OUTSIDE
 from backend.llvm.c_header import RUNTIME_HEADER
-from backend.llvm.runtime import release_scratch, runtime_object, scratch_bytes
+from backend.llvm.runtime.helpers import release_scratch, runtime_object, scratch_bytes
 from backend.lowering import passes
 from backend.reference import evaluate
 from spaces import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from backend.compile import compile_cpu_unchecked
-from backend.llvm.runtime import release_scratch, scratch_bytes
+from backend.llvm.runtime.helpers import release_scratch, scratch_bytes
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

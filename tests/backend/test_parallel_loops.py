@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.llvm.threads import ThreadPool
+from backend.llvm.runtime.pools import ThreadPool
 from tests.backend.loop_bodies import BODY, closure_over, par_for
 
 

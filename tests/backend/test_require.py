@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backend.arguments import RequirementError
 from backend.compile import CompiledPipeline, compile_cpu
-from backend.llvm.runtime import scratch_bytes
+from backend.llvm.runtime.helpers import scratch_bytes
 from backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule

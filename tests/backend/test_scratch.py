@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.llvm.engine import compile_module
-from backend.llvm.runtime import release_scratch, runtime_symbols, scratch_bytes
-from backend.llvm.threads import ThreadPool
+from backend.llvm.runtime.helpers import release_scratch, runtime_symbols, scratch_bytes
+from backend.llvm.runtime.pools import ThreadPool
 from tests.backend.loop_bodies import par_for
 
 MIB = 1 << 20

@@ -14,7 +14,7 @@ from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.kernel import AllocStep, Step
 from backend.ir.sizes import elements, known_elements
-from backend.llvm.runtime import runtime_symbols
+from backend.llvm.runtime.helpers import runtime_symbols
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces import (

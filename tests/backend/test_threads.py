@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from backend.llvm.threads import ThreadPool, default_pool
+from backend.llvm.runtime.pools import ThreadPool, default_pool
 from tests.backend.loop_bodies import BODY, closure_over, par_for
 
 

@@ -6,9 +6,9 @@ import random
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.schedules.accumulation import accumulation
 from spaces.model.schedules.derivations import Clone, Wrap
 from spaces.model.schedules.derive import derived
+from spaces.model.schedules.reductions.accumulation import accumulation
 
 _SHARE, _FACTORED = 0.25, 0.4
 """Of schedules that add Funcs, and of reductions that are factored."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.directives.directives import Directives
-from spaces.model.schedules.accumulation import accumulation
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.levels import Path
+from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.schedule import Memory, Schedule
 from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added

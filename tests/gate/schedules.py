@@ -16,10 +16,10 @@ from spaces.constraints.dependences.hazards import ordered_dimensions, racing_di
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.nest.splits import BLENDING
-from spaces.model.schedules.accumulation import accumulation
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, PrefetchBound, Tail
 from spaces.model.schedules.levels import Levels, Path
+from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.schedule import Memory, Schedule
 from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added

@@ -26,7 +26,7 @@ from spaces import (
     schedule,
 )
 from spaces.model.expressions.expr import Expr
-from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.reductions.accumulation import accumulation
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")

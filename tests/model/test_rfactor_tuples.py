@@ -15,7 +15,7 @@ from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces import Func, ImageParam, Int16, Int32, Pipeline, RDom, UInt8, Var
 from spaces.model.expressions.expr import Expr
-from spaces.model.schedules.accumulation import accumulation
+from spaces.model.schedules.reductions.accumulation import accumulation
 
 X = Var("x")
 CPU = spaces.device("cpu")

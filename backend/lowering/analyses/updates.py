@@ -6,8 +6,8 @@ from backend.ir.statements import Update
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.nest.placement import Bounds
 from spaces.model.nest.splits import loop_dimensions
-from spaces.model.schedules.accumulation import accumulation
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.reductions.accumulation import accumulation
 
 _BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 

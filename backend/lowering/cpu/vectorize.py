@@ -27,8 +27,8 @@ from backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.schedules.associative import identity
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.reductions.associative import identity
 
 
 @named("vectorize")

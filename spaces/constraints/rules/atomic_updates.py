@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
-from spaces.model.schedules.accumulation import accumulation
-from spaces.model.schedules.associative import IN_ONE_STEP
+from spaces.model.schedules.reductions.accumulation import accumulation
+from spaces.model.schedules.reductions.associative import IN_ONE_STEP
 
 
 @own_rule(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.accumulation import TOGETHER
 from spaces.model.schedules.derive import derivation
+from spaces.model.schedules.reductions.accumulation import TOGETHER
 from spaces.model.schedules.schedule import Schedule
 
 _HALIDE = "Halide, Func::in and Func::clone_in."

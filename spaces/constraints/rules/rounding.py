@@ -18,10 +18,10 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule, exact_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Function
-from spaces.model.schedules.accumulation import accumulation
-from spaces.model.schedules.associative import KEPT, ROUNDED
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.reductions.accumulation import accumulation
+from spaces.model.schedules.reductions.associative import KEPT, ROUNDED
 
 _BY_THREADS = {
     LoopKind.PARALLEL: "threads",

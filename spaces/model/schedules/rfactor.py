@@ -14,10 +14,10 @@ from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, const
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.accumulation import TOGETHER, Accumulation, accumulation
-from spaces.model.schedules.associative import ASSOCIATIVE
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
+from spaces.model.schedules.reductions.accumulation import TOGETHER, Accumulation, accumulation
+from spaces.model.schedules.reductions.associative import ASSOCIATIVE
 from spaces.model.schedules.refusal import Refusal
 
 

@@ -8,8 +8,8 @@ import z3
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Bool, Int8, Int16, Int32, Type, UInt8, UInt16
 from spaces.model.formulas.smt import term
-from spaces.model.schedules.accumulation import accumulation
-from spaces.model.schedules.associative import ASSOCIATIVE, identity
+from spaces.model.schedules.reductions.accumulation import accumulation
+from spaces.model.schedules.reductions.associative import ASSOCIATIVE, identity
 from tests.model.test_rfactor_tuples import FORMS, reduced
 
 

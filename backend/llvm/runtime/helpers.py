@@ -6,8 +6,8 @@ Generated modules declare::
     declare noalias ptr @spaces_malloc(i64 bytes)
     declare void @spaces_free(ptr block)
 
-and are linked with `runtime_symbols`. What the functions promise stands in ``threads_ir`` and
-``scratch_ir``.
+and are linked with `runtime_symbols`. What the functions promise stands in ``workers`` and
+``scratch``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from backend.llvm.engine import CompiledModule, compile_module, host_target, object_of
-from backend.llvm.scratch_ir import scratch_module
-from backend.llvm.threads_ir import pool_module
+from backend.llvm.runtime.scratch import scratch_module
+from backend.llvm.runtime.workers import pool_module
 
 _first_use = threading.Lock()
 """Held while compiling: two threads must not get two copies, of which one is soon unloaded."""
@@ -47,13 +47,13 @@ def _compile_scratch() -> CompiledModule:
 
 
 def pool_code() -> CompiledModule:
-    """The thread pool's functions (see ``threads_ir``); compiled at first use, for ever."""
+    """The thread pool's functions (see ``workers``); compiled at first use, for ever."""
     with _first_use:
         return _compile_pool()
 
 
 def scratch_code() -> CompiledModule:
-    """The scratch memory's functions (see ``scratch_ir``); compiled at first use, for ever."""
+    """The scratch memory's functions (see ``scratch``); compiled at first use, for ever."""
     with _first_use:
         return _compile_scratch()
 

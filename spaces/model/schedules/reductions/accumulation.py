@@ -10,16 +10,16 @@ from attrs import frozen
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Call, Const, Expr, Op
 from spaces.model.expressions.rewrite import substitute
-from spaces.model.schedules.associative import (
+from spaces.model.schedules.reductions.associative import (
     Part,
     by_operator,
     operands_of,
     own_numbers,
     reads_own,
 )
-from spaces.model.schedules.best import best
-from spaces.model.schedules.nan_first import nan_first
-from spaces.model.schedules.pairs import product, running
+from spaces.model.schedules.reductions.best import best
+from spaces.model.schedules.reductions.nan_first import nan_first
+from spaces.model.schedules.reductions.pairs import product, running
 
 TOGETHER = (
     "the least or the greatest kept with what comes with it, products of complex numbers and their "

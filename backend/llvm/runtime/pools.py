@@ -1,4 +1,4 @@
-"""Thread pools for generated code, whose work runs in native code only (see ``threads_ir``).
+"""Thread pools for generated code, whose work runs in native code only (see ``workers``).
 
 The workers are native threads which know nothing of the interpreter: they hold no lock of it, and
 a Python call that runs a pipeline releases the GIL. They start when a pool's `address` is first
@@ -21,8 +21,8 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
-from backend.llvm.jobs_ir import LINE_BYTES, POOL_BYTES
-from backend.llvm.runtime import pool_code
+from backend.llvm.runtime.helpers import pool_code
+from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 
 _MAX_THREADS = 1024
 """More than any machine this runs on has cores; a larger number is a mistake."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from backend.llvm.blocks import (
+from backend.llvm.runtime.blocks import (
     I32,
     I64,
     NULL,

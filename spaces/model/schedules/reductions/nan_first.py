@@ -7,7 +7,14 @@ from __future__ import annotations
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Expr, Op
 from spaces.model.expressions.types import Bool
-from spaces.model.schedules.associative import Part, following, identity, is_now, now, reads_own
+from spaces.model.schedules.reductions.associative import (
+    Part,
+    following,
+    identity,
+    is_now,
+    now,
+    reads_own,
+)
 
 _KEPT = {"gt": "max", "ge": "max", "lt": "min", "le": "min"}
 """What stays where the value that there is compares so with the next."""

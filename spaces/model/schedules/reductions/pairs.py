@@ -10,7 +10,7 @@ from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Expr, Op, constant
-from spaces.model.schedules.associative import (
+from spaces.model.schedules.reductions.associative import (
     Part,
     by_operator,
     combined_with,

@@ -9,7 +9,7 @@ from attrs import evolve
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Bool
-from spaces.model.schedules.associative import (
+from spaces.model.schedules.reductions.associative import (
     Part,
     following,
     identity,

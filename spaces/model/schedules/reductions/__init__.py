@@ -1,0 +1,1 @@
+"""Reductions: what an update accumulates, by which operator, and in what parts."""
