@@ -25,7 +25,7 @@ class Definition:
 
     Attributes:
         name: with the classes and functions around it: ``_Search._either``.
-        module: with the packages around it, by dots.
+        module: with the packages around it, joined by dots.
         path: from the root of the repository.
         node: its statement.
         lines: the lines of its file.
@@ -67,21 +67,22 @@ def named(root: Path, where: str) -> tuple[Definition, ...]:
     """
     module, _, name = where.rpartition(":")
     known = _by_name(root)
-    found = tuple(
-        d for d in known.get(name, ()) if f".{d.module}".endswith(f".{module}".rstrip("."))
-    )
-    if not found:
-        elsewhere = [d.module for d in known.get(name, ())]
-        near = get_close_matches(name, known, 3)
-        hint = (
-            f"; modules that define {name} are {', '.join(elsewhere)}"
-            if elsewhere
-            else f"; near are {', '.join(near)}"
-            if near
-            else ""
-        )
-        raise NoDefinitionError(f"nothing is called {where} in {', '.join(ROOMS)}{hint}")
-    return found
+    everywhere = known.get(name, [])
+    ending = f".{module}" if module else ""
+    found = tuple(d for d in everywhere if f".{d.module}".endswith(ending))
+    if found:
+        return found
+    hint = ""
+    if everywhere:
+        hint = f"; modules that define {name} are {', '.join(d.module for d in everywhere)}"
+    elif near := get_close_matches(name, known, 3):
+        hint = f"; near are {', '.join(near)}"
+    raise NoDefinitionError(f"nothing is called {where} in {', '.join(ROOMS)}{hint}")
+
+
+def every(root: Path) -> tuple[Definition, ...]:
+    """All definitions, in order of their names."""
+    return tuple(d for _, found in sorted(_by_name(root).items()) for d in found)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import field, frozen
 from attrs.validators import min_len
 
-from tests.mutants.definitions import Definition, NoDefinitionError, named
+from tests.mutants.definitions import Definition, NoDefinitionError, every, named
 from tests.mutants.patterns import WildcardError, copied, fragments, replaced, sites
 
 
@@ -93,15 +93,24 @@ class Mutant:
         try:
             definitions = named(root, self.where)
             found = [p for definition in definitions for p in self._in(definition)]
-        except (NoDefinitionError, WildcardError) as error:
+        except NoDefinitionError as error:
+            text = f"{self.name}: {error}. It changes\n{self.old}\n\n{self._elsewhere(root)}"
+            raise DoesNotApplyError(text) from None
+        except WildcardError as error:
             raise DoesNotApplyError(f"{self.name}: {error}.") from None
         if len(found) != 1:
             held = "\n\n".join(f"{d.place}\n{ast.unparse(d.node)}" for d in definitions)
             raise DoesNotApplyError(
                 f"{self.name} changes code that occurs once in {self.where}, but this occurs "
-                f"{len(found)} times:\n{self.old}\n\n{self.where} now is\n{held}"
+                f"{len(found)} times:\n{self.old}\n\n{'' if found else self._elsewhere(root)}"
+                f"{self.where} now is\n{held}"
             )
         return found[0]
+
+    def _elsewhere(self, root: Path) -> str:
+        """Where the old code stands, to print: a function may have another name now."""
+        places = [f"{d.name} ({d.place})" for d in every(root) if self._in(d)]
+        return f"This code stands in {', '.join(places)}.\n\n" if places else ""
 
     def _parsed(self) -> tuple[list[ast.AST], list[ast.AST]]:
         try:

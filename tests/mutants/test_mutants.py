@@ -61,6 +61,8 @@ def test_what_does_not_apply_is_said(tmp_path: Path) -> None:
         _mutant("f", "a", "b").planted(tmp_path)
     with pytest.raises(DoesNotApplyError, match="occurs 0 times"):
         _mutant("f", "c", "b").planted(tmp_path)
+    with pytest.raises(DoesNotApplyError, match=r"stands in f \(spaces/f\.py:1\)"):
+        _mutant("g", "a + g(a)", "b").planted(tmp_path)
     with pytest.raises(DoesNotApplyError, match=r"nothing is called g:f .* define f are spaces\.f"):
         _mutant("g:f", "a", "b").planted(tmp_path)
     with pytest.raises(DoesNotApplyError, match="a fragment is not Python"):
