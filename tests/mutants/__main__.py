@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeR
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.report import RESULTS, keep, line, noticed, show
+from tests.mutants.report import RESULTS, keep, line, pending, show
 from tests.mutants.trial import Trial, attempt, false_alarms, overlooked
 from tests.mutants.workshop import Workshop, last_commit
 
@@ -68,7 +68,7 @@ def main() -> None:
             sys.exit(problem)
         chosen = tuple(by_name[name] for name in given.names) or MUTANTS
         if not given.names and not given.again:
-            chosen = tuple(m for m in MUTANTS if m.key(first.root) not in noticed())
+            chosen = pending(first.root)
             console.print(f"{len(MUTANTS) - len(chosen)} of {len(MUTANTS)} are known.")
         trials: list[Trial] = []
         with Progress(*_COLUMNS, console=console) as progress:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from apps.files import write_text
 from tests.mutants.catalogue import AREAS, MUTANTS
+from tests.mutants.mutant import Mutant
 from tests.mutants.trial import Trial
 from tests.mutants.workshop import Workshop
 
@@ -51,9 +52,12 @@ def _told(trial: Trial) -> str:
     return f"{trial.mutant.name} ({trial.fate}, {trial.asked}): {trial.mutant.why} {because}"
 
 
-def noticed() -> frozenset[str]:
-    """The keys of the mutants that were killed."""
-    return frozenset(entry["key"] for entry in _known() if entry["fate"] == "killed")
+def pending(root: Path) -> tuple[Mutant, ...]:
+    """The mutants not yet killed with this code and these tests, those never tried first."""
+    killed = {entry["key"] for entry in _known() if entry["fate"] == "killed"}
+    tried = {entry["change"] for entry in _known()}
+    left = [mutant for mutant in MUTANTS if mutant.key(root) not in killed]
+    return tuple(sorted(left, key=lambda mutant: mutant.change in tried))
 
 
 def keep(trials: Sequence[Trial], workshop: Workshop) -> None:

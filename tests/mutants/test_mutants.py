@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.mutants import report
 from tests.mutants.catalogue import AREAS, MUTANTS
 from tests.mutants.mutant import DoesNotApplyError, Mutant, TextMutant
 from tests.mutants.trial import SANITY, Trial
-from tests.mutants.workshop import ROOT
+from tests.mutants.workshop import ROOT, Workshop
 
 
 @pytest.mark.parametrize("mutant", [*MUTANTS, SANITY], ids=lambda m: m.name)
@@ -89,7 +91,36 @@ def test_where_a_file_lies_and_how_it_is_laid_out_do_not_matter(tmp_path: Path) 
     (tmp_path / "2" / "tests").mkdir()
     (tmp_path / "2" / "spaces" / "f.py").write_text(laid_out[0])
     (tmp_path / "2" / "tests" / "test_t.py").write_text("g()")
-    assert _mutant("f", "a + 1", "a").key(tmp_path / "2") not in keys
+    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "2"))
+    (tmp_path / "3" / "spaces").mkdir(parents=True)
+    (tmp_path / "3" / "tests").mkdir()
+    (tmp_path / "3" / "spaces" / "f.py").write_text("def f(a):\n    return a + 1, a\n")
+    (tmp_path / "3" / "tests" / "test_t.py").write_text("f()")
+    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "3"))
+    keys.add(_mutant("f", "a + 1", "1").key(tmp_path / "3"))
+    assert len(keys) == 4
+
+
+def test_results_are_kept_until_code_or_tests_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "mutants.json")
+    killed, survivor, changed = (
+        Trial(mutant, fate, "", "", 1.0, key, "likely tests")
+        for mutant, fate, key in (
+            (MUTANTS[0], "killed", MUTANTS[0].key(ROOT)),
+            (MUTANTS[1], "survived", MUTANTS[1].key(ROOT)),
+            (MUTANTS[2], "killed", "another"),
+        )
+    )
+    report.keep([killed], Workshop(ROOT, "first"))
+    report.keep([survivor, changed], Workshop(ROOT, "second"))
+    kept = json.loads(report.RESULTS.read_text())
+    assert [entry["commit"] for entry in kept["mutants"]] == ["first", "second", "second"]
+    assert (kept["planted"], kept["killed"]) == (3, 2)
+    assert kept["not tried"] == [mutant.name for mutant in MUTANTS[3:]]
+    assert kept["changed since"] == [MUTANTS[2].name]
+    assert report.pending(ROOT) == (*MUTANTS[3:], *MUTANTS[1:3])
 
 
 def test_methods_keep_their_depth(tmp_path: Path) -> None:
