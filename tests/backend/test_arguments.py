@@ -19,6 +19,7 @@ from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.require import require
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import cast
@@ -271,6 +272,13 @@ def test_the_size_that_a_pipeline_says_need_not_be_given() -> None:
         assert found.tolist() == [[n + c for n in range(5)] for c in range(4)]
     with pytest.raises(ArgumentError, match="The size of output blur_y is not given"):
         evaluate(BLUR, {"input": picture(10, 18)}, sizes={"input": [18, 10]})
+
+
+def test_a_least_size_is_no_size() -> None:
+    image, out = ImageParam(UInt8, 1, "input"), Func("out")
+    out[X] = require(out.output_buffer().dim(0).extent() >= 4, image[X], "At least 4.")
+    with pytest.raises(ArgumentError, match="The size of output out is not given"):
+        evaluate(pipeline(out), {"input": np.zeros(9, np.uint8)})
 
 
 def test_a_verified_schedule_that_adds_funcs_is_compiled_for_its_pipeline() -> None:

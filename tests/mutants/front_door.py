@@ -1,0 +1,51 @@
+"""Planted bugs in what stands at the front door: what is compiled, sizes of calls, documents."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_ARGUMENTS = ("backend/test_arguments.py",)
+_GIVEN = ("test_given.py",)
+
+FRONT_DOOR = (
+    Mutant(
+        "unverified-is-told-nothing",
+        "verified_for",
+        "isinstance(verdict, Schedule)",
+        "False",
+        "A schedule that is not verified is answered as any other value.",
+        _GIVEN,
+    ),
+    Mutant(
+        "for-another-kind",
+        "verified_for",
+        "not isinstance(verdict.device, kind)",
+        "False",
+        "A schedule verified for a GPU is compiled for the CPU.",
+        _GIVEN,
+    ),
+    Mutant(
+        "sizes-below-and-above",
+        "_said",
+        "value in limits['le'] and value.names <= known.keys()",
+        "value.names <= known.keys()",
+        "The least size that is required is taken for the size.",
+        _ARGUMENTS,
+    ),
+    Mutant(
+        "said-to-begin-at-zero",
+        "_said_ranges",
+        "_said(size_variable(output, 'min', d), pipeline, known) or 0",
+        "0",
+        "An output begins at 0 whatever the pipeline says.",
+        _ARGUMENTS,
+    ),
+    Mutant(
+        "any-version-of-a-document",
+        "from_json",
+        "type(version) is not int or version != VERSION",
+        "type(version) is not int",
+        "Documents of a later format are read as if they were of this one.",
+        ("test_serialize.py",),
+    ),
+)
