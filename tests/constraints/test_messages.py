@@ -172,3 +172,37 @@ def test_a_level_of_an_inlined_func_and_one_beside_a_reader():
     pipeline = algorithms.chain()
     told = message("a.compute_at(b, x)", CPU, pipeline)
     assert "b is inlined and has no loops. Levels that enclose them: root, c.y, c.x." in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "by.reorder(x, x)",
+            "The order of the loops of by names x twice (y, x, x, outermost first). Name each loop "
+            "once in reorder.",
+        ),
+        (
+            "by.fuse(x, x, t)",
+            "by.fuse(x, x, t) names x twice. Fuse two different loops; the loops at that point are "
+            "x, y.",
+        ),
+        (
+            "by.split(nope, xo, xi, 8)",
+            "by.split(nope, xo, xi, 8) names nope, which is no loop of by there. The loops at that "
+            "point are x, y.",
+        ),
+        (
+            "by.fuse(x, foo, t)",
+            "by.fuse(x, foo, t) names foo, which is no loop of by there. The loops at that point "
+            "are x, y.",
+        ),
+        (
+            "by.split(x, xo, xi, 8).split(x, a, b, 4)",
+            "by.split(x, a, b, 4) names x, which is no loop of by there (x has become xo and xi). "
+            "The loops at that point are y, xo, xi.",
+        ),
+    ],
+)
+def test_loops_that_are_named_wrongly(text: str, told: str):
+    assert message(text, CPU) == told

@@ -76,12 +76,12 @@ def test_loops_that_are_outside_of_those_they_depend_on(splits, names, misplaced
     [
         ((), ("y", "x", "r.y", "r.x"), []),
         ((), ("y", "r.y", "r.x"), [("missing", "x")]),
-        ((), ("y", "x", "x", "r.y", "r.x"), [("duplicate", "x")]),
+        ((), ("y", "x", "x", "r.y", "r.x"), [("repeated", "x")]),
         ((), ("y", "x", "z", "r.y", "r.x"), [("unknown", "z")]),
         ((Split("z", "a", "b", 2),), ("y", "x", "r.y", "r.x", "a", "b"), [("unknown", "z")]),
         ((Split("x", "y", "xi", 2),), ("y", "xi", "r.y", "r.x"), [("duplicate", "y")]),
         ((Split("x", "a", "a", 2),), ("y", "a", "r.y", "r.x"), [("duplicate", "a")]),
-        ((Fuse("x", "x", "t"),), ("y", "t", "r.y", "r.x"), [("duplicate", "x")]),
+        ((Fuse("x", "x", "t"),), ("y", "t", "r.y", "r.x"), [("repeated", "x")]),
         ((Fuse("x", "y", "y"),), ("y", "r.y", "r.x"), []),
     ],
 )

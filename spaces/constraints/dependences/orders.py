@@ -11,7 +11,8 @@ from spaces.constraints.dependences.iterations import Ordering
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 
-FaultKind: TypeAlias = Literal["unknown", "duplicate", "missing", "fuse-order"]
+FaultKind: TypeAlias = Literal["unknown", "duplicate", "repeated", "missing", "fuse-order"]
+"""``duplicate``: a new loop has the name of another; ``repeated``: one loop is named twice."""
 
 
 @frozen
@@ -24,6 +25,7 @@ class Fault:
         where: the split, fuse or list of loops it occurs in, as a person would write it.
         record: the number of that split or fuse; None where it is the list of loops.
         choices: the loops there are at that point.
+        became: what replaced the loop before that point; empty where there was no such loop.
     """
 
     kind: FaultKind
@@ -31,6 +33,7 @@ class Fault:
     where: str
     record: int | None
     choices: tuple[str, ...] = ()
+    became: str = ""
 
 
 @frozen
@@ -43,14 +46,12 @@ class Trace:
         sequence: the loops whose iterations depend on one another, outermost first, in an order in
             which these run as the algorithm says.
         before: pairs of them of which the first has to stay outside of the second for that.
-        lost: for each loop that no longer exists, what replaced it.
     """
 
     faults: tuple[Fault, ...]
     origins: dict[str, frozenset[str]] = field(hash=False)
     sequence: tuple[str, ...]
     before: frozenset[tuple[str, str]]
-    lost: dict[str, str] = field(hash=False)
 
     def misplaced(self, names: tuple[str, ...]) -> tuple[str, str] | None:
         """The first loop of a list of loops, outermost first, that is outside of one that has to
@@ -101,20 +102,22 @@ class _Tracer:
             self.origins,
             tuple(self.sequence),
             frozenset(self.before),
-            self.lost,
         )
 
     def _fault(self, kind: FaultKind, loop: str, where: str) -> None:
-        self.faults.append(Fault(kind, loop, where, self.record, tuple(self.origins)))
+        became = self.lost.get(loop, "")
+        self.faults.append(Fault(kind, loop, where, self.record, tuple(self.origins), became))
 
     def _take(self, names: tuple[str, ...], where: str, into: str) -> frozenset[str]:
         """Remove loops, and give the dimensions they came from."""
-        taken: frozenset[str] = frozenset()
         for name in names:
             if name not in self.origins:
                 self._fault("unknown", name, where)
-            taken |= self.origins.pop(name, frozenset())
-            self.lost[name] = into
+        taken: frozenset[str] = frozenset()
+        for name in names:
+            if name in self.origins:
+                taken |= self.origins.pop(name)
+                self.lost[name] = into
         return taken
 
     def _add(self, name: str, origin: frozenset[str], where: str) -> None:
@@ -137,7 +140,7 @@ class _Tracer:
     def _fuse(self, record: Fuse) -> None:
         where = f"fuse({record.inner}, {record.outer}, {record.fused})"
         if record.inner == record.outer:
-            self._fault("duplicate", record.inner, where)
+            self._fault("repeated", record.inner, where)
         names = tuple(dict.fromkeys((record.inner, record.outer)))
         origin = self._take(names, where, record.fused)
         self._add(record.fused, origin, where)
@@ -177,7 +180,7 @@ class _Tracer:
             if name not in self.origins:
                 self._fault("unknown", name, where)
             elif name in order.names[:i] and name not in doubled:
-                self._fault("duplicate", name, where)
+                self._fault("repeated", name, where)
         for name in self.origins:
             if name not in order.names:
                 self._fault("missing", name, where)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.dependences.orders import Fault, Trace
+from spaces.constraints.dependences.orders import Fault, FaultKind
 from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -26,11 +26,11 @@ from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
 
 
-def _faults(records: Records, func: str, kind: str) -> Iterator[tuple[int, Trace, Fault]]:
+def _faults(records: Records, func: str, kind: FaultKind) -> Iterator[tuple[int, Fault]]:
     for index, (_, _, traced) in enumerate(records.stages(func)):
         for fault in traced.faults:
             if fault.kind == kind:
-                yield index, traced, fault
+                yield index, fault
 
 
 def _directive(records: Records, func: str, stage: int, fault: Fault) -> str:
@@ -49,10 +49,9 @@ def _directive(records: Records, func: str, stage: int, fault: Fault) -> str:
 )
 def unknown_loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each name that is no loop."""
-    for index, traced, fault in _faults(records, func, "unknown"):
-        replaced = traced.lost.get(fault.loop)
+    for index, fault in _faults(records, func, "unknown"):
         near = suggestion(fault.loop, fault.choices, most=3)
-        became = f" ({fault.loop} has become {replaced})" if replaced else near
+        became = f" ({fault.loop} has become {fault.became})" if fault.became else near
         yield Check(
             func,
             VIOLATED,
@@ -76,8 +75,9 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
     "Halide's split and fuse refuse a new Var that is already among the loops.",
 )
 def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
-    """One check for each name that is taken twice."""
-    for index, _, fault in _faults(records, func, "duplicate"):
+    """One check for each name that two loops have, and for each loop that is named twice."""
+    yield from _repeated_loop(records, func)
+    for index, fault in _faults(records, func, "duplicate"):
         yield Check(
             func,
             VIOLATED,
@@ -90,6 +90,31 @@ def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
                 "stage_name": stage_name(func, index),
                 "loop": fault.loop,
                 "taken": listed(fault.choices),
+            },
+        )
+
+
+def _repeated_loop(records: Records, func: str) -> Iterator[Check]:
+    """One check for each loop that a fuse or the list of loops names twice."""
+    for index, fault in _faults(records, func, "repeated"):
+        in_list = fault.record is None
+        yield Check(
+            func,
+            VIOLATED,
+            "The order of the loops of {stage_name} names {loop} twice ({given}, outermost first)."
+            if in_list
+            else "{directive} names {loop} twice.",
+            "Name each loop once in reorder."
+            if in_list
+            else "Fuse two different loops; the loops at that point are {legal}.",
+            stage=index,
+            loop=fault.loop,
+            values={
+                "directive": _directive(records, func, index, fault),
+                "stage_name": stage_name(func, index),
+                "loop": fault.loop,
+                "given": listed(records.entry(func).stages[index].names),
+                "legal": listed(fault.choices),
             },
         )
 

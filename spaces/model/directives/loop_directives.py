@@ -79,7 +79,7 @@ class LoopDirectives(Selection):
         """Give another name to a loop that a split or fuse has made.
 
         Raises:
-            TypeError: none of the stage has made it.
+            TypeError: none of the stage has made it, or another loop has the new name.
         """
         order, before, after = self._order, name_of(old), name_of(new)
         made = [n for n, record in enumerate(order.splits) if before in record.made]
@@ -87,6 +87,11 @@ class LoopDirectives(Selection):
             raise TypeError(
                 f"rename is for loops that split, tile or fuse have made, and {before} of "
                 f"{self.selected} is none; split it under the new name."
+            )
+        if after != before and after in _names_beside(order, made[-1], before):
+            raise TypeError(
+                f"rename gives {before} of {self.selected} the name {after}, which another of its "
+                "loops has, or has had since; choose a name that none has."
             )
         return self._with_order(_renamed(order, made[-1], before, after))
 
@@ -250,6 +255,12 @@ class LoopDirectives(Selection):
         """
         tile = tile_arguments("gpu_tile", (1, 2, 3), args)
         return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
+
+
+def _names_beside(order: DomainOrder, at: int, loop: str) -> frozenset[str]:
+    """The names of all other loops that there are after record ``at`` of the splits and fuses."""
+    later = (name for record in order.splits[at + 1 :] for name in record.taken)
+    return frozenset((*order.names, *order.splits[at].made, *later)) - {loop}
 
 
 def _renamed(order: DomainOrder, at: int, old: str, new: str) -> DomainOrder:
