@@ -45,7 +45,7 @@ class _Apps(Mapping[str, App]):
     def __getitem__(self, name: str) -> App:
         if name not in _NAMES:
             raise KeyError(name)
-        app: App = import_module(f"apps.{name}").APP
+        app: App = import_module(f"apps.pipelines.{name}").APP
         return app
 
     def __iter__(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.sgemm import SIZE
+from apps.pipelines.sgemm import SIZE
 from apps.timing import interleaved
 from backend.llvm.operators import FloatMode
 from bench.contenders import inputs_of, program, written

@@ -4,7 +4,10 @@ from functools import cache, partial
 
 from attrs import evolve
 
-from apps import (
+from apps.catalog import APPS
+from apps.command_line.arguments import shapes
+from apps.photographs import photograph
+from apps.pipelines import (
     bgu,
     depthwise_conv,
     interpolate,
@@ -16,9 +19,6 @@ from apps import (
     stencil_chain,
     vdsr,
 )
-from apps.catalog import APPS
-from apps.command_line.arguments import shapes
-from apps.photographs import photograph
 from tests.apps.cases import case, crop
 from tests.apps.formulas import photograph as noise
 from tests.apps.small_runs import SmallRun, apart

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from apps import bgu, pyramid_blend
 from apps.catalog import APPS
 from apps.photographs import photograph
+from apps.pipelines import bgu, pyramid_blend
 from backend.reference import evaluate
 from tests.apps.formulas import photograph as noise
 

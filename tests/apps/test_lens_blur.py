@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from apps import lens_blur
 from apps.photographs import photograph
+from apps.pipelines import lens_blur
 from backend.reference import evaluate
 from tests.apps.runs import FEW
 

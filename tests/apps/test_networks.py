@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from apps import learned_demosaic, vdsr
 from apps.catalog import APPS
 from apps.photographs import photograph
+from apps.pipelines import learned_demosaic, vdsr
 from backend.reference import evaluate
 
 

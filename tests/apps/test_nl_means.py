@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from apps import nl_means
 from apps.catalog import APPS
 from apps.photographs import photograph
+from apps.pipelines import nl_means
 from backend.reference import evaluate
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from apps import camera_pipe, local_laplacian, stencil_chain
 from apps.catalog import APPS
 from apps.command_line.arguments import shapes
 from apps.photographs import photograph
+from apps.pipelines import camera_pipe, local_laplacian, stencil_chain
 from backend.reference import evaluate
 from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris

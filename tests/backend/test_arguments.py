@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from apps import blur
+from apps.pipelines import blur
 from backend.arguments import ArgumentError
 from backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
 from backend.preconditions import SizeError

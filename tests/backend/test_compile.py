@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps import blur
+from apps.pipelines import blur
 from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.compile_gpu import compile_gpu
 from backend.llvm.operators import FloatMode

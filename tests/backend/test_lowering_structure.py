@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from apps import blur
+from apps.pipelines import blur
 from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.sizes import elements

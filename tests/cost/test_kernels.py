@@ -1,6 +1,6 @@
 """Features of GPU kernels in which Funcs are computed beside and inside one another."""
 
-from apps import blur, unsharp
+from apps.pipelines import blur, unsharp
 from spaces.cost.counting import features
 from spaces.model.writing.text import parse_schedule
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps import blur
+from apps.pipelines import blur
 from spaces import device
 from spaces.cost.registry import cost_model
 from spaces.enumerate.space import ScheduleSpace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps import blur
+from apps.pipelines import blur
 from backend.compile_gpu import compile_gpu_unchecked
 from backend.lowering.gpu.passes import GPU_PASSES
 from spaces.model.writing.text import parse_schedule

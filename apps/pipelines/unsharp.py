@@ -11,8 +11,8 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import clipped
+from apps.pipelines.edges import edges_repeated
 from spaces import Float32, Func, ImageParam, Pipeline, Var, exp
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3

@@ -18,8 +18,8 @@ from PIL import Image
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, to_array
+from apps.pipelines.edges import edges_repeated
 from spaces import (
     Expr,
     Float32,

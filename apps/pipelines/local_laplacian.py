@@ -14,9 +14,9 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, deep, photographed
-from apps.resampling import doubled
+from apps.pipelines.edges import edges_repeated
+from apps.pipelines.resampling import doubled
 from spaces import (
     Float32,
     Func,

@@ -12,8 +12,8 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, photographed
+from apps.pipelines.edges import edges_repeated
 from spaces import (
     Float32,
     Func,

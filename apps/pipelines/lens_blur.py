@@ -14,9 +14,9 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped
-from apps.resampling import halved
+from apps.pipelines.edges import edges_repeated
+from apps.pipelines.resampling import halved
 from spaces import (
     Float32,
     Func,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import spaces
 from apps.app import App
-from apps.layers import CENTER, convolution, network, rectified, shape, small_weights
 from apps.pictures import Array, Photograph, clipped
+from apps.pipelines.layers import CENTER, convolution, network, rectified, shape, small_weights
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, clamp, select
 
 WIDTH, HEIGHT = 256, 256

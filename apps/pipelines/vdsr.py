@@ -13,8 +13,8 @@ from PIL import Image
 
 import spaces
 from apps.app import App
-from apps.layers import CENTER, network, shape, small_weights
 from apps.pictures import Array, Photograph, clipped, to_array
+from apps.pipelines.layers import CENTER, network, shape, small_weights
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary
 
 WIDTH, HEIGHT = 256, 256

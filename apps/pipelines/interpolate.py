@@ -13,9 +13,9 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.fitting import output_ranges
 from apps.pictures import Array, Photograph, clipped
+from apps.pipelines.edges import edges_repeated
 from apps.sizes import Ranges
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
 

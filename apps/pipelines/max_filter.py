@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import clipped
+from apps.pipelines.edges import edges_repeated
 from spaces import (
     Float32,
     Func,

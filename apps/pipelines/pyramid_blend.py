@@ -10,9 +10,9 @@ import numpy as np
 
 import spaces
 from apps.app import App
-from apps.edges import edges_repeated
 from apps.pictures import Array, Photograph, clipped, to_array
-from apps.resampling import doubled, halved
+from apps.pipelines.edges import edges_repeated
+from apps.pipelines.resampling import doubled, halved
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 
 WIDTH, HEIGHT, CHANNELS = 1920, 1024, 3
