@@ -37,7 +37,7 @@ def test_values_are_those_of_halide() -> None:
         f = Func("f")
         f[X] = reduced
         data = np.array([10, 20, 30, 40], dtype=np.int32)
-        out = evaluate(pipeline(f, estimates={f: [1]}), {"input": data})["f"]
+        out = evaluate(pipeline(f), {"input": data}, {"f": [1]})["f"]
         assert str(out.dtype) == str(reduced.type)
         found.append(int(out[0]))
     # Halide 21 gives these; the sum, 2000, wraps.
