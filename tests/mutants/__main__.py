@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeR
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.report import RESULTS, keep, line, pending, show
-from tests.mutants.trial import Trial, attempt, false_alarms, overlooked
+from tests.mutants.trial import Trial, attempt, overlooked, without_false_alarms
 from tests.mutants.workshop import Workshop, last_commit
 
 _COLUMNS = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -51,7 +51,9 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Exits with 1 where a mutant survives without a reason, or is killed in spite of one."""
+    """Exits with 1 where a mutant survives without a reason, or is killed in spite of one, or where
+    a test fails without any bug; what only such a test noticed gets no result.
+    """
     given = arguments()
     by_name = {mutant.name: mutant for mutant in MUTANTS}
     unknown = [name for name in given.names if name not in by_name]
@@ -70,19 +72,23 @@ def main() -> None:
         if not given.names and not given.again:
             chosen = pending(first.root)
             console.print(f"{len(MUTANTS) - len(chosen)} of {len(MUTANTS)} are known.")
+            if not chosen:
+                return
         trials: list[Trial] = []
         with Progress(*_COLUMNS, console=console) as progress:
             task = progress.add_task("Planting", total=len(chosen))
             for start in range(0, len(chosen), _BATCH):
                 batch = chosen[start : start + _BATCH]
                 found = _attempts(batch, workshops, given.processes, given.all, progress, task)
-                if problem := false_alarms(first, found):
-                    sys.exit(problem)
+                found, alarms = without_false_alarms(first, found)
+                for alarm in alarms:
+                    console.print(alarm, markup=False, soft_wrap=True)
+                problem += "\n".join(alarms)
                 keep(found, first)
                 trials += found
         show(trials, console)
     console.print(f"Written to {RESULTS}.")
-    sys.exit(not all(trial.is_explained for trial in trials))
+    sys.exit(bool(problem) or not all(trial.is_explained for trial in trials))
 
 
 @contextmanager

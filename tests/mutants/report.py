@@ -32,7 +32,7 @@ def show(trials: Sequence[Trial], console: Console) -> None:
         ]
         table.add_row(area, str(number), str(killed[area]), ", ".join(left))
     console.print(table)
-    percent = 100 * killed.total() / planted.total()
+    percent = 100 * killed.total() / max(planted.total(), 1)
     console.print(f"Killed: {killed.total()} of {planted.total()}, {percent:.1f} %.")
     for trial in trials:
         if trial.fate != "killed":
@@ -75,7 +75,7 @@ def keep(trials: Sequence[Trial], workshop: Workshop) -> None:
     results = {
         "planted": len(entries),
         "killed": killed,
-        "percent": round(100 * killed / len(entries), 1),
+        "percent": round(100 * killed / max(len(entries), 1), 1),
         "not tried": [m.name for m in MUTANTS if m.name not in known],
         "changed since": [
             m.name

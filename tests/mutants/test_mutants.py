@@ -12,8 +12,8 @@ import pytest
 from tests.mutants import report
 from tests.mutants.catalogue import AREAS, MUTANTS
 from tests.mutants.mutant import DoesNotApplyError, Mutant, TextMutant
-from tests.mutants.trial import SANITY, Trial
-from tests.mutants.workshop import ROOT, Workshop
+from tests.mutants.trial import SANITY, Fate, Trial, without_false_alarms
+from tests.mutants.workshop import ROOT, Run, Workshop
 
 
 @pytest.mark.parametrize("mutant", [*MUTANTS, SANITY], ids=lambda m: m.name)
@@ -145,6 +145,27 @@ def test_text_inside_of_strings(tmp_path: Path) -> None:
 
 def _mutant(where: str, old: str, new: str) -> Mutant:
     return Mutant("m", where, old, new, "why", ("test_t.py",))
+
+
+def test_what_only_broken_tests_notice_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(workshop: Workshop, tests: tuple[str, ...], seconds: float) -> Run:
+        broken = [test for test in tests if test == "broken"]
+        return Run("failed" if broken else "passed", "broken[2]" if broken else "", 1.0, "why")
+
+    monkeypatch.setattr(Workshop, "run", run)
+    by: list[tuple[Fate, str]] = [
+        ("killed", "broken[1]"),
+        ("killed", "good[1]"),
+        ("survived", ""),
+        ("killed", "broken"),
+    ]
+    trials = [
+        Trial(mutant, fate, test, "failed", 1.0, "key", "likely tests")
+        for mutant, (fate, test) in zip(MUTANTS, by, strict=False)
+    ]
+    left, problems = without_false_alarms(Workshop(ROOT, "commit"), trials)
+    assert left == trials[1:3]
+    assert problems == ["broken[2] fails without any planted bug (failed):\nwhy"]
 
 
 @pytest.mark.parametrize(
