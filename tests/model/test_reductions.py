@@ -37,7 +37,7 @@ def test_values_are_those_of_halide() -> None:
         f = Func("f")
         f[X] = reduced
         data = np.array([10, 20, 30, 40], dtype=np.int32)
-        out = evaluate(pipeline(f), {"input": data}, {"f": [1]})["f"]
+        out = evaluate(pipeline(f), {"input": data}, sizes={"f": [1]})["f"]
         assert str(out.dtype) == str(reduced.type)
         found.append(int(out[0]))
     # Halide 21 gives these; the sum, 2000, wraps.
@@ -69,7 +69,7 @@ def test_reductions_may_nest() -> None:
     f = Func("f")
     f[X] = minimum(sum(source[X + inner]) - outer)
     data = np.array([10, 20, 30, 40], dtype=np.int32)
-    out = evaluate(pipeline(f, estimates={f: [3]}), {"input": data})["f"]
+    out = evaluate(pipeline(f), {"input": data}, sizes={"f": [3]})["f"]
     assert out.tolist() == [30 - 2, 50 - 2, 70 - 2]
 
 
@@ -87,8 +87,8 @@ def test_a_reduction_over_a_named_domain_leaves_other_domains_free() -> None:
         f = Func("f")
         f[X] = 0
         f[X] += reduced
-        algorithm = pipeline(f, estimates={f: [4]})
-        assert evaluate(algorithm, {})["f"].tolist() == expected
+        algorithm = pipeline(f)
+        assert evaluate(algorithm, {}, sizes={"f": [4]})["f"].tolist() == expected
         (made, _) = algorithm.functions
         assert made.args[0] in ("r_x", "r_x_")
         assert set(made.args) <= {"r_x", "r_x_", "x"}
@@ -99,7 +99,7 @@ def test_a_domain_that_the_value_does_not_mention_changes_nothing() -> None:
     for reduced in (sum(r, X), sum(empty, X), maximum(r, X), argmax(r, X)[1]):  # as Halide 21
         f = Func("f")
         f[X] = reduced
-        assert evaluate(pipeline(f, estimates={f: [4]}), {})["f"].tolist() == [0, 1, 2, 3]
+        assert evaluate(pipeline(f), {}, sizes={"f": [4]})["f"].tolist() == [0, 1, 2, 3]
 
 
 def test_size_variables_and_parameters_are_not_coordinates() -> None:
