@@ -111,7 +111,9 @@ def test_verify_prints_the_nearest_legal_schedule_and_writes_it(sched, tmp_path)
     arguments = ("verify", "blur", "--schedule", path, "--device", "sm_80", "--repair")
     out, err = spaces(*arguments, "--output", repaired, status=1)
     assert "The nearest legal schedule changes 1 decision:" in out
-    assert "  blur_y: split y by 30 instead of 32" in out
+    assert (
+        "  blur_y.gpu_tile(x, y, xi, yi, 32, 30) instead of gpu_tile(x, y, xi, yi, 32, 32)" in out
+    )
     assert "blur_y.gpu_tile(x, y, xi, yi, 32, 30)" in out
     assert f"{repaired} is written." in err
     legal, _ = spaces("verify", "blur", "--schedule", repaired, "--device", "sm_80")

@@ -17,6 +17,7 @@ from spaces import device, format_schedule, parse_schedule, repair, verify
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.repairs.greedy import descend
+from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.rules.catalogue import PIPELINE_RULES
 from spaces.model.algorithm.pipeline import Pipeline
@@ -27,6 +28,7 @@ from tests.constraints import algorithms
 from tests.constraints.distances import decisions_changed
 from tests.constraints.examples.catalogue import EXAMPLES
 from tests.constraints.examples.example import Example
+from tests.constraints.pasting import pasted
 from tests.constraints.universes import two_stages, verdicts
 from tests.model.random_directives import directive_sequences, schedules
 
@@ -60,6 +62,10 @@ def test_every_broken_example_is_repaired_by_no_more_than_its_neighbor_differs(e
     assert verify(broken.pipeline, found.schedule, broken.device)
     assert found.edits[-1].after == found.schedule
     assert found.changes == len(found.edits)
+    if is_writable(broken.pipeline, broken.schedule):
+        assert states_its_edits(broken.pipeline, broken.schedule, found)
+    else:
+        assert all(edit.text for edit in found.edits)
     if legal.device == broken.device and legal.pipeline == broken.pipeline:
         assert found.changes <= decisions_changed(broken.schedule, legal.schedule)
     else:
@@ -75,6 +81,21 @@ def test_a_legal_schedule_stays(example: Example):
     assert (found.answer, found.schedule, found.edits) == ("legal", subject.schedule, ())
 
 
+def states_its_edits(pipeline: Pipeline, broken: Schedule, found: Repair) -> bool:
+    """Whether the stated edits, pasted into the text of a schedule, give the repaired one."""
+    assert found.schedule is not None
+    text = pasted(format_schedule(broken, pipeline), found.edits)
+    return parse_schedule(text, pipeline) == found.schedule
+
+
+def is_writable(pipeline: Pipeline, broken: Schedule) -> bool:
+    try:
+        format_schedule(broken, pipeline)
+    except ValueError:
+        return False
+    return True
+
+
 def tile(x: int, y: int) -> Directives:
     tiled = D.gpu_tile("x", "y", "xi", "yi", x, y)
     return tiled.func("bx").compute_at("by", "x").gpu_threads("x", "y")
@@ -84,7 +105,9 @@ def test_a_block_of_too_many_threads_gets_a_smaller_tile():
     found = repair(BLUR, tile(32, 32).schedule, GPU)
     # 32 x (30 + 2) = 1024 threads, and 30 x (32 + 2) = 1020: as near, but y is not the rows.
     assert found.schedule == tile(32, 30).schedule
-    assert [e.text for e in found.edits] == ["by: split y by 30 instead of 32"]
+    assert [e.text for e in found.edits] == [
+        "by.gpu_tile(x, y, xi, yi, 32, 30) instead of gpu_tile(x, y, xi, yi, 32, 32)"
+    ]
     assert found.distance == pytest.approx(math.log2(32 / 30))
 
 
@@ -105,7 +128,7 @@ def test_a_factor_of_a_specialization_is_changed_before_it_is_left_out():
     found = repair(BLUR, parse_schedule(text.format(32), BLUR), GPU)
     assert found.schedule == parse_schedule(text.format(16), BLUR)  # 64 x 16 = 1024 threads
     assert [e.text for e in found.edits] == [
-        "by.specialize(by.dim(0).extent() >= 512): split y by 16 instead of 32"
+        "by.gpu_tile(x, y, xi, yi, 64, 16) instead of gpu_tile(x, y, xi, yi, 64, 32)"
     ]
 
 
@@ -142,6 +165,7 @@ def test_what_was_meant_is_found(name: str):
     assert found.schedule is not None
     meant = parse_schedule(wanted, BLUR)
     assert format_schedule(found.schedule, BLUR) == format_schedule(meant, BLUR)
+    assert states_its_edits(BLUR, parse_schedule(text, BLUR), found)
 
 
 # Brute force, and edits made by hand
@@ -292,6 +316,7 @@ def test_a_mutation_is_undone_by_no_more_edits_than_it_made(legal, count: int, d
     assert found.changes <= count
     assert found.schedule is not None
     assert verify(BLUR, found.schedule, on)
+    assert states_its_edits(BLUR, mutated, found)
 
 
 # What cannot be repaired, and what is not known
@@ -339,6 +364,8 @@ def test_anything_written_ends_as_a_legal_schedule_in_about_the_time_given(pipe:
     assert found.answer in ("legal", "nearest", "near")
     assert found.schedule is not None
     assert verify(pipe, found.schedule, on)
+    if is_writable(pipe, written):
+        assert states_its_edits(pipe, written, found)
 
 
 def test_edits_that_lead_back_to_a_schedule_are_not_made_again():

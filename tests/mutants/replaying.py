@@ -98,7 +98,7 @@ REPAIR = (
 SEARCH = (
     Mutant(
         "near-is-nearest",
-        "repair",
+        "_searched",
         '"near"',
         '"nearest"',
         "A repair that was found in a hurry is told as the nearest.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
-from spaces.constraints.repairs.edit import Edit, Rank, instead, level_call
+from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.left_out import left_out
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import (
@@ -19,8 +19,6 @@ from spaces.model.schedules.schedule import (
     Memory,
     Schedule,
 )
-from spaces.model.writing.calls import fold_call
-from spaces.model.writing.text import format_call
 
 
 @frozen
@@ -43,8 +41,8 @@ class CallEdits:
         yield from self._folds()
         yield from left_out(self.schedule, self.func)
 
-    def _edit(self, text: str, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
-        return Edit(self.func, text, rank, unlike, self.schedule.replace(entry))
+    def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
+        return Edit(self.func, rank, unlike, self.schedule.replace(entry))
 
     def _computes(self) -> Iterator[Edit]:
         """Other levels to compute at; the storage follows where it was not put elsewhere."""
@@ -54,24 +52,17 @@ class CallEdits:
             if level != entry.compute:
                 follows = entry.store == entry.compute or level.is_inline
                 moved = evolve(entry, compute=level, store=level if follows else entry.store)
-                text = instead(
-                    self.func, level_call("compute", level), level_call("compute", entry.compute)
-                )
-                yield self._edit(text, Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
+                yield self._edit(Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
 
     def _stores(self) -> Iterator[Edit]:
         entry = self._entry
         levels = self._levels()
-        old = level_call("store", entry.store)
         if entry.store != entry.compute:
-            yield self._edit(
-                f"{self.func}.{old} left out", Rank.STORE, 0.5, evolve(entry, store=entry.compute)
-            )
+            yield self._edit(Rank.STORE, 0.5, evolve(entry, store=entry.compute))
         for level in (*levels, ROOT):
             if level not in (entry.store, entry.compute):
-                text = instead(self.func, level_call("store", level), old)
                 moved = evolve(entry, store=level)
-                yield self._edit(text, Rank.STORE, _unlike(entry.store, level, levels), moved)
+                yield self._edit(Rank.STORE, _unlike(entry.store, level, levels), moved)
 
     def _levels(self) -> tuple[LoopLevel, ...]:
         """The loops of all that read the Func, directly or not, consumers first."""
@@ -94,32 +85,24 @@ class CallEdits:
 
     def _memories(self) -> Iterator[Edit]:
         entry = self._entry
-        old = f"store_in({entry.memory})"
         for memory in Memory:
             if memory is not entry.memory:
-                text = instead(self.func, f"store_in({memory})", old)
-                if memory is Memory.AUTO:
-                    text = f"{self.func}.{old} left out"
                 unlike = 0.25 if memory is Memory.AUTO else 0.5
-                yield self._edit(text, Rank.MEMORY, unlike, evolve(entry, memory=memory))
+                yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
     def _folds(self) -> Iterator[Edit]:
         """Folds left out, along another dimension, or turned."""
         entry = self._entry
         for fold in entry.folds:
             others = tuple(f for f in entry.folds if f != fold)
-            old = f"fold_storage({fold.dimension}, {fold.factor})"
-            left_out = evolve(entry, folds=others)
-            yield self._edit(f"{self.func}.{old} left out", Rank.FOLD, 1.0, left_out)
+            yield self._edit(Rank.FOLD, 1.0, evolve(entry, folds=others))
             for name in self.pipeline.function(self.func).args:
                 if all(name != f.dimension for f in entry.folds):
-                    text = instead(self.func, f"fold_storage({name}, {fold.factor})", old)
                     folds = (*others, Fold(name, fold.factor))
                     unlike = misspelt(fold.dimension, name)
-                    yield self._edit(text, Rank.FOLD, unlike, evolve(entry, folds=folds))
+                    yield self._edit(Rank.FOLD, unlike, evolve(entry, folds=folds))
             turned = evolve(fold, forward=not fold.forward)
-            text = instead(self.func, format_call(fold_call(turned)), format_call(fold_call(fold)))
-            yield self._edit(text, Rank.FOLD, 0.1, evolve(entry, folds=(*others, turned)))
+            yield self._edit(Rank.FOLD, 0.1, evolve(entry, folds=(*others, turned)))
 
 
 def misspelt(written: str, meant: str) -> float:

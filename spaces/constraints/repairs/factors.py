@@ -13,9 +13,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.rules.phrases import stage_name
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import Factor, Fuse, Split
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Fold, Schedule
@@ -44,17 +42,8 @@ class Slot:
     func: str
     stage: int | None
     index: int
-    name: str
     factor: Factor
     special: int | None = None
-    case: str = ""
-
-    def edit(self, number: int) -> str:
-        """The change in words."""
-        if self.stage is None:
-            return f"{self.func}.fold_storage({self.name}, {number}) instead of {self.factor}"
-        where = stage_name(self.func, self.stage)
-        return f"{where}{self.case}: split {self.name} by {number} instead of {self.factor}"
 
     @property
     def base(self) -> int:
@@ -82,16 +71,13 @@ def slots(schedule: Schedule) -> tuple[Slot, ...]:
         for stage, order in enumerate(func.stages):
             for i, record in enumerate(order.splits):
                 if isinstance(record, Split):
-                    found.append(Slot(func.name, stage, i, record.old, record.factor))
+                    found.append(Slot(func.name, stage, i, record.factor))
         for n, special in enumerate(func.specializations):
-            case = f".specialize({format_condition(special.condition)})"
             for i, record in enumerate(special.order.splits):
                 if isinstance(record, Split):
-                    found.append(
-                        Slot(func.name, special.stage, i, record.old, record.factor, n, case)
-                    )
+                    found.append(Slot(func.name, special.stage, i, record.factor, n))
         for i, fold in enumerate(func.folds):
-            found.append(Slot(func.name, None, i, fold.dimension, fold.factor))
+            found.append(Slot(func.name, None, i, fold.factor))
     return tuple(found)
 
 
@@ -162,7 +148,7 @@ def _edits(schedule: Schedule, chosen: tuple[Slot, ...], numbers: list[int]) -> 
     edits: list[Edit] = []
     for slot, number in zip(chosen, numbers, strict=True):
         schedule = opened(schedule, slot, number)
-        edits.append(Edit(slot.func, slot.edit(number), Rank.FACTOR, 0.0, schedule))
+        edits.append(Edit(slot.func, Rank.FACTOR, 0.0, schedule))
     return tuple(edits)
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import Device, GpuDevice
-from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
-from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
@@ -40,10 +39,6 @@ class StageEdits:
     def _order(self) -> DomainOrder:
         return self.schedule.of(self.func).stages[self.stage]
 
-    @property
-    def _name(self) -> str:
-        return stage_name(self.func, self.stage)
-
     def all(self) -> Iterator[Edit]:
         """Every edit, in no order."""
         yield from self._kinds()
@@ -53,10 +48,10 @@ class StageEdits:
         yield from self._without()
         yield from self._splits()
 
-    def _edit(self, text: str, rank: Rank, unlike: float, order: DomainOrder, *loops: str) -> Edit:
+    def _edit(self, rank: Rank, unlike: float, order: DomainOrder, *loops: str) -> Edit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
-        return Edit(self.func, text, rank, unlike, after, touched)
+        return Edit(self.func, rank, unlike, after, loops=touched)
 
     def _kinds(self) -> Iterator[Edit]:
         order = self._order
@@ -64,15 +59,8 @@ class StageEdits:
             for kind in self._possible():
                 if kind is not loop.kind:
                     changed = (*order.loops[:i], Loop(loop.name, kind), *order.loops[i + 1 :])
-                    text = instead(
-                        self._name,
-                        kind_call(loop.name, kind),
-                        kind_call(loop.name, loop.kind),
-                    )
                     unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
-                    yield self._edit(
-                        text, Rank.KIND, unlike, evolve(order, loops=changed), loop.name
-                    )
+                    yield self._edit(Rank.KIND, unlike, evolve(order, loops=changed), loop.name)
 
     def _possible(self) -> tuple[LoopKind, ...]:
         gpu = isinstance(self.device, GpuDevice)
@@ -80,12 +68,10 @@ class StageEdits:
 
     def _orders(self) -> Iterator[Edit]:
         order = self._order
-        old = ", ".join(reversed(order.names))
         for loops in _rearranged(order.loops):
             names = [loop.name for loop in loops]
             moved = sum(a != b for a, b in zip(names, order.names, strict=True)) / len(names)
-            text = instead(self._name, f"reorder({', '.join(reversed(names))})", f"({old})")
-            yield self._edit(text, Rank.ORDER, moved, evolve(order, loops=loops))
+            yield self._edit(Rank.ORDER, moved, evolve(order, loops=loops))
 
     def _swaps(self) -> Iterator[Edit]:
         """Fuses of the same two loops, the other one inside."""
@@ -93,21 +79,17 @@ class StageEdits:
         for i, record in enumerate(order.splits):
             if isinstance(record, Fuse):
                 swapped = Fuse(record.outer, record.inner, record.fused)
-                text = instead(self._name, record_call(swapped), record_call(record))
                 changed = _replaced(order, i, swapped)
-                yield self._edit(text, Rank.ORDER, 0.5, changed, record.fused)
+                yield self._edit(Rank.ORDER, 0.5, changed, record.fused)
 
     def _tails(self) -> Iterator[Edit]:
         order = self._order
         for i, record in enumerate(order.splits):
             for tail in Tail if isinstance(record, Split) else ():
                 if isinstance(record, Split) and tail is not record.tail:
-                    text = instead(
-                        self._name, record_call(evolve(record, tail=tail)), record_call(record)
-                    )
                     unlike = 0.2 if tail is Tail.AUTO else 0.5
                     changed = _replaced(order, i, evolve(record, tail=tail))
-                    yield self._edit(text, Rank.TAIL, unlike, changed)
+                    yield self._edit(Rank.TAIL, unlike, changed)
 
     def _without(self) -> Iterator[Edit]:
         """Splits and fuses left out."""
@@ -119,9 +101,8 @@ class StageEdits:
                 loops = _renamed(loops, record.outer, (record.old,))
             else:
                 loops = _renamed(order.loops, record.fused, (record.outer, record.inner))
-            text = f"{self._name}.{record_call(record)} left out"
             names = (*record.taken, *record.made)
-            yield self._edit(text, Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
+            yield self._edit(Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
 
     def _splits(self) -> Iterator[Edit]:
         """Some iterations of a loop split off, to be run as the whole loop was to be."""
@@ -136,13 +117,9 @@ class StageEdits:
                     loops = _renamed(order.loops, loop.name, (loop.name, inner))
                     kinds = {loop.name: kind, inner: loop.kind}
                     loops = tuple(evolve(at, kind=kinds.get(at.name, at.kind)) for at in loops)
-                    new = f"{record_call(record)}.{kind_call(inner, loop.kind)}"
-                    if kind is not LoopKind.SERIAL:
-                        new += f".{kind_call(loop.name, kind)}"
-                    text = instead(self._name, new, kind_call(loop.name, loop.kind))
                     changed = evolve(order, splits=(*order.splits, record), loops=loops)
                     unlike = 0.2 if kind is outer else 0.4
-                    yield self._edit(text, Rank.SPLIT, unlike, changed, loop.name, inner)
+                    yield self._edit(Rank.SPLIT, unlike, changed, loop.name, inner)
 
 
 def fresh(name: str, order: DomainOrder) -> str:

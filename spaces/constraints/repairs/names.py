@@ -10,9 +10,8 @@ from attrs import evolve, frozen
 from spaces.constraints.dependences.hazards import ordering
 from spaces.constraints.dependences.orders import Trace, trace
 from spaces.constraints.repairs.calls import misspelt
-from spaces.constraints.repairs.edit import Edit, Rank, instead, kind_call, record_call
+from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.loops import fresh
-from spaces.constraints.rules.phrases import stage_name
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
@@ -28,7 +27,7 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
         name = refusal.step.name
         rest = tuple(e for e in schedule.funcs if e.name in known or e.name != name)
         text = f"{refusal.step} left out"
-        yield Edit(name, text, Rank.NAME, 0.5, Schedule(rest, kept))
+        yield Edit(name, Rank.NAME, 0.5, Schedule(rest, kept), text)
     written = [f.name for f in schedule.funcs]
     missing = [name for name in known if name not in written]
     for i, entry in enumerate(schedule.funcs):
@@ -38,22 +37,23 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
                 renamed = (*schedule.funcs[:i], evolve(entry, name=name), *schedule.funcs[i + 1 :])
                 text = f"the schedule of {entry.name} taken for that of {name}"
                 unlike = misspelt(entry.name, name) / 2
-                yield Edit(name, text, Rank.NAME, unlike, schedule.with_funcs(renamed))
+                yield Edit(name, Rank.NAME, unlike, schedule.with_funcs(renamed), text)
         if entry.name not in known or written.count(entry.name) > 1:
             text = f"an entry for {entry.name} left out"
-            yield Edit(entry.name, text, Rank.NAME, 0.5, schedule.with_funcs(others))
+            yield Edit(entry.name, Rank.NAME, 0.5, schedule.with_funcs(others), text)
         elif len(entry.stages) != len(default.of(entry.name).stages):
             given, wanted = entry.stages, default.of(entry.name).stages
             stages = (*given[: len(wanted)], *wanted[len(given) :])
             whole = default.of(entry.name) if not given else evolve(entry, stages=stages)
             changed = (*schedule.funcs[:i], whole, *schedule.funcs[i + 1 :])
             text = f"{entry.name} with a domain order for each of its {len(wanted)} stages"
-            yield Edit(entry.name, text, Rank.NAME, 0.5, schedule.with_funcs(changed))
+            yield Edit(entry.name, Rank.NAME, 0.5, schedule.with_funcs(changed), text)
     for name in missing:
         entries = {f.name: f for f in schedule.funcs} | {name: default.of(name)}
         ordered = tuple(entries.pop(n) for n in known if n in entries)
         text = f"an entry for {name} added, as in the default schedule"
-        yield Edit(name, text, Rank.NAME, 0.6, schedule.with_funcs((*ordered, *entries.values())))
+        after = schedule.with_funcs((*ordered, *entries.values()))
+        yield Edit(name, Rank.NAME, 0.6, after, text)
 
 
 @frozen
@@ -80,14 +80,10 @@ class NameEdits:
             yield from self._in_records()
             yield from self._in_loops()
 
-    def _edit(self, text: str, unlike: float, order: DomainOrder, *loops: str) -> Edit:
+    def _edit(self, unlike: float, order: DomainOrder, *loops: str) -> Edit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
-        return Edit(self.func, text, Rank.NAME, unlike, after, touched)
-
-    @property
-    def _name(self) -> str:
-        return stage_name(self.func, self.stage)
+        return Edit(self.func, Rank.NAME, unlike, after, loops=touched)
 
     def _in_records(self) -> Iterator[Edit]:
         order = self._order
@@ -124,8 +120,7 @@ class NameEdits:
         if part in self._made(record):
             into = {written: (written, name)}
         loops = self._fitting(splits, order.loops, into)
-        text = instead(self._name, record_call(changed), record_call(record))
-        return self._edit(text, unlike, DomainOrder(splits, loops), written, name)
+        return self._edit(unlike, DomainOrder(splits, loops), written, name)
 
     def _fitting(
         self,
@@ -151,26 +146,21 @@ class NameEdits:
         for i, loop in enumerate(order.loops):
             others = (*order.loops[:i], *order.loops[i + 1 :])
             if loop.name not in there or order.names.count(loop.name) > 1:
-                text = f"{self._name}.{kind_call(loop.name, loop.kind)} left out"
-                yield self._edit(text, 0.9, evolve(order, loops=others), loop.name)
+                yield self._edit(0.9, evolve(order, loops=others), loop.name)
             if loop.name in there and order.names.count(loop.name) == 1:
                 continue
             for name in there:
                 unlike = misspelt(loop.name, name)
-                text = instead(
-                    self._name, kind_call(name, loop.kind), kind_call(loop.name, loop.kind)
-                )
                 renamed = (*order.loops[:i], Loop(name, loop.kind), *order.loops[i + 1 :])
                 if name not in missing:
                     renamed = tuple(
                         Loop(o.name, loop.kind) if o.name == name else o for o in others
                     )
-                yield self._edit(text, unlike, evolve(order, loops=renamed), loop.name, name)
+                yield self._edit(unlike, evolve(order, loops=renamed), loop.name, name)
         for name in missing:
             for place in range(len(order.loops), -1, -1):
                 loops = (*order.loops[:place], Loop(name), *order.loops[place:])
-                text = f"{self._name}: loop {name} added"
-                yield self._edit(text, 0.5, evolve(order, loops=loops), name)
+                yield self._edit(0.5, evolve(order, loops=loops), name)
 
 
 def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
@@ -17,6 +17,7 @@ from spaces.constraints.repairs.factors import Found
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
+from spaces.constraints.repairs.stating import stated
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.derive import derived
@@ -116,7 +117,21 @@ def repair(
     hopeless = pipeline_faults(pipeline, device)
     if hopeless:
         return Repair("none", None, left=tuple(map(str, hopeless)))
-    pipeline = derived(pipeline, schedule)
+    found = _searched(derived(pipeline, schedule), schedule, verdict, device, deadline, most)
+    return evolve(found, edits=stated(pipeline, schedule, found.edits))
+
+
+def _searched(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    verdict: Illegal,
+    device: Device,
+    deadline: float,
+    most: int,
+) -> Repair:
+    """The nearest legal schedule, its edits not stated yet; ``pipeline`` has the Funcs that the
+    schedule adds.
+    """
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
     quick: Found | None = None

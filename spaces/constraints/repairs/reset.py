@@ -24,7 +24,7 @@ def reset(
     edits: list[Edit] = []
     if not is_covered(pipeline, schedule):
         text = "all Funcs as in the default schedule"
-        edit = Edit(pipeline.name, text, Rank.DROP, 1.0, default, changes=len(default.funcs))
+        edit = Edit(pipeline.name, Rank.DROP, 1.0, default, text, changes=len(default.funcs))
         return (edit,) if verify(pipeline, default, device) else None
     while True:
         verdict = verify(pipeline, schedule, device)
@@ -39,8 +39,7 @@ def reset(
         func = next((f for f in reversed(changed) if f.name in wrong), changed[-1])
         count = differences(schedule.of(func.name), func)
         schedule = schedule.replace(func)
-        text = f"{func.name} as in the default schedule"
-        edits.append(Edit(func.name, text, Rank.DROP, 1.0, schedule, changes=count))
+        edits.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
 
 
 def _all_reset(
@@ -55,8 +54,7 @@ def _all_reset(
     for func in changed:
         count = differences(schedule.of(func.name), func)
         schedule = schedule.replace(func)
-        text = f"{func.name} as in the default schedule"
-        found.append(Edit(func.name, text, Rank.DROP, 1.0, schedule, changes=count))
+        found.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
     return tuple(found) if verify(pipeline, schedule, device) else None
 
 

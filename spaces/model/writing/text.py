@@ -40,20 +40,44 @@ def format_schedule(schedule: Schedule, pipeline: Pipeline) -> str:
             of stages that there are not.
         TypeError: something else is given than a Schedule and a Pipeline.
     """
+    return "\n".join(
+        ".".join((line.stage, *line.calls)) for line in written_lines(schedule, pipeline)
+    )
+
+
+@frozen
+class Line:
+    """The directives on one stage, as text.
+
+    Attributes:
+        stage: the Func, or its update.
+        calls: the directives on it, without the dots between them.
+        adds_func: one of them adds a Func; those after it are on that Func.
+    """
+
+    stage: str
+    calls: tuple[str, ...]
+    adds_func: bool = False
+
+
+def written_lines(schedule: Schedule, pipeline: Pipeline) -> tuple[Line, ...]:
+    """The lines of :func:`format_schedule`, which raises the same errors."""
     check_schedule("format_schedule", schedule)
     check_pipeline("format_schedule", pipeline)
     speller = _Speller(frozenset(_single_rvars(pipeline)))
-    return "\n".join(
-        speller.name(entry.func)
-        + (f".update({entry.stage - 1})" if entry.stage else "")
-        + "".join(speller.call(call) for call in entry.calls)
+    return tuple(
+        Line(
+            speller.name(entry.func) + (f".update({entry.stage - 1})" if entry.stage else ""),
+            tuple(speller.call(call) for call in entry.calls),
+            entry.adds is not None,
+        )
         for entry in directive_calls(pipeline, schedule)
     )
 
 
 def format_call(call: DirectiveCall) -> str:
     """One directive as text: ``split(x, x, xi, 8)``."""
-    return _Speller(frozenset()).call(call).removeprefix(".")
+    return _Speller(frozenset()).call(call)
 
 
 def parse_schedule(text: str, pipeline: Pipeline, vector_bits: int | None = None) -> Schedule:
@@ -122,12 +146,12 @@ class _Speller:
 
     def call(self, call: DirectiveCall) -> str:
         if call.name in DERIVING:
-            return f".{DERIVING[call.name]}({self.added(call)})"
+            return f"{DERIVING[call.name]}({self.added(call)})"
         if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
-            return f".{call.name}(LoopLevel::inlined())"
+            return f"{call.name}(LoopLevel::inlined())"
         if call.name == "specialize_fail":
-            return f".{call.name}({quote(str(call.args[0]))})"
-        return f".{call.name}({', '.join(map(self.argument, call.args))})"
+            return f"{call.name}({quote(str(call.args[0]))})"
+        return f"{call.name}({', '.join(map(self.argument, call.args))})"
 
     def added(self, call: DirectiveCall) -> str:
         """The arguments of a directive that adds a Func: several Funcs or pairs in braces."""

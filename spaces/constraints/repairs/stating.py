@@ -1,0 +1,106 @@
+"""Edits stated as directives: what to write, and what it stands instead of.
+
+A statement compares the directives that :func:`spaces.format_schedule` writes before and after an
+edit. Applied to the text of the one schedule, it gives the text of the other:
+
+* ``f.A instead of B``: on the line of ``f``, ``A`` replaces ``B``;
+* ``f.B left out``: the line of ``f`` loses ``B``;
+* ``f.A added``: a statement of its own, after the lines of ``f``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from attrs import evolve
+
+from spaces.constraints.repairs.edit import Edit
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import Line, written_lines
+
+_Lines = Sequence[Line]
+
+
+def stated(pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits that lead from ``schedule`` on, each with its statement.
+
+    An edit keeps the text it has where no directives write the schedule before or after it.
+    """
+    found = []
+    before = _lines(pipeline, schedule)
+    for edit in edits:
+        after = _lines(pipeline, edit.after)
+        if before is not None and after is not None:
+            edit = evolve(edit, text="; ".join(_statements(before, after)))
+        found.append(edit)
+        before = after
+    return tuple(found)
+
+
+def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
+    """The lines of a schedule; None for entries that the pipeline does not have."""
+    try:
+        return written_lines(schedule, pipeline)
+    except ValueError:
+        return None
+
+
+def _statements(before: _Lines, after: _Lines) -> Iterator[str]:
+    """What tells the one text from the other."""
+    start, end = _same(before, after)
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if [line.stage for line in old] == [line.stage for line in new]:
+        pairs = list(zip(old, new, strict=True))
+    else:
+        stages = dict.fromkeys(line.stage for line in (*old, *new))
+        of_old = {s: [line for line in old if line.stage == s] for s in stages}
+        of_new = {s: [line for line in new if line.stage == s] for s in stages}
+        pairs = [
+            (one or Line(s, ()), other or Line(s, ()))
+            for s in stages
+            for one, other in zip_longest(of_old[s], of_new[s])
+        ]
+    for one, other in pairs:
+        if one != other:
+            yield _statement(one, other, before)
+
+
+def _statement(old: Line, new: Line, text: _Lines) -> str:
+    """What tells one line of ``text`` from the line instead of it."""
+    start, end = _same(old.calls, new.calls)
+    is_last = not end and not old.adds_func
+    others = [line for line in text if line.stage == old.stage]
+    while True:
+        lost = old.calls[start : len(old.calls) - end]
+        added = new.calls[start : len(new.calls) - end]
+        if not lost and (is_last or not old.calls):
+            return f"{new.stage}.{'.'.join(added)} added"
+        if lost and sum(_count(line.calls, lost) for line in others) == 1:
+            break
+        # More of the line tells this place from others.
+        if start:
+            start -= 1
+        elif end:
+            end -= 1
+        else:
+            break
+    if not added:
+        return f"{old.stage}.{'.'.join(lost)} left out"
+    return f"{new.stage}.{'.'.join(added)} instead of {'.'.join(lost)}"
+
+
+def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """How many items two sequences share at their starts, and then at their ends."""
+    most = min(len(one), len(other))
+    start = next((i for i in range(most) if one[i] != other[i]), most)
+    most -= start
+    end = next((i for i in range(most) if one[-1 - i] != other[-1 - i]), most)
+    return start, end
+
+
+def _count(calls: Sequence[str], part: Sequence[str]) -> int:
+    """At how many places of ``calls`` ``part`` stands."""
+    places = range(len(calls) - len(part) + 1)
+    return sum(calls[i : i + len(part)] == part for i in places)
