@@ -30,8 +30,8 @@ def around(condition: Callable[[ImageParam], Func], data: list[int], low: int, h
     """Values at coordinates low .. high, of which the image has 0 .. len(data) - 1."""
     source, f = ImageParam(Int32, 1, "input"), Func("f")
     f[X] = condition(source)[X]
-    built = pipeline(f, estimates={f: [(low, high - low + 1)]})
-    return evaluate(built, {"input": np.array(data, dtype=np.int32)})["f"].tolist()
+    image, sizes = np.array(data, dtype=np.int32), {"f": [(low, high - low + 1)]}
+    return evaluate(pipeline(f), {"input": image}, sizes=sizes)["f"].tolist()
 
 
 FOUR = [10, 20, 30, 40]
@@ -80,8 +80,8 @@ def test_a_func_is_extended_within_bounds() -> None:
     source, doubled, f = ImageParam(Int32, 1, "input"), Func("doubled"), Func("f")
     doubled[X] = source[X] * 2
     f[X] = boundary.constant_exterior(doubled, 1, [(0, 4)])[X]
-    built = pipeline(f, estimates={f: [(-1, 6)]})
-    out = evaluate(built, {"input": np.array(FOUR, dtype=np.int32)})["f"]
+    image = np.array(FOUR, dtype=np.int32)
+    out = evaluate(pipeline(f), {"input": image}, sizes={"f": [(-1, 6)]})["f"]
     assert out.tolist() == [1, 20, 40, 60, 80, 1]
 
 
