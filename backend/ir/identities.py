@@ -13,36 +13,52 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import field, frozen
 
 from backend.arithmetic import value_of
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Int32, Type
 
 
 @frozen
 class Identity:
-    """``operator`` over ``operands`` is ``result``. Letters stand for any expression, one letter
-    for one expression; numbers for constants, of conditions 0 for false and 1 for true.
+    """``operator`` over ``operands`` is ``result``.
+
+    Letters stand for any expression; one operand is a number, a constant (of conditions 0 for false
+    and 1 for true), or else one letter stands twice. The result is a number or one of the letters.
     """
 
     operator: str
     operands: tuple[str | int, ...]
     result: str | int
+    _number: int | None = field(init=False, repr=False)
+    _place: int = field(init=False, repr=False)
+    _chosen: int = field(init=False, repr=False)
 
-    def of(self, node: Op) -> Expr | None:
-        """The result for the operands of ``node``; None where these are others."""
-        bound: dict[str, Expr] = {}
-        for wanted, operand in zip(self.operands, node.args, strict=True):
-            if isinstance(wanted, str):
-                if bound.setdefault(wanted, operand) is not operand:
-                    return None
-            elif not (isinstance(operand, Const) and operand.value == wanted):
+    @_number.default
+    def _find_number(self) -> int | None:
+        return next((one for one in self.operands if isinstance(one, int)), None)
+
+    @_place.default
+    def _place_of_number(self) -> int:
+        return 0 if self._number is None else self.operands.index(self._number)
+
+    @_chosen.default
+    def _place_of_result(self) -> int:
+        return self.operands.index(self.result) if isinstance(self.result, str) else 0
+
+    def of(self, operands: tuple[Expr, ...], type: Type) -> Expr | None:
+        """The result, of ``type``, for these operands; None where it is for others."""
+        operand = operands[self._place]
+        if self._number is None:
+            if operand is not operands[1]:
                 return None
-        if isinstance(self.result, str):
-            return bound[self.result]
-        return constant(self.result, node.type)
+        elif not isinstance(operand, Const) or operand.value != self._number:
+            return None
+        if isinstance(self.result, int):
+            return constant(self.result, type)
+        return operands[self._chosen]
 
 
 CONDITIONS = (
@@ -86,20 +102,26 @@ _CONDITIONS, _COORDINATES = _by_operator(CONDITIONS), _by_operator(COORDINATES)
 
 def folded(node: Expr) -> Expr:
     """The node without constant conditions; its arithmetic stays as written."""
-    return _first(_CONDITIONS, node) if isinstance(node, Op) else node
+    if not isinstance(node, Op) or node.name not in _CONDITIONS:
+        return node
+    result = _result(_CONDITIONS[node.name], node.args, node.type)
+    return node if result is None else result
 
 
 def coordinate(operator: str, a: Expr, b: Expr) -> Expr:
     """An operation on int32 coordinates, or the operand that it comes to."""
-    return _first(_COORDINATES, Op(Int32, operator, (a, b)))
+    result = _result(_COORDINATES.get(operator, ()), (a, b), Int32)
+    return Op(Int32, operator, (a, b)) if result is None else result
 
 
-def _first(identities: Mapping[str, tuple[Identity, ...]], node: Op) -> Expr:
-    for identity in identities.get(node.name, ()):
-        result = identity.of(node)
+def _result(
+    identities: tuple[Identity, ...], operands: tuple[Expr, ...], type: Type
+) -> Expr | None:
+    for identity in identities:
+        result = identity.of(operands, type)
         if result is not None:
             return result
-    return node
+    return None
 
 
 def evaluated(node: Expr) -> Expr:
