@@ -6,7 +6,7 @@ flatten pass replaces them by flat ones (:class:`~backend.ir.vectors.Load` and :
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar, cast
+from typing import ClassVar, TypeAlias, TypeVar, cast
 
 from attrs import evolve, frozen
 
@@ -143,6 +143,8 @@ class Allocate(_Statement):
     order: tuple[int, ...] = ()
     within: str = ""
     dimensions: tuple[Dimension, ...] = ()
+
+    nests_deep: ClassVar[bool] = True
 
     @property
     def children(self) -> tuple[Statement, ...]:

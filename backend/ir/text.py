@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from backend.ir.program import LoopProgram
 from backend.ir.sizes import product
@@ -34,35 +35,52 @@ def program_text(program: LoopProgram) -> str:
     return "\n".join([*lines, *_lines(program.body, 1)])
 
 
+_Part: TypeAlias = "str | Iterator[_Part]"
+"""A line, or the parts of a statement that stands there."""
+
+
 def _lines(statement: Statement, depth: int) -> Iterator[str]:
+    """The lines of a statement; a stack of its own, for statements nest as deep as they like."""
+    open_parts = [_parts(statement, depth)]
+    while open_parts:
+        part = next(open_parts[-1], None)
+        if part is None:
+            open_parts.pop()
+        elif isinstance(part, str):
+            yield part
+        else:
+            open_parts.append(part)
+
+
+def _parts(statement: Statement, depth: int) -> Iterator[_Part]:
     indent = "  " * depth
     match statement:
         case Block(body=body):
             for part in body:
-                yield from _lines(part, depth)
+                yield _parts(part, depth)
         case For(kind=kind):
             word = "for" if kind is LoopKind.SERIAL else str(kind)
             yield f"{indent}{word} {_range(statement)}:"
-            yield from _lines(statement.body, depth + 1)
+            yield _parts(statement.body, depth + 1)
         case ParallelFor():
             uses = ", ".join([*statement.buffers, *(v.name for v in statement.variables)])
             yield f"{indent}task {_range(statement)} using {uses}:"
-            yield from _lines(statement.body, depth + 1)
+            yield _parts(statement.body, depth + 1)
         case If():
             yield f"{indent}if {statement.condition}:"
-            yield from _lines(statement.body, depth + 1)
+            yield _parts(statement.body, depth + 1)
             if statement.otherwise is not None:
                 yield f"{indent}else:"
-                yield from _lines(statement.otherwise, depth + 1)
+                yield _parts(statement.otherwise, depth + 1)
         case Allocate():
             memory = "" if statement.memory == "auto" else f" in {statement.memory}"
             within = f" within {statement.within}" if statement.within else ""
             yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}{within}"
-            yield from _lines(statement.body, depth)
+            yield _parts(statement.body, depth)
         case Together(body=parts):
             yield f"{indent}together:"
             for part in parts:
-                yield from _lines(part, depth + 1)
+                yield _parts(part, depth + 1)
         case Provide():
             args = ", ".join(map(str, statement.args))
             yield f"{indent}{statement.func}({args}) {_becomes(statement)} {statement.value}"

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
+from backend.ir.deep import deeper
 from backend.ir.identities import coordinate
 from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram
@@ -112,7 +113,7 @@ class _Pass:
                     folds=(),
                     order=(),
                     dimensions=self.kept(statement, layout),
-                    body=inner.statement(statement.body),
+                    body=deeper(inner.statement, statement.body),
                 )
             case Prefetch(buffer=name, at=at):
                 return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from backend.ir.deep import deeper
 from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import (
@@ -170,7 +171,7 @@ def _within(buffers: frozenset[str], statement: Statement) -> Statement:
 
 def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
     """An allocation for each component, one inside the other."""
-    statement = _statements(node.body, bounds)
+    statement = deeper(_statements, node.body, bounds)
     for name, type in reversed(tuple(zip(node.buffers, node.types, strict=True))):
         statement = Allocate(
             buffer=name,

@@ -20,6 +20,14 @@ _READS = ("test_repeated_reads.py",)
 
 STEADY = (
     Mutant(
+        "calls-nest-without-limit",
+        "deeper",
+        "sys._getframe(sys.getrecursionlimit() // 2)",
+        "sys._getframe(10**9)",
+        "Passes recurse into nested storage until Python's limit of nested calls.",
+        ("backend/test_large_pipelines.py",),
+    ),
+    Mutant(
         "likely-sides-left-out",
         "Decisions._choose",
         "not usual if wish is None else choice is not wish",

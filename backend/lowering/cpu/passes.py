@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
 from backend.access import AccessMode
@@ -44,10 +43,6 @@ CPU_PASSES = tuple(one.name for one in cpu_passes())
 
 def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, LoopProgram]:
     """The program of a loop nest after each pass, by the pass's name; the last one is compiled."""
-    # Passes and printers recurse into statements, and storage at root nests a level for each Func.
-    # Raised for good: to lower it again could hit another thread that is deep in a program.
-    needed = 1000 + 30 * len(nest.pipeline.functions)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
     return after_each(start(nest), cpu_passes(access_mode))
 
 

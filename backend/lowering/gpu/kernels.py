@@ -16,6 +16,7 @@ from typing import TypeGuard
 
 from attrs import define, evolve, field, frozen
 
+from backend.ir.deep import deeper
 from backend.ir.host import (
     BLOCK,
     THREAD,
@@ -108,7 +109,7 @@ class _Carver:
             case If():
                 return HostIf(statement.condition, self.host(statement.body))
             case Allocate(buffer=buffer, type=type, sizes=sizes):
-                return GlobalArray(buffer, type, sizes, self.host(statement.body))
+                return GlobalArray(buffer, type, sizes, deeper(self.host, statement.body))
         raise TypeError(f"{statement} is no statement of a host.")
 
     def _launch(self, outermost: For) -> Launch:

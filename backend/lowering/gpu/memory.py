@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from backend.ir.deep import deeper
 from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, For, Provide, Statement
@@ -60,7 +61,7 @@ class _Placer:
                 host = (Memory.AUTO, Memory.HEAP, *PRIVATE)
                 _require_kind(statement, host, "outside of all kernels")
                 moved = evolve(_from_origin(statement), memory=Memory.HEAP)
-                return evolve(moved, body=self.outside(moved.body))
+                return evolve(moved, body=deeper(self.outside, moved.body))
             case _:
                 return map_children(statement, self.outside)
 
