@@ -17,12 +17,13 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.text_limits import LIMITS
 from spaces.model.writing.chain import directive_calls
-from spaces.model.writing.vocabulary import DERIVING, SIGNATURES, UNSUPPORTED
+from spaces.model.writing.vocabulary import UNSUPPORTED
 from tests.constraints.examples.catalogue import EXACT_EXAMPLES, EXAMPLES
 from tests.constraints.examples.example import Subject
 
@@ -48,7 +49,7 @@ class Shown:
     @property
     def written(self) -> str:
         """Its arguments."""
-        return self.usage or SIGNATURES[self.name].usage
+        return self.usage or DIRECTIVES[self.name].usage
 
 
 _ROWS = "bx.compute_at(out, y)"
@@ -81,12 +82,11 @@ PARTS: dict[str, tuple[Shown, ...]] = {
     "Where a Func is computed and stored": (
         Shown("compute_inline", "bx.compute_root().compute_inline()"),
         Shown("compute_root", "bx.compute_root()"),
-        Shown("compute_at", _ROWS, "compute_at(f, loop)"),
+        Shown("compute_at", _ROWS),
         Shown("store_root", "bx.store_root().compute_at(out, y)"),
-        Shown("store_at", "bx.store_at(out, y).compute_at(out, x)", "store_at(f, loop)"),
+        Shown("store_at", "bx.store_at(out, y).compute_at(out, x)"),
         Shown("store_in", f"{_ROWS}.store_in(MemoryType::Heap)"),
-        Shown("hoist_storage", f"{_STRIPS}\nbx.compute_at(out, yi).hoist_storage(out, y)",
-              "hoist_storage(f, loop)"),
+        Shown("hoist_storage", f"{_STRIPS}\nbx.compute_at(out, yi).hoist_storage(out, y)"),
         Shown("hoist_storage_root", f"{_ROWS}.hoist_storage_root()"),
         Shown("compute_with", "dy.compute_root()\nbx.compute_root().compute_with(dy, y)"),
         Shown("fold_storage", "by.store_root().compute_at(out, y).fold_storage(y, 2)"),
@@ -215,7 +215,7 @@ def page() -> str:
 
 def _directive(shown: Shown, refused: list[str]) -> Iterator[str]:
     method = getattr(Directives, shown.name)
-    yield f"### `{DERIVING.get(shown.name, shown.name)}`\n"
+    yield f"### `{DIRECTIVES[shown.name].spelled}`\n"
     yield f"`{shown.written}`\n"
     yield f"{_plain(inspect.getdoc(method) or '')}\n"
     where = "" if shown.device == "cpu" else f" on {shown.device}"

@@ -16,10 +16,10 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.catalogue import ADVICE, RULES
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, SIGNATURES, VARIADIC
 
 PAPERS = PAGE.with_name("papers.md")
 SHOWN = {shown.name: shown for part in directives.PARTS.values() for shown in part}
@@ -69,7 +69,7 @@ def test_what_halide_refuses_is_covered_by_rules_or_explained():
 def test_the_page_of_the_directives_is_up_to_date():
     made = directives.page()
     assert directives.PAGE.read_text("utf-8") == made, "python -m docs.directives makes it anew"
-    known = {"loops", *SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING}
+    known = set(DIRECTIVES)
     assert SHOWN.keys() == known
     public = {name for name in dir(Directives) if not name.startswith("_")}
     # What selects a stage, and what the rest is made of, are no directives.
@@ -81,7 +81,7 @@ def test_the_page_of_the_directives_is_up_to_date():
 def test_an_example_of_a_directive_is_legal_and_says_it(name):
     shown, pipeline = SHOWN[name], directives.algorithm()
     parsed = parse_schedule(shown.example, pipeline)
-    assert f"{DERIVING.get(name, name)}(" in shown.example
+    assert f"{DIRECTIVES[name].spelled}(" in shown.example
     assert isinstance(verify(pipeline, parsed, device(shown.device)), CheckedSchedule)
     assert parse_schedule(format_schedule(parsed, pipeline), pipeline) == parsed
     changes = parsed != Schedule.default(pipeline)

@@ -13,6 +13,7 @@ from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.declaration import DIRECTIVES, Kind
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation, RFactor, Wrap
@@ -20,7 +21,6 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls
-from spaces.model.writing.vocabulary import LEVEL_DIRECTIVES
 
 
 @define
@@ -66,21 +66,21 @@ class PeerDirectives:
 
     def _arguments(self, call: DirectiveCall, loops: Mapping[str, Any]) -> list[Any]:
         """The arguments of a directive as Halide takes them."""
-        if call.name in LEVEL_DIRECTIVES:
+        declared = DIRECTIVES[call.name]
+        if declared.takes_level:
             return self._level(call.args)
-        if call.name == "specialize_fail":
-            return list(call.args)
-        args = [self._argument(a, loops) for a in call.args]
-        match call.name:
-            case "compute_with":
-                return [*self._beside(call.args), *args[2:]]
-            case "prefetch":
-                return [self._source(str(call.args[0])), *args[1:]]
-            case "never_partition" | "always_partition":
-                return [args]
-        return args
+        kinds = [declared.kinds(place)[0] for place in range(len(call.args))]
+        pairs = zip(call.args, kinds, strict=True)
+        args = [self._argument(value, kind, loops) for value, kind in pairs]
+        if Kind.STAGE in kinds:
+            return [*self._beside(call.args), *args[2:]]
+        return [args] if call.name in ("never_partition", "always_partition") else args
 
-    def _argument(self, value: Argument, rvars: Mapping[str, Any]) -> Any:
+    def _argument(self, value: Argument, kind: object, rvars: Mapping[str, Any]) -> Any:
+        if kind is Kind.TEXT:
+            return value
+        if kind is Kind.SOURCE:
+            return self._source(str(value))
         if isinstance(value, Expr):
             return self.algorithm.expressions([value], {})[0]
         if isinstance(value, tuple):

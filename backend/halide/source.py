@@ -17,6 +17,7 @@ from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.algorithm.promises import limits
+from spaces.model.directives.declaration import DIRECTIVES, Kind
 from spaces.model.expressions.definitions import RANDOM, expanded
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Int32
@@ -27,7 +28,6 @@ from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls
 from spaces.model.writing.tokens import quote
-from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES
 
 
 def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
@@ -222,7 +222,7 @@ class _Source:
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, self._name("RVar", new))
-            directive = DERIVING.get(call.name, call.name)
+            directive = DIRECTIVES[call.name].spelled
             chain.append(f"    .{directive}({self._arguments(call, rvars)})")
         stage = f".update({stage_calls.stage - 1})" if stage_calls.stage else ""
         declared = ""
@@ -247,27 +247,20 @@ class _Source:
             self._rvars[func, stage] = {r.name: f"{owner}[{i}]" for i, r in enumerate(rvars)}
 
     def _arguments(self, call: DirectiveCall, rvars: dict[str, str]) -> str:
-        if call.name in LEVEL_DIRECTIVES:
+        declared = DIRECTIVES[call.name]
+        if declared.takes_level:
             return self._level(str(call.args[0]), str(call.args[1]))
-        if call.name == "specialize_fail":
-            return quote(str(call.args[0]))
-        if call.name == "prefetch":
-            rest = (self._argument(a, rvars) for a in call.args[1:])
-            return ", ".join([self._name("buffer", str(call.args[0])), *rest])
-        if call.name == "compute_with":
-            other = call.args[0]
-            assert isinstance(other, StageOf)
-            stage = f".update({other.stage - 1})" if other.stage else ""
-            beside = f"{self._name('buffer', other.func)}{stage}"
-            return ", ".join([beside, *(self._argument(a, rvars) for a in call.args[1:])])
         if call.name == "rfactor":
-            names = [self._argument(a, rvars) for a in call.args]
+            names = [self._loop(str(a), rvars) for a in call.args]
             pairs = zip(names[::2], names[1::2], strict=True)
             return f"{{{', '.join(f'{{{loop}, {var}}}' for loop, var in pairs)}}}"
-        if call.name in DERIVING:
+        if declared.adds_func:
             names = [self._name("buffer", str(consumer)) for consumer in call.args]
             return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
-        return ", ".join(self._argument(a, rvars) for a in call.args)
+        kinds = [declared.kinds(place)[0] for place in range(len(call.args))]
+        return ", ".join(
+            self._argument(value, kind, rvars) for value, kind in zip(call.args, kinds, strict=True)
+        )
 
     def _level(self, func: str, loop: str) -> str:
         if not func and not loop:
@@ -276,17 +269,26 @@ class _Source:
         found = next((rvars[loop] for rvars in stages if loop in rvars), None)
         return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
 
-    def _argument(self, value: Argument, rvars: dict[str, str]) -> str:
+    def _argument(self, value: Argument, kind: object, rvars: dict[str, str]) -> str:
+        if kind is Kind.TEXT:
+            return quote(str(value))
+        if kind is Kind.SOURCE:
+            return self._name("buffer", str(value))
+        if isinstance(value, StageOf):
+            stage = f".update({value.stage - 1})" if value.stage else ""
+            return f"{self._name('buffer', value.func)}{stage}"
         if isinstance(value, Choice):
             return value.qualified
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
         if isinstance(value, tuple):
-            pairs = (f"{{{self._argument(n, rvars)}, {a.qualified}}}" for n, a in value)
+            pairs = (f"{{{self._loop(n, rvars)}, {a.qualified}}}" for n, a in value)
             return f"{{{', '.join(pairs)}}}"
         if isinstance(value, Expr):
             return self._condition(value)
-        name = str(value)
+        return self._loop(str(value), rvars)
+
+    def _loop(self, name: str, rvars: dict[str, str]) -> str:
         return rvars[name] if name in rvars else self._name("Var", name)
 
     def _condition(self, condition: Expr) -> str:

@@ -1,4 +1,4 @@
-"""Edits that leave out a directive about layout, bounds, memory, prefetching or special cases."""
+"""Edits that leave out a directive about layout, bounds, memory, hints or special cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 from attrs import evolve
 
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.domain_order import HINTS, DomainOrder
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, Schedule
 
 _T = TypeVar("_T")
@@ -40,10 +40,9 @@ def _of_func(entry: FuncSchedule) -> Iterator[FuncSchedule]:
 
 def _of_stages(entry: FuncSchedule) -> Iterator[FuncSchedule]:
     for stage, order in enumerate(entry.stages):
-        for prefetches in _without_each(order.prefetches):
-            yield _with(entry, stage, evolve(order, prefetches=prefetches))
-        for partitions in _without_each(order.partitions):
-            yield _with(entry, stage, evolve(order, partitions=partitions))
+        for part in HINTS:
+            for hints in _without_each(getattr(order, part)):
+                yield _with(entry, stage, evolve(order, **{part: hints}))
 
 
 def _of_numbered_stages(entry: FuncSchedule) -> Iterator[tuple[int, FuncSchedule]]:

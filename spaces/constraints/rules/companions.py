@@ -21,7 +21,7 @@ from spaces.model.schedules.together import (
     leaders,
     turns,
 )
-from spaces.model.writing.calls import companion_call
+from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 
 
@@ -35,7 +35,7 @@ def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
         stage=one.stage,
         loop=one.loop,
         values={
-            "directive": f"{stage}.{format_call(companion_call(one))}",
+            "directive": f"{stage}.{format_call(call_of(one))}",
             "stage": str(stage),
             "other": str(one.other),
             "reason": reason,

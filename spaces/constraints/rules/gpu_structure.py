@@ -17,7 +17,7 @@ from spaces.model.algorithm.required import required
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import Path, Place
 from spaces.model.schedules.schedule import StageOf
-from spaces.model.writing.calls import companion_call
+from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
@@ -186,7 +186,7 @@ def _why_there(records: Records, stage: StageOf) -> str:
     """The directive that puts a stage's own loops where they are."""
     if stage in records.levels.fused:
         one = records.levels.together.pairs[stage]
-        return f"{stage}.{format_call(companion_call(one))}"
+        return f"{stage}.{format_call(call_of(one))}"
     return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 
 

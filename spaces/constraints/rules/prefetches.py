@@ -9,12 +9,12 @@ from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.schedules.domain_order import LoopKind, Prefetch
 from spaces.model.schedules.levels import Path, Place
-from spaces.model.writing.calls import prefetch_call
+from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 
 
 def _directive(func: str, stage: int, one: Prefetch) -> str:
-    return f"{stage_name(func, stage)}.{format_call(prefetch_call(one))}"
+    return f"{stage_name(func, stage)}.{format_call(call_of(one))}"
 
 
 @own_rule(

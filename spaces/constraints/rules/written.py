@@ -17,7 +17,7 @@ from spaces.model.schedules.schedule import (
     Pad,
     StorageBound,
 )
-from spaces.model.writing.calls import DirectiveCall, bound_call, fold_call, hoist_call
+from spaces.model.writing.calls import DirectiveCall, call_of, hoist_call
 from spaces.model.writing.order_calls import order_calls, trial
 from spaces.model.writing.text import format_call
 
@@ -64,7 +64,7 @@ def memory_directive(func: str, memory: Memory) -> str:
 
 def fold_directive(func: str, fold: Fold) -> str:
     """``f.fold_storage(y, 4)``."""
-    return f"{func}.{format_call(fold_call(fold))}"
+    return f"{func}.{format_call(call_of(fold))}"
 
 
 def hoist_directive(entry: FuncSchedule) -> str:
@@ -89,7 +89,7 @@ def pad_directive(func: str, pad: Pad) -> str:
 
 def bound_directive(func: str, bound: Bound | Alignment) -> str:
     """``f.bound(c, 0, 3)``."""
-    return f"{func}.{format_call(bound_call(bound))}"
+    return f"{func}.{format_call(call_of(bound))}"
 
 
 def _of_stage(func: str, stage: int, call: DirectiveCall | None) -> str:

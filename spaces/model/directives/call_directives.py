@@ -8,6 +8,7 @@ import attrs
 from attrs import frozen
 
 from spaces.model.algorithm.func import Func
+from spaces.model.directives.declaration import directive
 from spaces.model.directives.directive_arguments import (
     Alignments,
     Name,
@@ -41,14 +42,17 @@ class CallDirectives(Selection):
     laid out, and what of it is computed.
     """
 
+    @directive()
     def compute_inline(self) -> Self:
         """Substitute the Func into its consumers."""
         return self._compute(INLINE)
 
+    @directive()
     def compute_root(self) -> Self:
         """Compute all of the Func before any consumer runs."""
         return self._compute(ROOT)
 
+    @directive()
     def compute_at(self, func: str | Func, loop: Name) -> Self:
         """Compute what one iteration of that loop needs, at its start.
 
@@ -61,6 +65,9 @@ class CallDirectives(Selection):
         store = level if follows or level.is_inline else self._func.store
         return self._with_func(attrs.evolve(self._func, compute=level, store=store))
 
+    @directive(
+        Companion, parts={"align": "alignment"}, shown={"align": LoopAlign.ALIGN_START.qualified}
+    )
     def compute_with(
         self, other: str | Func | StageOf, loop: Name, align: Alignments = LoopAlign.AUTO
     ) -> Self:
@@ -72,10 +79,12 @@ class CallDirectives(Selection):
         companions = (*self._func.companions, companion)
         return self._with_func(attrs.evolve(self._func, companions=companions))
 
+    @directive()
     def store_at(self, func: str | Func, loop: Name) -> Self:
         """Allocate the storage at that loop, at or outside the compute level."""
         return self._store(LoopLevel(name_of(func), name_of(loop)))
 
+    @directive()
     def store_root(self) -> Self:
         """Allocate the storage outside all loops."""
         return self._store(ROOT)
@@ -84,16 +93,19 @@ class CallDirectives(Selection):
         placed = attrs.evolve(self, placed=self.placed | {self.selected})
         return placed._with_func(attrs.evolve(self._func, store=level))
 
+    @directive(shown={"memory": Memory.STACK.qualified})
     def store_in(self, memory: Memory | str) -> Self:
         """Choose the kind of memory."""
         return self._with_func(attrs.evolve(self._func, memory=member_of(Memory, memory)))
 
+    @directive()
     def hoist_storage(self, func: str | Func, loop: Name) -> Self:
         """Obtain the memory for the storage at that loop, at or outside the store level, once for
         all that is stored inside. No values are kept for longer.
         """
         return self._hoisted(LoopLevel(name_of(func), name_of(loop)))
 
+    @directive()
     def hoist_storage_root(self) -> Self:
         """Obtain the memory for the storage outside all loops."""
         return self._hoisted(ROOT)
@@ -101,6 +113,7 @@ class CallDirectives(Selection):
     def _hoisted(self, level: LoopLevel) -> Self:
         return self._with_func(attrs.evolve(self._func, hoist=level))
 
+    @directive(Fold, parts={"fold_forward": "forward"})
     def fold_storage(self, dimension: Name, factor: Factor, fold_forward: bool = True) -> Self:
         """Keep only ``factor`` values along a dimension, reused in a circle, while what is read
         moves up along it; or down, without ``fold_forward``.
@@ -108,12 +121,14 @@ class CallDirectives(Selection):
         fold = Fold(name_of(dimension), factor_of(factor), fold_forward)
         return self._with_func(attrs.evolve(self._func, folds=(*self._func.folds, fold)))
 
+    @directive()
     def reorder_storage(self, *dimensions: Name) -> Self:
         """Lay the named dimensions out in this order, innermost first, in the places they hold."""
         order = tuple(name_of(d) for d in dimensions)
         orders = (*self._func.storage_orders, order)
         return self._with_func(attrs.evolve(self._func, storage_orders=orders))
 
+    @directive(Pad)
     def align_storage(self, dimension: Name, multiple: int) -> Self:
         """Pad a dimension of the storage, so that the strides of those outside of it are multiples
         of ``multiple`` values.
@@ -121,20 +136,24 @@ class CallDirectives(Selection):
         pad = Pad(name_of(dimension), whole_of(multiple))
         return self._with_func(attrs.evolve(self._func, pads=(*self._func.pads, pad)))
 
+    @directive(StorageBound, parts={"bound": "extent"})
     def bound_storage(self, dimension: Name, bound: int) -> Self:
         """Store exactly ``bound`` values along a dimension; more must never be needed."""
         limit = StorageBound(name_of(dimension), whole_of(bound))
         limits = (*self._func.storage_bounds, limit)
         return self._with_func(attrs.evolve(self._func, storage_bounds=limits))
 
+    @directive(Bound)
     def bound(self, dimension: Name, min: int, extent: int) -> Self:
         """Compute ``extent`` coordinates from ``min`` on of a dimension, whatever is required."""
         return self._bounded(Bound(name_of(dimension), whole_of(min), whole_of(extent)))
 
+    @directive(Bound)
     def bound_extent(self, dimension: Name, extent: int) -> Self:
         """Compute ``extent`` coordinates of a dimension, from the first that is required on."""
         return self._bounded(Bound(name_of(dimension), None, whole_of(extent)))
 
+    @directive(Alignment)
     def align_bounds(self, dimension: Name, modulus: int, remainder: int = 0) -> Self:
         """Compute as much more of a dimension as makes its first coordinate ``remainder`` modulo
         ``modulus``, and its extent a multiple of ``modulus``.
@@ -142,6 +161,7 @@ class CallDirectives(Selection):
         whole = whole_of(modulus), whole_of(remainder)
         return self._bounded(Alignment(name_of(dimension), *whole))
 
+    @directive(Alignment)
     def align_extent(self, dimension: Name, modulus: int) -> Self:
         """Compute as much more of a dimension as makes its extent a multiple of ``modulus``."""
         return self._bounded(Alignment(name_of(dimension), whole_of(modulus), None))

@@ -20,6 +20,7 @@ from attrs import frozen
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.directives.call_directives import CallDirectives
+from spaces.model.directives.declaration import directive
 from spaces.model.directives.directive_arguments import Name, loops_and_vars, names_of
 from spaces.model.directives.loop_directives import LoopDirectives
 from spaces.model.expressions.expr import Expr, ExprLike, Op, constant
@@ -64,6 +65,7 @@ class Directives(LoopDirectives, CallDirectives):
             known = [n for n in dir(type(self)) if not n.startswith("_")]
             raise AttributeError(f"There is no directive {name!r}{suggestion(name, known)}.")
 
+    @directive(Wrap)
     def in_(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
         """Put a new Func that equals this one between it and ``consumers``, or all that read it,
         and select that. It is called ``f_in_g`` after both, or ``f_in``; asking for it again
@@ -71,12 +73,14 @@ class Directives(LoopDirectives, CallDirectives):
         """
         return self.derive(Wrap(self.selected, names_of(consumers)))
 
+    @directive(Clone)
     def clone_in(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
         """Let ``consumers`` read a copy of this Func, called ``f_clone_in_g`` and scheduled as this
         one is now, and select that.
         """
         return self.derive(Clone(self.selected, names_of(consumers)))
 
+    @directive(RFactor)
     def rfactor(self, *pairs: Name | Sequence[tuple[Name, Name]]) -> Self:
         """Reduce in two steps: ``rfactor(r.y, u)``, or ``rfactor([(r.y, u), (r.z, v)])``, makes a
         Func ``f_intm`` of partial results, with a Var for each of these loops over RVars of the
@@ -95,6 +99,7 @@ class Directives(LoopDirectives, CallDirectives):
         preserved = tuple(zip(names[::2], names[1::2], strict=True))
         return self.derive(RFactor(self.selected, self.stage - 1, splits, preserved))
 
+    @directive()
     def atomic(self) -> Self:
         """Change each element in one step, so that loops over RVars may be parallel or vectorized
         although iterations change the same element.
@@ -110,6 +115,7 @@ class Directives(LoopDirectives, CallDirectives):
             schedule = with_derivation(self.pipeline, start.schedule, step)
         return attrs.evolve(self, schedule=schedule, selected=step.name, stage=0, within=None)
 
+    @directive()
     def specialize(self, condition: ExprLike) -> Self:
         """Schedule the selected stage anew where ``condition`` holds, beginning with its schedule
         as it is; a specialization of a specialization is one where both conditions hold. The
@@ -124,6 +130,7 @@ class Directives(LoopDirectives, CallDirectives):
         """
         return self._specialized(plain_condition(condition), "")
 
+    @directive()
     def specialize_fail(self, message: str) -> Self:
         """Stop the pipeline with a message where no condition of the stage's specializations
         holds.

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.directives.declaration import directive
 from spaces.model.directives.directive_arguments import (
     Name,
     Tile,
@@ -40,6 +41,7 @@ from spaces.model.schedules.domain_order import (
 class LoopDirectives(Selection):
     """Directives that change the domain order of the selected stage."""
 
+    @directive(Split)
     def split(
         self, old: Name, outer: Name, inner: Name, factor: Factor, tail: Tail | str = Tail.AUTO
     ) -> Self:
@@ -60,6 +62,7 @@ class LoopDirectives(Selection):
             )
         )
 
+    @directive(Fuse)
     def fuse(self, inner: Name, outer: Name, fused: Name) -> Self:
         """Make one loop of two; it stands where ``inner`` stood and keeps its kind."""
         record = Fuse(name_of(inner), name_of(outer), name_of(fused))
@@ -75,6 +78,7 @@ class LoopDirectives(Selection):
             )
         )
 
+    @directive()
     def rename(self, old: Name, new: Name) -> Self:
         """Give another name to a loop that a split or fuse has made.
 
@@ -95,6 +99,7 @@ class LoopDirectives(Selection):
             )
         return self._with_order(_renamed(order, made[-1], before, after))
 
+    @directive(Partitioned, shown={"policy": Partition.NEVER.qualified})
     def partition(self, loop: Name, policy: Partition | str) -> Self:
         """Say whether a loop is split where tests along it are decided. What is made of it later
         is partitioned likewise.
@@ -103,18 +108,22 @@ class LoopDirectives(Selection):
         changed = (*self._order.partitions, one)
         return self._with_order(attrs.evolve(self._order, partitions=changed))
 
+    @directive()
     def never_partition(self, *loops: Name) -> Self:
         """Leave loops whole: less code, whose tests are asked in each iteration."""
         return self._partition_all(loops, Partition.NEVER)
 
+    @directive()
     def always_partition(self, *loops: Name) -> Self:
         """Split loops where tests along them are decided, if there are no vectors in them, too."""
         return self._partition_all(loops, Partition.ALWAYS)
 
+    @directive()
     def never_partition_all(self) -> Self:
         """Leave all loops of the stage whole."""
         return self._partition_all(self._order.names, Partition.NEVER)
 
+    @directive()
     def always_partition_all(self) -> Self:
         """Split all loops of the stage where tests along them are decided."""
         return self._partition_all(self._order.names, Partition.ALWAYS)
@@ -125,6 +134,11 @@ class LoopDirectives(Selection):
             result = result.partition(loop, policy)
         return result
 
+    @directive(
+        Prefetch,
+        shown={"origin": "from", "bound": PrefetchBound.GUARD_WITH_IF.qualified},
+        written=("offset",),
+    )
     def prefetch(
         self,
         target: str | Func | ImageParam,
@@ -142,6 +156,7 @@ class LoopDirectives(Selection):
         changed = (*self._order.prefetches, record)
         return self._with_order(attrs.evolve(self._order, prefetches=changed))
 
+    @directive()
     def reorder(self, *loops: Name) -> Self:
         """Put the named loops into this order, innermost first, in the places they hold."""
         names = [name_of(loop) for loop in loops]
@@ -159,6 +174,7 @@ class LoopDirectives(Selection):
         reordered[len(reordered) :] = wanted[len(places) :]
         return self._with_order(attrs.evolve(self._order, loops=tuple(reordered)))
 
+    @directive()
     def loops(self, *loops: Name | Loop) -> Self:
         """Set the loops outright, innermost first, without regard to the splits.
 
@@ -167,6 +183,7 @@ class LoopDirectives(Selection):
         records = tuple(loop if isinstance(loop, Loop) else Loop(name_of(loop)) for loop in loops)
         return self._with_order(attrs.evolve(self._order, loops=records[::-1]))
 
+    @directive()
     def tile(self, *args: Name | Factor | Tail) -> Self:
         """``tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`` or, reusing the names of ``x`` and
         ``y`` for the outer loops, ``tile(x, y, xi, yi, xfactor, yfactor)``; a tail may follow.
@@ -199,10 +216,12 @@ class LoopDirectives(Selection):
         inner = f"{name_of(loop)}_{suffix}"
         return self.split(loop, loop, inner, factor, tail)._kind(inner, kind)
 
+    @directive()
     def serial(self, loop: Name) -> Self:
         """Execute the iterations in order."""
         return self._kind(loop, LoopKind.SERIAL)
 
+    @directive()
     def parallel(
         self, loop: Name, task_size: Factor | None = None, tail: Tail | str = Tail.AUTO
     ) -> Self:
@@ -212,18 +231,21 @@ class LoopDirectives(Selection):
         inner = f"{name_of(loop)}_p"
         return self.split(loop, loop, inner, task_size, tail)._kind(loop, LoopKind.PARALLEL)
 
+    @directive()
     def vectorize(
         self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
     ) -> Self:
         """Execute the iterations as vector lanes; with ``factor``, of a split by it."""
         return self._split_then(loop, factor, "v", LoopKind.VECTORIZED, tail)
 
+    @directive()
     def unroll(
         self, loop: Name, factor: Factor | None = None, tail: Tail | str = Tail.AUTO
     ) -> Self:
         """Write the iterations out; with ``factor``, those of a split by it."""
         return self._split_then(loop, factor, "u", LoopKind.UNROLLED, tail)
 
+    @directive()
     def gpu_blocks(self, *loops: Name) -> Self:
         """Map loops to the GPU grid, innermost first."""
         result = self
@@ -231,6 +253,7 @@ class LoopDirectives(Selection):
             result = result._kind(loop, LoopKind.GPU_BLOCK)
         return result
 
+    @directive()
     def gpu_threads(self, *loops: Name) -> Self:
         """Map loops to the threads of a block, innermost first."""
         result = self
@@ -238,6 +261,7 @@ class LoopDirectives(Selection):
             result = result._kind(loop, LoopKind.GPU_THREAD)
         return result
 
+    @directive()
     def gpu_single_thread(self) -> Self:
         """Let one thread of one block compute the whole stage: a block loop and a thread loop of
         one iteration each, called ``__block`` and ``__thread``, go around all others. What splits
@@ -246,6 +270,7 @@ class LoopDirectives(Selection):
         block, thread = SINGLE_THREAD
         return self._kind(thread.name, thread.kind)._kind(block.name, block.kind)
 
+    @directive()
     def gpu_tile(self, *args: Name | Factor | Tail) -> Self:
         """``tile`` whose outer loops are GPU blocks and whose inner loops are threads; it has
         one to three dimensions.

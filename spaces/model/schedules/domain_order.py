@@ -195,3 +195,7 @@ class DomainOrder:
     def kind(self, name: str) -> LoopKind:
         """The kind of a loop; serial if there is no such loop."""
         return next((loop.kind for loop in self.loops if loop.name == name), LoopKind.SERIAL)
+
+
+HINTS = ("prefetches", "partitions")
+"""The parts of a :class:`DomainOrder` that leave the loops, their order and their kinds alone."""

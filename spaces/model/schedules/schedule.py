@@ -181,6 +181,13 @@ class Companion:
     aligned: tuple[tuple[str, LoopAlign], ...] = field(default=(), converter=_said)
     stage: int = 0
 
+    @property
+    def alignment(self) -> LoopAlign | tuple[tuple[str, LoopAlign], ...]:
+        """How iterations of ``loop`` come together, or those of each loop that is aligned."""
+        if not self.aligned or [loop for loop, _ in self.aligned] == [self.loop]:
+            return self.align(self.loop)
+        return self.aligned
+
     def align(self, loop: str) -> LoopAlign:
         """Which iterations of a fused loop come together."""
         return dict(self.aligned).get(loop, LoopAlign.AUTO)
@@ -264,7 +271,7 @@ class FuncSchedule:
         own = (self.folds, self.storage_orders, self.pads, self.storage_bounds, self.bounds)
         orders = (*self.stages, *(one.order for one in self.specializations))
         return sum(map(len, (*own, self.specializations))) + sum(
-            len(o.splits) + len(o.loops) + len(o.partitions) + len(o.prefetches) for o in orders
+            len(part) for order in orders for part in attrs.astuple(order, recurse=False)
         )
 
     @property

@@ -8,6 +8,7 @@ from typing import TypeVar
 from attrs import define, evolve, field
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.declaration import Kind, Kinds
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
@@ -20,7 +21,7 @@ from spaces.model.text_limits import MOST_ADDED_FUNCS
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument
 from spaces.model.writing.syntax import Applied, Braces, Code, Item, Reference, Whole, Word
 from spaces.model.writing.syntax_error import Mistake
-from spaces.model.writing.vocabulary import RESERVED, Kind, plainly
+from spaces.model.writing.vocabulary import RESERVED, plainly
 
 _C = TypeVar("_C", bound=Choice)
 
@@ -99,7 +100,7 @@ class ArgumentReader:
         message = f"A schedule adds at most {MOST_ADDED_FUNCS} Funcs; leave some out."
         raise Mistake(message, call.start, call.end)
 
-    def argument(self, item: Item, kinds: tuple[Kind | type[Choice], ...]) -> Argument:
+    def argument(self, item: Item, kinds: Kinds) -> Argument:
         """``item`` read as the first of ``kinds`` that it can be."""
         readers: dict[Kind, Callable[[Item], Argument]] = {
             Kind.LOOP: self.loop,

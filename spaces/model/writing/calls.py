@@ -6,24 +6,17 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     Factor,
-    Fuse,
     Loop,
     LoopKind,
-    Prefetch,
-    PrefetchBound,
-    Split,
     Tail,
 )
 from spaces.model.schedules.schedule import (
-    Alignment,
-    Bound,
-    Companion,
-    Fold,
     LoopAlign,
     LoopLevel,
     StageOf,
@@ -63,12 +56,16 @@ KIND_DIRECTIVES: dict[LoopKind, str] = {
 """The directive that gives a loop its kind."""
 
 
-def record_call(record: Split | Fuse) -> DirectiveCall:
-    """The directive that splits or fuses loops."""
-    if isinstance(record, Fuse):
-        return DirectiveCall("fuse", (record.inner, record.outer, record.fused))
-    args = (record.old, record.outer, record.inner, record.factor)
-    return DirectiveCall("split", (*args, *tail_argument(record.tail)))
+def call_of(record: object) -> DirectiveCall:
+    """The directive that makes a record, such as a ``Split`` or a ``Bound``: of those that do, the
+    one with the most arguments.
+    """
+    makers = [one for one in DIRECTIVES.values() if one.record is type(record)]
+    for one in sorted(makers, key=lambda one: -len(one.parameters)):
+        args = one.arguments(record)
+        if args is not None:
+            return DirectiveCall(one.name, args)
+    raise TypeError(f"No directive makes {record!r}.")
 
 
 def tail_argument(tail: Tail) -> tuple[Tail, ...]:
@@ -85,43 +82,8 @@ def level_call(verb: str, level: LoopLevel) -> DirectiveCall:
     return DirectiveCall(f"{verb}_at", (level.func, level.loop))
 
 
-def companion_call(companion: Companion) -> DirectiveCall:
-    """The directive that fuses the loops of two stages."""
-    args = (companion.other, companion.loop)
-    if not companion.aligned:
-        return DirectiveCall("compute_with", args)
-    if len(companion.aligned) == 1 and companion.aligned[0][0] == companion.loop:
-        return DirectiveCall("compute_with", (*args, companion.aligned[0][1]))
-    return DirectiveCall("compute_with", (*args, companion.aligned))
-
-
 def hoist_call(level: LoopLevel) -> DirectiveCall:
     """The directive that hoists the storage of a Func."""
     if level.is_root:
         return DirectiveCall("hoist_storage_root")
     return DirectiveCall("hoist_storage", (level.func, level.loop))
-
-
-def fold_call(fold: Fold) -> DirectiveCall:
-    """The directive that folds the storage of a Func."""
-    backwards = () if fold.forward else (False,)
-    return DirectiveCall("fold_storage", (fold.dimension, fold.factor, *backwards))
-
-
-def bound_call(bound: Bound | Alignment) -> DirectiveCall:
-    """The directive that gives a Func a bound, or aligns its bounds."""
-    if isinstance(bound, Alignment) and bound.remainder is not None:
-        remainder = (bound.remainder,) if bound.remainder else ()
-        return DirectiveCall("align_bounds", (bound.dimension, bound.modulus, *remainder))
-    if isinstance(bound, Alignment):
-        return DirectiveCall("align_extent", (bound.dimension, bound.modulus))
-    if bound.min is None:
-        return DirectiveCall("bound_extent", (bound.dimension, bound.extent))
-    return DirectiveCall("bound", (bound.dimension, bound.min, bound.extent))
-
-
-def prefetch_call(record: Prefetch) -> DirectiveCall:
-    """The directive that prefetches."""
-    args = (record.target, record.at, record.origin, record.offset)
-    usual = record.bound is PrefetchBound.GUARD_WITH_IF
-    return DirectiveCall("prefetch", args if usual else (*args, record.bound))

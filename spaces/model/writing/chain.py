@@ -13,12 +13,9 @@ from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.writing.calls import (
     DirectiveCall,
-    bound_call,
-    companion_call,
-    fold_call,
+    call_of,
     hoist_call,
     level_call,
-    record_call,
 )
 from spaces.model.writing.order_calls import order_calls
 
@@ -112,7 +109,7 @@ def _derivation_calls(step: Derivation) -> tuple[DirectiveCall, ...]:
             return (DirectiveCall("clone_in", step.consumers),)
         case RFactor():
             pairs = tuple(name for pair in step.preserved for name in pair)
-            return (*map(record_call, step.splits), DirectiveCall("rfactor", pairs))
+            return (*map(call_of, step.splits), DirectiveCall("rfactor", pairs))
 
 
 def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
@@ -132,7 +129,7 @@ def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple
     newly = stage in target.atomic and stage not in start.atomic
     atomic = (DirectiveCall("atomic"),) if newly else ()
     order = order_calls(start.stages[stage], target.stages[stage])
-    beside = [companion_call(one) for one in target.companions if one.stage == stage]
+    beside = [call_of(one) for one in target.companions if one.stage == stage]
     own = (*placement, *beside, *atomic, *order)
     return (*lines, StageCalls(target.name, stage, own)) if own else tuple(lines)
 
@@ -150,13 +147,9 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         calls.append(DirectiveCall("store_in", (target.memory,)))
     if target.hoist != start.hoist:
         calls.append(hoist_call(target.hoist))
-    calls += map(fold_call, target.folds)
+    calls += map(call_of, target.folds)
     calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
-    calls += [DirectiveCall("align_storage", (p.dimension, p.multiple)) for p in target.pads]
-    calls += [
-        DirectiveCall("bound_storage", (b.dimension, b.extent)) for b in target.storage_bounds
-    ]
-    calls += map(bound_call, target.bounds)
+    calls += map(call_of, (*target.pads, *target.storage_bounds, *target.bounds))
     return tuple(calls)
 
 

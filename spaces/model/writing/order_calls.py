@@ -23,8 +23,7 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.writing.calls import (
     KIND_DIRECTIVES,
     DirectiveCall,
-    prefetch_call,
-    record_call,
+    call_of,
     tail_argument,
 )
 
@@ -43,16 +42,16 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
         chain.add(*step)
     chain.arrange()
     chain.partition()
-    chain.add(*map(prefetch_call, target.prefetches))
+    chain.add(*map(call_of, target.prefetches))
     if chain.order == target:
         return tuple(chain.calls)
     chain = _Chain(start, target)
     for record in target.splits:
-        chain.add(record_call(record))
+        chain.add(call_of(record))
     if chain.order.loops != target.loops:
         chain.add(DirectiveCall("loops", tuple(_written(loop) for loop in target.loops[::-1])))
     chain.partition()
-    chain.add(*map(prefetch_call, target.prefetches))
+    chain.add(*map(call_of, target.prefetches))
     return tuple(chain.calls)
 
 
@@ -159,7 +158,7 @@ def _steps(target: DomainOrder) -> Iterator[tuple[DirectiveCall, ...]]:
                 index += width
                 break
         else:
-            yield (_split_with_kind(target, index) or record_call(target.splits[index]),)
+            yield (_split_with_kind(target, index) or call_of(target.splits[index]),)
             index += 1
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
+from spaces.model.directives.declaration import DIRECTIVES, Directive, Kind
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule
@@ -21,13 +22,8 @@ from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.syntax import Applied, Chain, Declaration, Parsed, Whole
 from spaces.model.writing.syntax_error import Mistake
 from spaces.model.writing.vocabulary import (
-    DERIVING,
-    LEVEL_DIRECTIVES,
-    SIGNATURES,
     UNSUPPORTED,
-    VARIADIC,
     WITHOUT_EFFECT,
-    Kind,
     plainly,
 )
 
@@ -183,23 +179,23 @@ class Reader(ArgumentReader):
             return self.deriving(call)
         if name in WITHOUT_EFFECT or self.fuses_nothing(call):
             return self.directives
-        if name in LEVEL_DIRECTIVES:
-            args: tuple[Argument, ...] = self.level(call)
-        elif name in VARIADIC:
-            args = self.variadic(call)
-        elif name in SIGNATURES:
-            args = self.fixed(call)
-        else:
-            known = [*SIGNATURES, *VARIADIC, *LEVEL_DIRECTIVES, *DERIVING, "update"]
+        if name not in DIRECTIVES:
             raise Mistake(
-                f"There is no directive {name!r}{suggestion(name, known)}.",
+                f"There is no directive {name!r}{suggestion(name, [*DIRECTIVES, 'update'])}.",
                 call.name.start,
                 call.name.end,
             )
+        args = self.arguments(call, DIRECTIVES[name])
         try:
             return DirectiveCall(name, args).on(self.directives)
         except (TypeError, ConditionError) as error:
             raise Mistake(str(error), call.start, call.end) from None
+
+    def arguments(self, call: Applied, declared: Directive) -> tuple[Argument, ...]:
+        """What a directive is given."""
+        if declared.takes_level:
+            return self.level(call)
+        return self.variadic(call, declared) if declared.each else self.fixed(call, declared)
 
     def update(self, call: Applied) -> Directives:
         index = call.args[0] if call.args else Whole(0, call.start, call.end)
@@ -283,30 +279,29 @@ class Reader(ArgumentReader):
             return INLINE
         return level
 
-    def variadic(self, call: Applied) -> tuple[Argument, ...]:
+    def variadic(self, call: Applied, declared: Directive) -> tuple[Argument, ...]:
         """Any number of loops; ``tile`` adds factors and a tail, ``loops`` kinds."""
-        kinds = VARIADIC[call.name.text]
         items = [item for item in flat(call.args) if not is_device_api(item)]
-        if not items and Kind.LOOP_OF_KIND not in kinds:
+        if not items and Kind.LOOP_OF_KIND not in declared.each:
             raise Mistake(f"{call.name.text} takes at least one loop.", call.start, call.end)
-        return tuple(self.argument(item, kinds) for item in items)
+        return tuple(self.argument(item, declared.each) for item in items)
 
-    def fixed(self, call: Applied) -> tuple[Argument, ...]:
+    def fixed(self, call: Applied, declared: Directive) -> tuple[Argument, ...]:
         """Arguments in fixed places."""
-        signature = SIGNATURES[call.name.text]
-        if not signature.required <= len(call.args) <= len(signature.kinds):
+        if not declared.required <= len(call.args) <= len(declared.parameters):
             given = "argument" if len(call.args) == 1 else "arguments"
             raise Mistake(
                 f"{call.name.text} was given {len(call.args)} {given}; it is written "
-                f"{signature.usage}.",
+                f"{declared.usage}.",
                 call.start,
                 call.end,
             )
         args: list[Argument] = []
-        for item, kind in zip(call.args, signature.kinds, strict=False):
-            args.append(self.argument(item, (kind,)))
+        for item, parameter in zip(call.args, declared.parameters, strict=False):
+            args.append(self.argument(item, parameter.kinds))
         return tuple(args)
 
 
 def _adds_func(call: Applied) -> bool:
-    return call.name.text in ("in", *DERIVING)
+    name = call.name.text
+    return name == "in" or (name in DIRECTIVES and DIRECTIVES[name].adds_func)

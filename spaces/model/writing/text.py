@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.declaration import DIRECTIVES, Kind, Kinds
 from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
@@ -24,7 +25,7 @@ from spaces.model.writing.schedule_reader import Reader
 from spaces.model.writing.syntax import parse_statements
 from spaces.model.writing.syntax_error import problem_at
 from spaces.model.writing.tokens import is_plain, quote
-from spaces.model.writing.vocabulary import DERIVING, LEVEL_DIRECTIVES, RESERVED
+from spaces.model.writing.vocabulary import RESERVED
 from spaces.model.writing.written import WrittenSchedule
 
 
@@ -145,24 +146,26 @@ class _Speller:
         return name if is_short and is_plain(name) and not taken else quote(name)
 
     def call(self, call: DirectiveCall) -> str:
-        if call.name in DERIVING:
-            return f"{DERIVING[call.name]}({self.added(call)})"
-        if call.name in LEVEL_DIRECTIVES and call.args == ("", ""):
+        declared = DIRECTIVES[call.name]
+        if declared.adds_func:
+            return f"{declared.spelled}({self.added(call)})"
+        if declared.takes_level and call.args == ("", ""):
             return f"{call.name}(LoopLevel::inlined())"
-        if call.name == "specialize_fail":
-            return f"{call.name}({quote(str(call.args[0]))})"
-        return f"{call.name}({', '.join(map(self.argument, call.args))})"
+        args = (self.argument(arg, declared.kinds(n)) for n, arg in enumerate(call.args))
+        return f"{call.name}({', '.join(args)})"
 
     def added(self, call: DirectiveCall) -> str:
         """The arguments of a directive that adds a Func: several Funcs or pairs in braces."""
-        names = [self.argument(arg) for arg in call.args]
+        names = [self.name(str(arg)) for arg in call.args]
         if call.name != "rfactor":
             return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
         pairs = [f"{loop}, {var}" for loop, var in zip(names[::2], names[1::2], strict=True)]
         braced = ", ".join(f"{{{pair}}}" for pair in pairs)
         return pairs[0] if len(pairs) == 1 else f"{{{braced}}}"
 
-    def argument(self, value: Argument) -> str:
+    def argument(self, value: Argument, kinds: Kinds) -> str:
+        if kinds == (Kind.TEXT,):
+            return quote(str(value))
         if isinstance(value, Expr):
             return format_condition(value)
         if isinstance(value, int):
