@@ -295,3 +295,17 @@ def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
         assert "a" not in settled()(around).names
     other = fn.max(fn.max(3, T), B)
     assert settled()(Call(Int32, "f", (many,))) is settled()(Call(Int32, "f", (other,)))
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (fn.min(A + (2**31 - 1), B - 5), "min(b - 5, a + 2147483647)"),
+        (fn.max(A - (2**31 - 1), B + 9), "max(a - 2147483647, b + 9)"),
+        (fn.min(A + (2**31 - 6), B - 5), "min(b, a + 2147483647) - 5"),
+    ],
+    ids=str,
+)
+def test_numbers_beyond_int32_do_not_arise_in_extremes(expr: Expr, expected: str) -> None:
+    """The difference of 5 moves outside where what it leaves is still an int32 number."""
+    assert str(Simplifier()(expr)) == expected

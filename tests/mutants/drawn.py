@@ -14,7 +14,7 @@ DRAWN = (
         "Int32.holds(form.offset)",
         "True",
         "What moves out of a minimum leaves a number that int32 does not hold.",
-        _FOUND,
+        ("test_simplify.py", *_FOUND),
     ),
     Mutant(
         "hoisted-around-kernels",
