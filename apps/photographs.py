@@ -13,7 +13,7 @@ from apps.files import read_photograph
 from apps.pictures import Photograph
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4)
 def photograph(width: int, height: int) -> Photograph:
     """The raccoon of `apps/data`, shrunk or enlarged to ``width`` x ``height`` pixels."""
     pixels = read_photograph(Path(str(resources.files("apps"))) / "data" / "raccoon.jpg")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import attrs
@@ -137,7 +137,7 @@ class Work:
         return sum(access.reads for access in self.accesses if access.buffer == buffer)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
     stage = stage.mapped(expanded)
