@@ -21,7 +21,7 @@ from backend.ir.statements import EMPTY, Allocate, Statement, Store
 from backend.llvm.accesses import OUTSIDE
 from backend.llvm.c_header import RUNTIME_HEADER
 from backend.llvm.runtime.helpers import release_scratch, runtime_object, scratch_bytes
-from backend.lowering import passes
+from backend.lowering.cpu import passes
 from backend.reference import evaluate
 from spaces import (
     Func,
