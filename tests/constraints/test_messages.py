@@ -206,3 +206,59 @@ def test_a_level_of_an_inlined_func_and_one_beside_a_reader():
 )
 def test_loops_that_are_named_wrongly(text: str, told: str):
     assert message(text, CPU) == told
+
+
+def messages(text: str, on: Device, pipeline: Pipeline = BLUR) -> dict[str, str]:
+    """What is said by the rules that are broken, by rule; of several of one rule the last."""
+    verdict = verify(pipeline, parse_schedule(text, pipeline), on)
+    return {violation.rule: violation.message for violation in verdict.violations}
+
+
+def test_gpu_loops_in_vector_lanes_are_there_by_compute_at():
+    told = messages("by.vectorize(x, 8)\nbx.compute_at(by, x_v).gpu_blocks(y)", SM80)
+    assert told["kind.inside-vectorized"] == (
+        "The gpu_block loop y of bx (bx.gpu_blocks(y)) lies inside the vectorized loop by.x_v, "
+        "because of bx.compute_at(by, x_v). Compute bx outside by.x_v, or make y serial."
+    )
+
+
+def test_gpu_loops_in_vector_lanes_are_there_by_what_is_between():
+    text = "c.vectorize(x, 8)\nb.compute_at(c, x_v)\na.compute_at(b, x).gpu_blocks(y)"
+    told = messages(text, SM80, algorithms.chain())["kind.inside-vectorized"]
+    assert "because of b.compute_at(c, x_v). Compute b outside c.x_v" in told
+
+
+def test_an_inlined_func_is_computed_with_none():
+    told = messages("bx.compute_with(by, x)", CPU)["with.func"]
+    assert "bx is inlined and has no loops. Give bx a compute_root() or compute_at(...)." in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "by.tile(x, y, xi, yi, 8, 8).gpu_blocks(xi, yi).gpu_threads(x, y)",
+        "by.gpu_tile(x, y, xi, yi, 8, 8).reorder(x, y, xi, yi)",
+    ],
+)
+def test_blocks_and_threads_in_the_wrong_order_are_swapped(text: str):
+    told = messages(text, SM80)
+    for rule in ("gpu.blocks-inside-threads", "gpu.threads-outside-blocks"):
+        assert "by.reorder(" in told[rule]
+        added = told[rule].partition("by.reorder(")[2].partition(")")[0]
+        swapped = messages(f"{text}.reorder({added})", SM80)
+        assert not {rule for rule in swapped if "blocks" in rule and "threads" in rule}
+
+
+def test_a_bound_makes_room_on_the_stack():
+    text = "bx.compute_root().store_in(MemoryType::Stack)"
+    told = message(text, CPU)
+    assert told.endswith("or bound it, as in bx.bound(x, 0, 64), bx.bound(y, 0, 64).")
+    assert verify(BLUR, parse_schedule(f"{text}.bound(x, 0, 64).bound(y, 0, 64)", BLUR), CPU)
+
+
+def test_a_bound_makes_room_in_shared_memory():
+    text = "by.split(x, x, xi, 32).gpu_blocks(x, y).gpu_threads(xi).reorder(xi, x, y)\n"
+    text = text.replace(".gpu_blocks(x, y)", ".gpu_blocks(y)") + "bx.compute_at(by, y)"
+    told = messages(text, SM80)["gpu.allocation-size"]
+    assert told.endswith("or bound it, as in bx.bound(x, 0, 64).")
+    assert "gpu.allocation-size" not in messages(f"{text}.bound(x, 0, 64)", SM80)

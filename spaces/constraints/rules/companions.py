@@ -55,7 +55,15 @@ def partner(records: Records, func: str) -> Iterator[Check]:
         if not 0 <= one.stage < len(records.function(func).stages):
             reason = f"{func} has no update {one.stage - 1}"
         if reason:
-            yield _check(func, one, reason, "Compute it with a stage that has loops of its own.")
+            advice = "Compute it with a stage that has loops of its own."
+            if inlined := _inlined(records, func, one.other.func):
+                advice = f"Give {' and '.join(inlined)} a compute_root() or compute_at(...)."
+            yield _check(func, one, reason, advice)
+
+
+def _inlined(records: Records, *funcs: str) -> list[str]:
+    known = {f.name for f in records.pipeline.functions}
+    return [name for name in funcs if name in known and records.is_inlined(name)]
 
 
 def _no_partner(records: Records, func: str, other: StageOf) -> str:
@@ -66,8 +74,8 @@ def _no_partner(records: Records, func: str, other: StageOf) -> str:
         return "it is the same Func"
     if not 0 <= other.stage < len(known[other.func].stages):
         return f"{other.func} has no update {other.stage - 1}"
-    if records.is_inlined(func) or records.is_inlined(other.func):
-        return f"{func if records.is_inlined(func) else other.func} is inlined and has no loops"
+    if inlined := _inlined(records, func, other.func):
+        return f"{inlined[0]} is inlined and has no loops"
     if ring := circle(records.schedule, func):
         return f"{listed(ring)} are computed with one another in a circle"
     return ""

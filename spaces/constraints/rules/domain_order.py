@@ -71,7 +71,7 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "order.duplicate-loop",
-    "No two loops of a stage have the same name.",
+    "No two loops of a stage have the same name, and no directive names one loop twice.",
     "Halide's split and fuse refuse a new Var that is already among the loops.",
 )
 def duplicate_loop(records: Records, func: str) -> Iterator[Check]:

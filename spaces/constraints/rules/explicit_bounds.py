@@ -13,6 +13,7 @@ from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule, own_rule
 from spaces.constraints.rules.written import bound_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
+from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.explicit_bounds import Declared, declared
 from spaces.model.schedules.schedule import Alignment, Bound
@@ -149,6 +150,19 @@ def _sides(view: NestView, claim: Declared, path: tuple[LoopVar, ...]) -> Iterat
     if high is not claim.high:
         last = view.largest(high, path)
         yield _Side(last <= claim.high, _UP_TO, claim.high, last)
+
+
+def example_bounds(view: NestView, allocation: Allocation) -> str:
+    """Directives that give constant limits to the extents of an allocation that have none:
+    ``f.bound(x, 0, 64)``; the numbers are examples.
+    """
+    args = view.placement(allocation.func).function.args
+    open_ended = [
+        Bound(arg, 0, 64)
+        for arg, extent in zip(args, allocation.extents, strict=True)
+        if not view.is_constant(extent)
+    ]
+    return ", ".join(bound_directive(allocation.func, bound) for bound in open_ended)
 
 
 RULES = (explicit_dimension, explicit_range, explicit_too_small)

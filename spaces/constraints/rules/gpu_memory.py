@@ -11,6 +11,7 @@ from functools import partial
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.devices.occupancy import INTS, Extremes, blocks_per_sm
+from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.nest_view import NestView
@@ -42,9 +43,11 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                     VIOLATED,
                     "{directive} stores {func} inside the kernel of {kernel}, but its size {size} "
                     "is not bounded by a constant.",
-                    "Compute it inside a tile of constant size, or store it outside the kernel.",
+                    "Compute it inside a tile of constant size, or store it outside the kernel; or "
+                    "bound it, as in {bound}.",
                     loop=allocation.level.loop,
                     values={
+                        "bound": example_bounds(view, allocation),
                         "directive": store_directive(view.records.entry(allocation.func)),
                         "func": allocation.func,
                         "kernel": title(kernel),

@@ -11,14 +11,17 @@ from spaces.constraints.devices.device import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule, pipeline_rule
-from spaces.constraints.rules.written import kind_directive, level_directive, store_directive
+from spaces.constraints.rules.written import (
+    kind_directive,
+    level_directive,
+    placing_directive,
+    store_directive,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.required import required
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.levels import Path, Place
 from spaces.model.schedules.schedule import StageOf
-from spaces.model.writing.calls import call_of
-from spaces.model.writing.text import format_call
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
 _MODEL = "CUDA C++ Programming Guide, thread hierarchy"
@@ -86,8 +89,10 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
                     VIOLATED,
                     "{directive} makes threads of loop {loop} of {stage_name}, which lies in no "
                     "block loop.",
-                    "Make a loop outside it a block loop (gpu_blocks), or compute {func} inside "
-                    "the block loops of a Func that reads it.",
+                    "Swap its block and thread loops: write {stage_name}.reorder({swapped}) last."
+                    if _BLOCK in kinds[i:]
+                    else "Make a loop outside it a block loop (gpu_blocks), or compute {func} "
+                    "inside the block loops of a Func that reads it.",
                     stage=index,
                     loop=path[i].loop,
                     values={
@@ -95,6 +100,7 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
                         "loop": path[i].loop,
                         "stage_name": stage_name(func, index),
                         "func": func,
+                        "swapped": listed(_blocks_outside(records.entry(func).stages[index])),
                     },
                 )
 
@@ -175,19 +181,11 @@ def _inside(records: Records, place: Place, outer: Place, kind: str, because: St
             "outer": str(outer.level),
             "directive": kind_directive(records, func, index, place.loop),
             "func": because.func,
-            "compute": _why_there(records, because),
+            "compute": placing_directive(records, because),
             "instead": " or map it to threads" if kind == "block" else "",
             "fused": f", or with all {kind} loops in common" if is_fused else "",
         },
     )
-
-
-def _why_there(records: Records, stage: StageOf) -> str:
-    """The directive that puts a stage's own loops where they are."""
-    if stage in records.levels.fused:
-        one = records.levels.together.pairs[stage]
-        return f"{stage}.{format_call(call_of(one))}"
-    return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 
 
 @own_rule(
@@ -207,7 +205,8 @@ def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
                     VIOLATED,
                     "{directive} makes blocks of loop {loop} of {stage_name}, which lies inside "
                     "the thread loop {thread}.",
-                    "Reorder them so that {loop} is outside.",
+                    "Swap them: write {stage_name}.reorder({swapped}) last, or map the outer loops "
+                    "to blocks and the inner ones to threads.",
                     stage=index,
                     loop=loop.name,
                     values={
@@ -215,8 +214,17 @@ def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
                         "stage_name": stage_name(func, index),
                         "loop": loop.name,
                         "thread": thread,
+                        "swapped": listed(_blocks_outside(order)),
                     },
                 )
+
+
+def _blocks_outside(order: DomainOrder) -> list[str]:
+    """The thread loops and then the block loops of an order, innermost first, as reorder takes
+    them.
+    """
+    found = [loop.name for loop in reversed(order.loops) if loop.kind is _THREAD]
+    return found + [loop.name for loop in reversed(order.loops) if loop.kind is _BLOCK]
 
 
 @own_rule(

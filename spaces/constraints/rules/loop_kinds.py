@@ -10,10 +10,12 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule
-from spaces.constraints.rules.written import kind_directive
+from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.levels import Place
+from spaces.model.schedules.schedule import StageOf
 
 MAX_VECTOR_LANES = 1024
 """The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte; beyond that LLVM
@@ -42,12 +44,20 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
         around = next((i for i, k in enumerate(kinds) if k is LoopKind.VECTORIZED), len(path))
         for place, kind in zip(path[around:], kinds[around:], strict=True):
             if kind in _TASKS and place.func == func and place.stage == index:
+                outer = path[around]
+                placed = next(p for p in path[around:] if _stage(p) != _stage(outer) or p is place)
+                is_own = _stage(outer) == (func, index)
                 yield Check(
                     func,
                     VIOLATED,
                     "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the "
-                    "vectorized loop {outer}.",
-                    "Put {loop} outside {outer}, or make it serial.",
+                    "vectorized loop {outer}."
+                    if is_own
+                    else "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the "
+                    "vectorized loop {outer}, because of {compute}.",
+                    "Put {loop} outside {outer}, or make it serial."
+                    if is_own
+                    else "Compute {placed} outside {outer}, or make {loop} serial.",
                     stage=index,
                     loop=place.loop,
                     values={
@@ -55,9 +65,15 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                         "directive": kind_directive(records, func, index, place.loop),
                         "loop": place.loop,
                         "stage_name": stage_name(func, index),
-                        "outer": str(path[around].level),
+                        "outer": str(outer.level),
+                        "placed": placed.func,
+                        "compute": placing_directive(records, StageOf(*_stage(placed))),
                     },
                 )
+
+
+def _stage(place: Place) -> tuple[str, int]:
+    return (place.func, place.stage)
 
 
 def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[Check]:

@@ -8,6 +8,7 @@ from functools import partial
 from attrs import evolve
 
 from spaces.constraints.rules.domain_order import factor_in_range
+from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -315,8 +316,10 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
             func,
             VIOLATED,
             "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
-            "Store it in MemoryType::Heap, or inside a tile of constant size.",
+            "Store it in MemoryType::Heap, or inside a tile of constant size; or bound it, as in "
+            "{bound}.",
             values={
+                "bound": example_bounds(view, allocation),
                 "directive": memory_directive(func, allocation.memory),
                 "func": func,
                 "memory": str(allocation.memory),

@@ -15,6 +15,7 @@ from spaces.model.schedules.schedule import (
     LoopLevel,
     Memory,
     Pad,
+    StageOf,
     StorageBound,
 )
 from spaces.model.writing.calls import DirectiveCall, call_of, hoist_call
@@ -55,6 +56,16 @@ def store_directive(entry: FuncSchedule) -> str:
     """
     verb = "compute" if entry.store == entry.compute else "store"
     return level_directive(entry.name, verb, entry.store)
+
+
+def placing_directive(records: Records, stage: StageOf) -> str:
+    """What puts the loops of a stage where they are: ``f.compute_at(g, x)``, or
+    ``f.compute_with(g, x)``.
+    """
+    if stage in records.levels.fused:
+        one = records.levels.together.pairs[stage]
+        return f"{stage}.{format_call(call_of(one))}"
+    return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 
 
 def memory_directive(func: str, memory: Memory) -> str:

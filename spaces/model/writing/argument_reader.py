@@ -166,7 +166,14 @@ class ArgumentReader:
     def factor(self, item: Item) -> Factor:
         if isinstance(item, Whole):
             return item.value
-        return self.word(item, "a factor, a whole number or the name of a parameter,").text
+        if isinstance(item, Word):
+            return item.text
+        raise Mistake(
+            "A factor is a whole number, such as 8 or 4 * 2, or the name of a parameter of a "
+            "family of schedules; it depends on no loop, size or function.",
+            item.start,
+            item.end,
+        )
 
     def whole(self, item: Item) -> int:
         if isinstance(item, Whole):

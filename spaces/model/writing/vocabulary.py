@@ -26,13 +26,18 @@ UNSUPPORTED: dict[str, str] = {
     **{
         name: f"{name} {_LATER}"
         for name in (
-            *("async", "async_", "allow_race_conditions", "hexagon"),
+            *("async", "async_", "hexagon"),
             *("memoize", "ring_buffer"),
             *("tensorcore", "no_profiling"),
             *("trace_loads", "trace_stores", "trace_realizations", "add_trace_tag"),
             *("copy_to_device", "copy_to_host", "print_loop_nest"),
         )
     },
+    "allow_race_conditions": (
+        "allow_race_conditions is not supported, as results would depend on which thread comes "
+        "first; write atomic() on an update such as a sum, or give each iteration a partial "
+        "result by rfactor(...)."
+    ),
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
     "gpu_lanes": (
