@@ -150,6 +150,20 @@ WRITTEN = {
         GPU,
         "by.gpu_tile(x, y, xi, yi, 32, 8)\nbx.compute_at(by, x).gpu_threads(x)",
     ),
+    "a name taken twice": ("by.split(x, xo, y, 8)", CPU, "by.split(x, xo, xi, 8)"),
+    "an outer name taken twice": ("by.split(x, y, xi, 8)", CPU, "by.split(x, xii, xi, 8)"),
+    "two vectors of one name": (
+        "by.split(x, x, v, 8).vectorize(v).split(x, x, v, 4).vectorize(v)",
+        CPU,
+        "by.split(x, x, v, 8).split(x, x, xi, 4).vectorize(v).vectorize(xi)",
+    ),
+    "a reorder of an unknown loop": ("by.reorder(nope, x)", CPU, ""),
+    "a reorder of an unknown loop after a tile": (
+        "by.tile(x, y, xi, yi, 32, 8).reorder(nope, xi, yi, x, y)",
+        CPU,
+        "by.tile(x, y, xi, yi, 32, 8)",
+    ),
+    "a fuse of a loop with itself": ("by.fuse(x, x, t)", CPU, ""),
     "a misspelt level": (
         "by.tile(x, y, xi, yi, 32, 8); bx.compute_at(by, xii)",
         CPU,

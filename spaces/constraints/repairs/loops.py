@@ -100,7 +100,8 @@ class StageEdits:
                 loops = tuple(loop for loop in order.loops if loop.name != record.inner)
                 loops = _renamed(loops, record.outer, (record.old,))
             else:
-                loops = _renamed(order.loops, record.fused, (record.outer, record.inner))
+                fused = tuple(dict.fromkeys((record.outer, record.inner)))
+                loops = _renamed(order.loops, record.fused, fused)
             names = (*record.taken, *record.made)
             yield self._edit(Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.writing.calls import call_of
+from spaces.model.writing.order_calls import trial
 
 
 def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
@@ -112,6 +115,11 @@ class NameEdits:
         written = getattr(record, part)
         changed = _with_name(record, part, name)
         splits = (*order.splits[:index], changed, *order.splits[index + 1 :])
+        place = self._place(record, part)
+        if place is not None and not any(written in later.taken for later in splits[index + 1 :]):
+            renamed = Loop(name, order.loops[place].kind)
+            loops = (*order.loops[:place], renamed, *order.loops[place + 1 :])
+            return self._edit(unlike, DomainOrder(splits, loops), written, name)
         into: dict[str, tuple[str, ...]]
         if isinstance(changed, Split):
             into = {changed.old: (changed.outer, changed.inner)}
@@ -121,6 +129,26 @@ class NameEdits:
             into = {written: (written, name)}
         loops = self._fitting(splits, order.loops, into)
         return self._edit(unlike, DomainOrder(splits, loops), written, name)
+
+    def _place(self, record: Split | Fuse, part: str) -> int | None:
+        """Where the loop that a split makes stands among two of one name: beside the other loop
+        that the split makes. None where that cannot be said.
+        """
+        names = self._order.names
+        if not isinstance(record, Split) or part not in self._made(record):
+            return None
+        places = [i for i, name in enumerate(names) if name == getattr(record, part)]
+        if len(places) != 2:
+            return None
+        if record.outer == record.inner:
+            return places[part == "inner"]
+        other = record.outer if part == "inner" else record.inner
+        if names.count(other) != 1:
+            return None
+        beside = names.index(other)
+        if part == "inner":
+            return next((i for i in places if i > beside), None)
+        return next((i for i in reversed(places) if i < beside), None)
 
     def _fitting(
         self,
@@ -146,7 +174,8 @@ class NameEdits:
         for i, loop in enumerate(order.loops):
             others = (*order.loops[:i], *order.loops[i + 1 :])
             if loop.name not in there or order.names.count(loop.name) > 1:
-                yield self._edit(0.9, evolve(order, loops=others), loop.name)
+                left = others if loop.name in there else self._put_back(i, others)
+                yield self._edit(0.9, evolve(order, loops=left), loop.name)
             if loop.name in there and order.names.count(loop.name) == 1:
                 continue
             for name in there:
@@ -161,6 +190,25 @@ class NameEdits:
             for place in range(len(order.loops), -1, -1):
                 loops = (*order.loops[:place], Loop(name), *order.loops[place:])
                 yield self._edit(0.5, evolve(order, loops=loops), name)
+
+    def _put_back(self, index: int, others: tuple[Loop, ...]) -> tuple[Loop, ...]:
+        """``others`` without the unknown loop at ``index``, nearest to the order of the splits.
+
+        A reorder of a loop that there is not begins with this loop outermost, and may have put
+        another one there instead.
+        """
+        directives = trial(Schedule.default(self.pipeline).of(self.func).stages[self.stage])
+        for record in self._order.splits:
+            directives = call_of(record).on(directives)
+        natural = directives.schedule.funcs[0].stages[0].names
+        swapped = (*others[1:index], *others[:1], *others[index:]) if index else others
+        return min(others, swapped, key=lambda loops: _inversions(loops, natural))
+
+
+def _inversions(loops: tuple[Loop, ...], names: tuple[str, ...]) -> int:
+    """How many pairs of loops stand the other way round than in ``names``."""
+    places = [names.index(loop.name) for loop in loops if loop.name in names]
+    return sum(a > b for a, b in itertools.combinations(places, 2))
 
 
 def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:

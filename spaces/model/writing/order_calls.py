@@ -91,12 +91,15 @@ class _Chain:
         if self.target.loops[:2] == SINGLE_THREAD and not self.order.once:
             self.add(DirectiveCall("gpu_single_thread"))
         known = set(self.order.names)
-        # Directives put a loop they do not know outermost.
-        for name in reversed(self.target.names):
-            if name not in known:
+        # Directives put a loop they do not know outermost; a reorder does so itself.
+        unknown = [n for n in dict.fromkeys(reversed(self.target.names)) if n not in known]
+        if len(unknown) == 1 and self._is_put_elsewhere(unknown[0]):
+            current = (*unknown, *self.order.names)
+        else:
+            for name in unknown:
                 self.add(_kind_call(self.target.kind(name), (name,)))
-                known.add(name)
-        current, wanted = self.order.names, self.target.names
+            current = self.order.names
+        wanted = self.target.names
         if Counter(current) == Counter(wanted) and current != wanted:
             moved = [w for c, w in zip(current, wanted, strict=True) if c != w]
             self.add(DirectiveCall("reorder", tuple(reversed(moved))))
@@ -109,6 +112,10 @@ class _Chain:
                 )
             )
             self.add(*_kind_calls(kind, changed))
+
+    def _is_put_elsewhere(self, name: str) -> bool:
+        """Whether a loop is serial and not outermost."""
+        return self.target.kind(name) is LoopKind.SERIAL and self.target.names[0] != name
 
     def partition(self) -> None:
         """Add what says how loops are partitioned."""
