@@ -164,6 +164,17 @@ WRITTEN = {
         "by.tile(x, y, xi, yi, 32, 8)",
     ),
     "a fuse of a loop with itself": ("by.fuse(x, x, t)", CPU, ""),
+    "threads without blocks": (
+        "by.split(x, xo, xi, 32).gpu_threads(xi)",
+        GPU,
+        "by.split(x, xo, xi, 32).gpu_blocks(y).gpu_threads(xi)",
+    ),
+    "a split by nothing": ("by.split(x, xo, xi, 0)", CPU, "by.split(x, xo, xi, 16)"),
+    "a fold of all that is stored": (
+        "bx.compute_root().fold_storage(y, 2)",
+        CPU,
+        "bx.compute_root()",
+    ),
     "a misspelt level": (
         "by.tile(x, y, xi, yi, 32, 8); bx.compute_at(by, xii)",
         CPU,

@@ -23,6 +23,8 @@ class Rank(IntEnum):
     COMPUTE = 8
     KIND = 9
     DROP = 10
+    LEAVE_GPU = 11
+    """A stage loses all of its block loops, or all of its thread loops."""
 
 
 @frozen

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.model.algorithm.pipeline import Pipeline
@@ -26,7 +27,7 @@ it is :data:`FEW`."""
 FEW = 2
 
 UNNAMED = 16
-"""The factor from which distances are counted where the present one is a name."""
+"""The factor from which distances are counted where the present one is a name, or none at all."""
 
 _GREATEST = 2**31 - 1
 _UNCERTAIN = 8
@@ -48,7 +49,8 @@ class Slot:
     @property
     def base(self) -> int:
         """The number from which its distance is counted."""
-        return max(1, self.factor) if isinstance(self.factor, int) else UNNAMED
+        is_number = isinstance(self.factor, int) and self.factor > 0
+        return int(self.factor) if is_number else UNNAMED
 
 
 @frozen
@@ -130,10 +132,17 @@ def _nearest(
             return None
         numbers = [int(menu[i]) for menu, i in zip(menus, place, strict=True)]
         after = bind(family, dict(zip(names, numbers, strict=True)))
-        if verify(pipeline, after, device):
+        verdict = verify(pipeline, after, device)
+        if verdict and not _is_in_vain(verdict, chosen):
             return Found(float(candidates[place]), after, _edits(schedule, chosen, numbers))
         candidates[place] = np.inf
     return None
+
+
+def _is_in_vain(verdict: Verdict, chosen: tuple[Slot, ...]) -> bool:
+    """Whether a chosen fold is as large as what is stored without it."""
+    folded = {slot.func for slot in chosen if slot.stage is None}
+    return any(a.rule == "advice.fold-too-large" and a.func in folded for a in verdict.advice)
 
 
 def _distance(chosen: tuple[Slot, ...], menus: list[NDArray[np.int64]]) -> NDArray[np.float64]:
@@ -183,6 +192,8 @@ def _menu(slot: Slot, count: int) -> NDArray[np.int64]:
     near = range(max(1, slot.base - reach), min(_GREATEST, slot.base + reach) + 1)
     powers = (n for k in range(31) for n in (2**k, 3 * 2**k) if n <= _GREATEST)
     numbers = {*range(1, reach + 1), *near, *powers} - {slot.factor}
+    if slot.stage is not None:
+        numbers -= {1}  # a split by 1 makes a loop of one iteration
     return np.array(sorted(numbers), dtype=np.int64)
 
 

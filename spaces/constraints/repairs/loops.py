@@ -51,6 +51,8 @@ class StageEdits:
     def _edit(self, rank: Rank, unlike: float, order: DomainOrder, *loops: str) -> Edit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
+        if isinstance(self.device, GpuDevice) and _gpu_kinds(self._order) - _gpu_kinds(order):
+            rank = Rank.LEAVE_GPU
         return Edit(self.func, rank, unlike, after, loops=touched)
 
     def _kinds(self) -> Iterator[Edit]:
@@ -121,6 +123,11 @@ class StageEdits:
                     changed = evolve(order, splits=(*order.splits, record), loops=loops)
                     unlike = 0.2 if kind is outer else 0.4
                     yield self._edit(Rank.SPLIT, unlike, changed, loop.name, inner)
+
+
+def _gpu_kinds(order: DomainOrder) -> set[LoopKind]:
+    """The kinds of GPU loops that a stage has."""
+    return {loop.kind for loop in order.loops if loop.kind in GPU_KINDS}
 
 
 def fresh(name: str, order: DomainOrder) -> str:
