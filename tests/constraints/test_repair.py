@@ -193,6 +193,15 @@ def test_what_was_meant_is_found(name: str):
     assert states_its_edits(BLUR, parse_schedule(text, BLUR), found)
 
 
+def test_a_race_of_threads_is_mended_by_atomic():
+    sums = algorithms.total()
+    kernel = "s.compute_root(); s.update().gpu_tile(x, xi, 8){}.gpu_threads(r.y)"
+    racing = parse_schedule(kernel.format(""), sums)
+    found = repair(sums, racing, GPU, seconds=30)
+    assert found.schedule == parse_schedule(kernel.format(".atomic()"), sums)
+    assert states_its_edits(sums, racing, found)
+
+
 # Brute force, and edits made by hand
 
 

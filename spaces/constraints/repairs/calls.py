@@ -39,6 +39,7 @@ class CallEdits:
         yield from self._stores()
         yield from self._memories()
         yield from self._folds()
+        yield from self._atomics()
         yield from left_out(self.schedule, self.func)
 
     def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
@@ -89,6 +90,14 @@ class CallEdits:
             if memory is not entry.memory:
                 unlike = 0.25 if memory is Memory.AUTO else 0.5
                 yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
+
+    def _atomics(self) -> Iterator[Edit]:
+        """Updates made atomic."""
+        entry = self._entry
+        for stage in range(1, len(entry.stages)):
+            if stage not in entry.atomic:
+                atomic = tuple(sorted((*entry.atomic, stage)))
+                yield self._edit(Rank.MEMORY, 0.75, evolve(entry, atomic=atomic))
 
     def _folds(self) -> Iterator[Edit]:
         """Folds left out, along another dimension, or turned."""
