@@ -292,3 +292,23 @@ def test_a_loop_is_not_renamed_to_a_name_that_another_has(name: str) -> None:
         "xi", "xj", "xk", 2
     )
     assert made.rename("xo", "xo") == made
+
+
+@pytest.mark.parametrize(
+    ("text", "loops"),
+    [
+        ("vectorize(x, 8).vectorize(x, 4)", "z y x vectorized:x_v2 vectorized:x_v"),
+        ("unroll(x, 8).unroll(x, 4)", "z y x unrolled:x_u2 unrolled:x_u"),
+        ("parallel(y, 8).parallel(y, 2)", "z parallel:y parallel:y_p2 y_p x"),
+    ],
+)
+def test_a_loop_is_split_twice_by_its_kind(text: str, loops: str) -> None:
+    made = parse_schedule(f"f.{text}", CUBE)
+    found = [
+        loop.name if loop.kind == "serial" else f"{loop.kind}:{loop.name}"
+        for loop in made.of("f").stages[0].loops
+    ]
+    assert " ".join(found) == loops
+    written = format_schedule(made, CUBE)
+    assert text in written
+    assert parse_schedule(written, CUBE) == made

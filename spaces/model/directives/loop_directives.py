@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self
 
 import attrs
@@ -213,7 +213,7 @@ class LoopDirectives(Selection):
     ) -> Self:
         if factor is None:
             return self._kind(loop, kind)
-        inner = f"{name_of(loop)}_{suffix}"
+        inner = inner_name(name_of(loop), suffix, self._order.names)
         return self.split(loop, loop, inner, factor, tail)._kind(inner, kind)
 
     @directive()
@@ -228,7 +228,7 @@ class LoopDirectives(Selection):
         """Execute the iterations on the thread pool; with ``task_size``, that many a task."""
         if task_size is None:
             return self._kind(loop, LoopKind.PARALLEL)
-        inner = f"{name_of(loop)}_p"
+        inner = inner_name(name_of(loop), "p", self._order.names)
         return self.split(loop, loop, inner, task_size, tail)._kind(loop, LoopKind.PARALLEL)
 
     @directive()
@@ -280,6 +280,16 @@ class LoopDirectives(Selection):
         """
         tile = tile_arguments("gpu_tile", (1, 2, 3), args)
         return self._tile(tile).gpu_blocks(*tile.outer).gpu_threads(*tile.inner)
+
+
+def inner_name(loop: str, suffix: str, names: Collection[str]) -> str:
+    """The name of the inner loop of a split that nobody named: ``x_v``, or where a loop has that
+    name ``x_v2``, and so on.
+    """
+    name, number = f"{loop}_{suffix}", 2
+    while name in names:
+        name, number = f"{loop}_{suffix}{number}", number + 1
+    return name
 
 
 def _names_beside(order: DomainOrder, at: int, loop: str) -> frozenset[str]:

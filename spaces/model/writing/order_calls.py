@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
+from spaces.model.directives.loop_directives import inner_name
 from spaces.model.schedules.domain_order import (
     SINGLE_THREAD,
     DomainOrder,
@@ -38,7 +39,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     if done and target.splits[:done] == start.splits:
         start, target = evolve(start, splits=()), evolve(target, splits=target.splits[done:])
     chain = _Chain(start, target)
-    for step in _steps(target):
+    for step in _steps(start, target):
         chain.add(*step)
     chain.arrange()
     chain.partition()
@@ -153,7 +154,7 @@ def _kind_calls(kind: LoopKind, names: tuple[str, ...]) -> Iterator[DirectiveCal
         yield _kind_call(kind, names[i : i + width])
 
 
-def _steps(target: DomainOrder) -> Iterator[tuple[DirectiveCall, ...]]:
+def _steps(start: DomainOrder, target: DomainOrder) -> Iterator[tuple[DirectiveCall, ...]]:
     """The splits and fuses, grouped into the shortest directives that make them."""
     index = 0
     while index < len(target.splits):
@@ -165,23 +166,26 @@ def _steps(target: DomainOrder) -> Iterator[tuple[DirectiveCall, ...]]:
                 index += width
                 break
         else:
-            yield (_split_with_kind(target, index) or call_of(target.splits[index]),)
+            yield (_split_with_kind(start, target, index) or call_of(target.splits[index]),)
             index += 1
 
 
-def _split_with_kind(target: DomainOrder, index: int) -> DirectiveCall | None:
+def _split_with_kind(start: DomainOrder, target: DomainOrder, index: int) -> DirectiveCall | None:
     """``vectorize(x, 8)`` and its kin, where the record has the names they give."""
     record = target.splits[index]
     if not isinstance(record, Split) or record.outer != record.old:
         return None
-    later = _taken(target.splits[index + 1 :])
+    later = target.splits[index + 1 :]
+    names = set(start.names)
+    for before in target.splits[:index]:
+        names = names.difference(before.taken).union(before.made)
     for name, suffix, loop, kind in (
         ("vectorize", "v", record.inner, LoopKind.VECTORIZED),
         ("unroll", "u", record.inner, LoopKind.UNROLLED),
         ("parallel", "p", record.outer, LoopKind.PARALLEL),
     ):
-        is_named = record.inner == f"{record.old}_{suffix}"
-        if is_named and loop not in later and target.kind(loop) is kind:
+        is_named = record.inner == inner_name(record.old, suffix, names)
+        if is_named and all(target.kind(one) is kind for one in made_from((loop,), later)):
             return DirectiveCall(name, (record.old, record.factor, *tail_argument(record.tail)))
     return None
 
