@@ -10,6 +10,8 @@ from pathlib import Path
 from attrs import frozen
 
 from docs.rules import SUBJECTS
+from spaces.constraints.examples.catalogue import EXACT_EXAMPLES, EXAMPLES
+from spaces.constraints.examples.example import Subject
 from spaces.constraints.rules.catalogue import RULES, rule
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -24,8 +26,6 @@ from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.text_limits import LIMITS
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.vocabulary import UNSUPPORTED
-from tests.constraints.examples.catalogue import EXACT_EXAMPLES, EXAMPLES
-from tests.constraints.examples.example import Subject
 
 PAGE = Path(__file__).with_name("directives.md")
 

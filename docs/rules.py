@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
+from spaces.constraints.examples.example import Example, Subject
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.findings import Finding
@@ -14,8 +16,6 @@ from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from tests.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
-from tests.constraints.examples.example import Example, Subject
 
 PAGE = Path(__file__).with_name("rules.md")
 HALIDE = Path(__file__).with_name("halide.toml")
@@ -46,8 +46,8 @@ _HEAD = """\
 What makes a schedule illegal, and what is advised of legal ones. `spaces.verify` asks all rules;
 `spaces rules` lists them on the command line. Tags in brackets are those of `papers.md`. Each is
 shown with examples at its boundary: a schedule that breaks this rule alone, what `verify` says of
-it, and a legal neighbor. The examples are tests (`tests/constraints/examples/`), on the small
-pipelines of `tests/constraints/algorithms.py`.
+it, and a legal neighbor. The examples are tests (`spaces/constraints/examples/`), on the small
+pipelines of `spaces/constraints/examples/algorithms.py`.
 """
 
 

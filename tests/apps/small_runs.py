@@ -22,7 +22,7 @@ from spaces.model.writing.text import parse_schedule
 from tests.apps.cases import at_size, embedded
 from tests.backend.cpu_runs import run_guarded
 from tests.backend.guarded import guarded
-from tests.backend.guarded_scratch import compile_guarded, run_poisoned
+from tests.backend.llvm.guarded_scratch import compile_guarded, run_poisoned
 
 
 @define(slots=False)

@@ -13,12 +13,12 @@ from apps.catalog import APPS
 from apps.command_line.program import program
 from apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
 from spaces.constraints.devices.device import device
+from spaces.constraints.examples.catalogue import EXAMPLES
+from spaces.constraints.examples.example import Example
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.expressions.expr import Const, walk
 from spaces.model.writing.text import parse_schedule
-from tests.constraints.examples.catalogue import EXAMPLES
-from tests.constraints.examples.example import Example
 
 FOLDED = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
 

@@ -4,7 +4,7 @@ import pytest
 
 from backend.llvm.engine import compile_module
 from backend.llvm.runtime.helpers import runtime_symbols
-from tests.backend.loop_bodies import BODIES
+from tests.backend.llvm.loop_bodies import BODIES
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 import spaces
 from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
-from tests.constraints import algorithms
+from spaces.constraints.examples import algorithms
 
 BLUR = algorithms.blur()
 PLAIN = spaces.Schedule.default(BLUR)

@@ -29,7 +29,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import LoopKind
 from tests.backend.cpu_runs import check
-from tests.backend.program_interpreter import run_program
+from tests.backend.lowering.program_interpreter import run_program
 
 X, Y = Var("x"), Var("y")
 TAILS = ("guard_with_if", "predicate", "predicate_stores")

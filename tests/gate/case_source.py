@@ -24,7 +24,7 @@ runs = [partial(run_guarded, compile_cpu(verdict, access_mode=AccessMode.HARDENE
 _GUARDED = "runs.append(partial(run_guarded, compile_cpu(verdict)))"
 
 _POISONED = """\
-from tests.backend.guarded_scratch import compile_guarded, run_poisoned
+from tests.backend.llvm.guarded_scratch import compile_guarded, run_poisoned
 runs.append(partial(run_poisoned, compile_guarded(verdict)))"""
 
 _GPU = """\

@@ -29,7 +29,7 @@ from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from tests.backend.cpu_runs import run_guarded
-from tests.backend.guarded_scratch import Rubbish, compile_guarded, run_poisoned
+from tests.backend.llvm.guarded_scratch import Rubbish, compile_guarded, run_poisoned
 from tests.gate.additions import with_constructs
 from tests.gate.aims import Aims
 from tests.gate.branches import Branches

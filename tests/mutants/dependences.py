@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_PAIRS = ("test_dependences.py", "test_hazards.py")
+_PAIRS = ("dependences/test_iterations.py", "test_hazards.py")
 _ROUNDING = (
     "test_rounding.py",
-    "test_rules.py",
+    "rules/test_examples.py",
     "test_exactness.py",
 )
 

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant, TextMutant
 
 _GRAPH = ("test_derive.py", "test_rfactor.py")
 _TUPLES = ("test_rfactor_tuples.py",)
-_RULES = ("test_rules.py",)
+_RULES = ("rules/test_examples.py",)
 _ATOMIC = ("test_atomic.py",)
 _KERNELS = ("test_gpu_atomic.py",)
 

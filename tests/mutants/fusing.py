@@ -266,6 +266,6 @@ FUSING = (
         "_left_alone(records, path, kinds, own, _THREAD)",
         "_left_alone(records, path, kinds, own, _BLOCK)",
         "A thread loop may lie inside one that another stage runs in without it.",
-        ("test_gpu_fused.py", "test_rules.py"),
+        ("test_gpu_fused.py", "rules/test_examples.py"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _HALIDE = "test_layout.py"
-_RULES = "test_rules.py"
+_RULES = "rules/test_examples.py"
 
 LAYOUT = (
     Mutant(

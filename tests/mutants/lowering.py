@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _PASSES = (
-    "test_lowering_structure.py",
-    "test_lowering_passes.py",
+    "lowering/test_structure.py",
+    "lowering/test_passes.py",
     "test_compile.py",
 )
 _VECTORS = ("test_tails.py", *_PASSES, "test_codegen.py")
@@ -25,7 +25,7 @@ STEADY = (
         "sys._getframe(sys.getrecursionlimit() // 2)",
         "sys._getframe(10**9)",
         "Passes recurse into nested storage until Python's limit of nested calls.",
-        ("backend/test_large_pipelines.py",),
+        ("lowering/test_large_pipelines.py",),
     ),
     Mutant(
         "likely-sides-left-out",
@@ -116,7 +116,7 @@ LOOPS = (
         "body == otherwise == EMPTY",
         "body == EMPTY and otherwise == 0",
         "A condition is asked although nothing depends on it.",
-        ("test_lowering_passes.py",),
+        ("lowering/test_passes.py",),
     ),
     Mutant(
         "varying-guards-leave-loops",

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _DEFINITIONS = ("test_definitions.py",)
 _RANGES = ("test_index_ranges.py",)
-_COMPILED = ("backend/test_operators.py",)
+_COMPILED = ("llvm/test_operators.py",)
 _REQUIRED = ("backend/test_require.py",)
 _PROMISES = ("test_constraints.py",)
 
@@ -177,7 +177,7 @@ MUTANTS = (
         "self.low + other.low",
         "self.low + other.low + _ONE",
         "The least that numbers have in common with a negative one is taken one too high.",
-        ("model/test_bits.py",),
+        ("formulas/test_bits.py",),
     ),
     Mutant(
         "sums-that-may-wrap-are-narrowed",
@@ -185,7 +185,7 @@ MUTANTS = (
         "all",
         "any",
         "A conversion to int32 that may wrap is taken for the number that it converts.",
-        ("model/test_bits.py",),
+        ("formulas/test_bits.py",),
     ),
     Mutant(
         "empty-domains-need-what-they-read",
@@ -193,7 +193,7 @@ MUTANTS = (
         "inner.target in self._functions and inner.target in needed",
         "inner.target in self._functions",
         "The reference asks for what a domain without points would read.",
-        ("test_reference_holes.py",),
+        ("test_empty_domains.py",),
     ),
     Mutant(
         "hints-taken-from-selections-inside",

@@ -53,7 +53,7 @@ PREFETCHING = (
         "place not in _stored(records, one.target)",
         "place in _stored(records, one.target)",
         "What is stored inside the loop may be prefetched at its beginning, and nothing else.",
-        ("test_rules.py",),
+        ("rules/test_examples.py",),
     ),
     Mutant(
         "prefetched-around-kernels",

@@ -11,7 +11,7 @@ _DECIDED = (
     "test_proven.py",
 )
 _GENERAL = ("test_generalize.py",)
-_BITS = ("proofs/test_bits.py",)
+_BITS = ("reasoning/test_bits.py",)
 _REFUTED = (
     "test_refuted.py",
     "test_proven.py",

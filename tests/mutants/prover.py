@@ -13,9 +13,9 @@ _READINGS = (
 )
 _UPPER = (
     "test_upper.py",
-    "test_rules.py",
+    "rules/test_examples.py",
     "test_verify.py",
-    "constraints/test_kernels.py",
+    "sizes/test_kernels.py",
     "test_gpu_random.py",
 )
 

@@ -9,9 +9,9 @@ _NEST = (
     "test_loopnest.py",
     "test_sliding.py",
     "test_reductions.py",
-    "test_lowering_structure.py",
+    "lowering/test_structure.py",
 )
-_CPU = (*_NEST, "test_lowering_passes.py", "test_compile.py")
+_CPU = (*_NEST, "lowering/test_passes.py", "test_compile.py")
 _ARITHMETIC = ("test_simplify.py", *_INTERVALS, *_NEST)
 
 INTERVALS = (
@@ -332,8 +332,8 @@ ARITHMETIC = (
         "What is asked inside a loop is answered by who does not know its limits.",
         (
             "test_simplify.py",
-            "test_lowering_passes.py",
-            "test_lowering_structure.py",
+            "lowering/test_passes.py",
+            "lowering/test_structure.py",
         ),
     ),
     Mutant(

@@ -180,7 +180,7 @@ PRECONDITIONS = (
         "Int32.holds(number)",
         "number is not None",
         "A limit that int32 does not hold is another one, below zero.",
-        ("test_size_forms.py",),
+        ("test_forms.py",),
     ),
     Mutant(
         "strict-preconditions",
@@ -220,7 +220,7 @@ PRECONDITIONS = (
         "self._parts_of(sum) > _MOST_PARTS",
         "False",
         "A condition is taken apart into more parts than anybody reads.",
-        (*_SIZES, "test_size_forms.py"),
+        (*_SIZES, "test_forms.py"),
     ),
     Mutant(
         "parts-of-other-extremes",
@@ -228,7 +228,7 @@ PRECONDITIONS = (
         '"min"',
         '"max"',
         "The cases are counted of maxima where those of minima become conditions.",
-        (*_SIZES, "test_size_forms.py"),
+        (*_SIZES, "test_forms.py"),
     ),
     Mutant(
         "strides-in-preconditions",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _EXAMPLES = (
-    "test_rules.py",
+    "rules/test_examples.py",
     "test_verify.py",
-    "constraints/test_kernels.py",
+    "sizes/test_kernels.py",
     "test_boundaries.py",
 )
 _BOUNDARY = (*_EXAMPLES, "test_readings.py", "test_lattice.py")
 _RACES = (
     "test_hazards.py",
-    "constraints/test_orders.py",
+    "dependences/test_orders.py",
     "test_soundness.py",
     *_EXAMPLES,
 )
@@ -417,7 +417,7 @@ OCCUPANCY = (
         "any(not _is_silent_on(view, other.name) for other in pipeline.functions)",
         "pipeline.functions",
         "A schedule that says nothing at all is advised to name Funcs with updates.",
-        ("test_rules.py",),
+        ("rules/test_examples.py",),
     ),
     Mutant(
         "occupancy-without-reserve",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_SHUFFLES = ("test_interleave.py", "test_lowering_passes.py")
+_SHUFFLES = ("test_interleave.py", "lowering/test_passes.py")
 _CASTS = ("test_conversions.py", "test_limits.py")
 
 SHUFFLES = (

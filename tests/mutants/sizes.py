@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _REGRESSIONS = ("test_regressions.py",)
 _ENDS = ("test_coordinate_ends.py",)
-_SIZES = ("backend/test_sizes.py",)
+_SIZES = ("lowering/test_sizes.py",)
 _HARDENED = ("test_hardened.py",)
 _GPU = ("test_gpu_hardened.py",)
 _BY_FACTOR = 'f for s in {} for f in (s.args if getattr(s, "name", "") == "mul" else (s,))'

@@ -7,8 +7,8 @@ from tests.mutants.mutant import Mutant
 _TESTS = (
     "test_sliding.py",
     "test_loopnest.py",
-    "test_lowering_structure.py",
-    "test_lowering_passes.py",
+    "lowering/test_structure.py",
+    "lowering/test_passes.py",
     "test_compile.py",
 )
 
@@ -249,7 +249,7 @@ FOLDING = (
         "asked.get(name, fewest if saves else None)",
         "fewest if saves else None",
         "A fold factor that the schedule gives is not used.",
-        (*_TESTS, "test_verify.py", "constraints/test_kernels.py"),
+        (*_TESTS, "test_verify.py", "sizes/test_kernels.py"),
     ),
     Mutant(
         "folded-coordinates-not-wrapped",
@@ -257,7 +257,7 @@ FOLDING = (
         "fold is not None",
         "fold is not None and not self.is_scratch",
         "Coordinates in folded storage are not taken modulo the fold.",
-        ("test_lowering_passes.py", "test_compile.py"),
+        ("lowering/test_passes.py", "test_compile.py"),
     ),
     Mutant(
         "shared-folds-forgotten",

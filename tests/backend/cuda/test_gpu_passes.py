@@ -33,7 +33,7 @@ from spaces import (
 )
 from spaces.model.formulas.algebra import evaluate
 from tests.backend.guarded import guarded
-from tests.backend.placed_arrays import Arrays, outcome
+from tests.backend.lowering.placed_arrays import Arrays, outcome
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle

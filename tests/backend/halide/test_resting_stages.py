@@ -25,7 +25,7 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.schedule import Schedule
 from tests.backend.cpu_runs import check
 from tests.backend.halide.peer import assert_agrees, bridge, legal
-from tests.model.nest_interpreter import count_stores
+from tests.model.nest.nest_interpreter import count_stores
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.random.default_rng(0).integers(0, 256, (60, 60), np.int32)

@@ -29,7 +29,7 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import bridge
-from tests.model.nest_interpreter import run_nest
+from tests.model.nest.nest_interpreter import run_nest
 
 X, Y = Var("x"), Var("y")
 PLACE = {"im": [(-80, 160), (-80, 160)], "g": (16, 24)}

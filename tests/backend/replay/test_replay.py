@@ -15,6 +15,7 @@ from backend.replay.inputs import inputs_for
 from backend.replay.memory import Storage
 from backend.replay.report import Mistake
 from spaces.constraints.devices.device import device
+from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
@@ -30,8 +31,7 @@ from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
-from tests.constraints import algorithms
-from tests.model.nest_interpreter import NestError, run_nest
+from tests.model.nest.nest_interpreter import NestError, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
 BLUR, TOTAL, HORNER = algorithms.blur(), algorithms.total(), algorithms.horner()

@@ -10,7 +10,7 @@ from spaces.model.expressions.types import Bool, Int8, Int16, Int32, Type, UInt8
 from spaces.model.formulas.smt import term
 from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.reductions.associative import ASSOCIATIVE, identity
-from tests.model.test_rfactor_tuples import FORMS, reduced
+from tests.model.schedules.test_rfactor_tuples import FORMS, reduced
 
 
 def applied(operator: str, type: Type, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:

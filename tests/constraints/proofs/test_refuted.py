@@ -7,6 +7,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from spaces.constraints.examples import algorithms
 from spaces.constraints.proofs.assumptions import assumptions
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Counterexample, Refuted
@@ -17,10 +18,9 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import Interval
 from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, walk_nest
 from spaces.model.schedules.domain_order import LoopKind
-from tests.constraints import algorithms
 from tests.constraints.proofs import broken
 from tests.constraints.proofs.broken import blur, nest_of, polynomial, scan, window
-from tests.model.nest_interpreter import NestError, run_nest
+from tests.model.nest.nest_interpreter import NestError, run_nest
 
 
 def rows() -> LoopNest:

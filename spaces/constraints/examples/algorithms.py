@@ -1,0 +1,245 @@
+"""Small pipelines on which rules are tried."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.reductions import argmin
+from spaces.model.algorithm.require import require
+from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import clamp, max
+from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16
+
+X, Y, Z = Var("x"), Var("y"), Var("z")
+
+
+def blur(*size: int) -> Pipeline:
+    """A blur in x, then in y; with ``size`` an estimate of it, and of the image it just needs."""
+    return blur_of_image(size, tuple(extent + 2 for extent in size))
+
+
+def blur_of_image(size: tuple[int, ...], of_image: tuple[int, ...]) -> Pipeline:
+    """The same with these estimates, or none."""
+    image = ImageParam(UInt16, 2, "input")
+    bx, by = Func("bx"), Func("by")
+    bx[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2, Y]) / 3
+    by[X, Y] = (bx[X, Y] + bx[X, Y + 1] + bx[X, Y + 2]) / 3
+    return pipeline(by, estimates={image: of_image, by: size} if size else {})
+
+
+def guarded() -> Pipeline:
+    """Values that must be small."""
+    image = ImageParam(UInt8, 2, "input")
+    f = Func("f")
+    f[X, Y] = require(image[X, Y] < 200, image[X, Y] + 1, "Pixels must be below 200.")
+    return pipeline(f)
+
+
+def slopes() -> Pipeline:
+    """Derivatives in both directions, and something made of one of them."""
+    image = ImageParam(UInt16, 2, "input")
+    dx, steep, dy, out = Func("dx"), Func("steep"), Func("dy"), Func("out")
+    dx[X, Y] = image[X + 1, Y] - image[X, Y]
+    steep[X, Y] = dx[X, Y] / 2
+    dy[X, Y] = image[X, Y + 1] - image[X, Y]
+    out[X, Y] = dx[X, Y] + dy[X, Y] + steep[X, Y]
+    return pipeline(out)
+
+
+def updated_slopes() -> Pipeline:
+    """Derivatives in both directions, each changed twice."""
+    dx, dy, out = Func("dx"), Func("dy"), Func("out")
+    image = ImageParam(UInt16, 2, "input")
+    dx[X, Y] = image[X + 1, Y] - image[X, Y]
+    dy[X, Y] = image[X, Y + 1] - image[X, Y]
+    for slope in (dx, dy):
+        slope[X, Y] = slope[X, Y] * 2
+        slope[X, Y] = slope[X, Y] + 1
+    out[X, Y] = dx[X, Y] + dy[X, Y]
+    return pipeline(out)
+
+
+def chain() -> Pipeline:
+    """Three Funcs, each read at two places by the next."""
+    image = ImageParam(Int32, 2, "input")
+    a, b, c = Func("a"), Func("b"), Func("c")
+    a[X, Y] = image[X, Y] * 2
+    b[X, Y] = a[X, Y] + a[X + 1, Y]
+    c[X, Y] = b[X, Y] + b[X, Y + 1]
+    return pipeline(c, estimates={c: [64, 32]})
+
+
+def corner() -> Pipeline:
+    """A Func whose tile needs one more value of its producer along both dimensions."""
+    image = ImageParam(UInt8, 2, "input")
+    p, q = Func("p"), Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] + p[X + 1, Y + 1]
+    return pipeline(q, estimates={q: [1024, 1024]})
+
+
+def column() -> Pipeline:
+    """A Func of bytes read at two neighbors along y."""
+    image = ImageParam(UInt8, 2, "input")
+    p, q = Func("p"), Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] + p[X, Y + 1]
+    return pipeline(q)
+
+
+def harmonic() -> Pipeline:
+    """Rows that read ever fewer values: how many at most is not found by interval analysis."""
+    image = ImageParam(Int32, 1, "input")
+    f, out = Func("f"), Func("out")
+    f[X] = image[clamp(X, 0, 9)] * 2
+    out[X, Y] = f[X] + f[X + cast(Int32, 100.0 / cast(Float32, Y * Y + 1))]
+    return pipeline(out)
+
+
+def total(element: Type = Int32) -> Pipeline:
+    """Sums of 4 x 3 values, whose order does not matter."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[X, Y] = cast(element, 0)
+    s[X, Y] = s[X, Y] + cast(element, image[X + r.x, Y + r.y])
+    out[X, Y] = s[X, Y] + 1
+    return pipeline(out)
+
+
+def unset() -> Pipeline:
+    """Sums that begin with no value."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = undef(Int32)
+    s[X, Y] = s[X, Y] + cast(Int32, image[X + r.x, Y + r.y])
+    return pipeline(s)
+
+
+def horner(element: object = Int32) -> Pipeline:
+    """Values of polynomials, whose order of evaluation matters."""
+    image = ImageParam(element, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[X, Y] = cast(image.type, 0)
+    s[X, Y] = s[X, Y] * 2 + image[X + r.x, Y + r.y]
+    out[X, Y] = s[X, Y] + 1
+    return pipeline(out)
+
+
+def float_total() -> Pipeline:
+    """Sums of floats, which round differently in another order."""
+    image = ImageParam(Float32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = cast(Float32, 0)
+    s[X, Y] = s[X, Y] + image[X + r.x, Y + r.y]
+    return pipeline(s)
+
+
+def greatest(element: Type, *size: int) -> Pipeline:
+    """The greatest of 4 x 3 values; with ``size`` an estimate of it."""
+    image = ImageParam(element, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s = Func("s")
+    s[X, Y] = cast(element, 0)
+    s[X, Y] = max(s[X, Y], image[X + r.x, Y + r.y])
+    return pipeline(s, estimates={s: list(size)} if size else {})
+
+
+def offset() -> Pipeline:
+    """A Func without dimensions, the sum over a corner, taken from every pixel."""
+    image = ImageParam(Int32, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    s, out = Func("s"), Func("out")
+    s[()] = cast(Int32, 0)
+    s[()] = s[()] + image[r.x, r.y]
+    out[X, Y] = image[X, Y] - s[()]
+    return pipeline(out)
+
+
+def volume() -> Pipeline:
+    """One Func of three dimensions."""
+    image = ImageParam(UInt8, 3, "input")
+    v = Func("v")
+    v[X, Y, Z] = image[X, Y, Z] + 1
+    return pipeline(v, estimates={v: [64, 64, 128]})
+
+
+def ignored() -> Pipeline:
+    """A Func whose value nobody needs once ``h`` is substituted."""
+    g, h, out = Func("g"), Func("h"), Func("out")
+    g[X] = X * 2
+    h[X] = cast(Int32, 3)
+    out[X] = h[g[X]] + X
+    return pipeline(out)
+
+
+def doubling(stages: int) -> Pipeline:
+    """Each of ``stages`` Funcs reads the one before it twice."""
+    image = ImageParam(Int32, 1, "input")
+    funcs = [Func(f"f{i}") for i in range(stages)]
+    funcs[0][X] = image[X] + image[X + 1]
+    for before, func in pairwise(funcs):
+        func[X] = before[X] + before[X + 1]
+    return pipeline(funcs[-1])
+
+
+def scattered() -> Pipeline:
+    """A Func read at coordinates without limits."""
+    image = ImageParam(Int32, 1, "input")
+    g, out = Func("g"), Func("out")
+    g[X] = X * 2
+    out[X] = g[image[X]]
+    return pipeline(out)
+
+
+def looked_up() -> Pipeline:
+    """An image read at coordinates without limits."""
+    image, out = ImageParam(Int32, 1, "input"), Func("out")
+    out[X] = image[image[X]]
+    return pipeline(out)
+
+
+def nearest() -> Pipeline:
+    """Where the least of 4 x 3 values is, the first of several."""
+    image = ImageParam(UInt16, 2, "input")
+    r = RDom([(0, 4), (0, 3)], "r")
+    out = Func("out")
+    least = argmin(image[X + r.x, Y + r.y], name="s")
+    out[X, Y] = least[0] * 10 + least[1]
+    return pipeline(out)
+
+
+def taken() -> Pipeline:
+    """A Func with the name that a wrapper of another would have."""
+    image = ImageParam(Int32, 2, "input")
+    p, q = Func("p"), Func("p_in")
+    out = Func("q")
+    p[X, Y] = image[X, Y] + 1
+    q[X, Y] = p[X, Y] * 2
+    out[X, Y] = q[X, Y] + p[X, Y]
+    return pipeline(out)
+
+
+def segment() -> Pipeline:
+    """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads W four further lines down, and W the three
+    channels of K.
+    """
+    image = ImageParam(Float32, 2, "input")
+    e, k, h, w, z = Func("E"), Func("K"), Func("H"), Func("W"), Func("Z")
+    c = Var("c")
+    e[X, Y] = image[X, Y] * 2.0
+    k[X, Y, c] = e[X, Y] + e[X + 1, Y] + e[X + 2, Y] + c
+    h[X, Y] = e[X, Y] * 4.0
+    w[X, Y] = k[X, Y, 0] + k[X, Y, 1] + k[X, Y, 2] + h[X, Y]
+    z[X, Y] = w[X, Y] + w[X, Y + 1] + w[X, Y + 2] + w[X, Y + 3] + w[X, Y + 4]
+    return pipeline(z, estimates={z: [1920, 1080]})

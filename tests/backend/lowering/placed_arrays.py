@@ -1,0 +1,93 @@
+"""Arrays as callers have them, for programs that are interpreted: anywhere, and far apart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from attrs import field, frozen
+
+from backend.ir.program import LoopProgram
+from tests.backend.lowering.program_interpreter import Cells, Stopped, is_flat, run_program
+from tests.gate.subjects import Ranges
+
+FAR = (1 << 30) + 7
+"""A stride by which int32 counts over after two steps."""
+
+
+@frozen
+class Arrays:
+    """The arrays of one call: their ranges and strides, and the values of those that are read."""
+
+    ranges: Mapping[str, Ranges]
+    strides: Mapping[str, tuple[int, ...]]
+    images: Mapping[str, Any]
+    _memory: dict[bool, dict[str, Cells]] = field(factory=dict)
+
+    def memory(self, flat: bool) -> dict[str, Cells]:
+        """The elements of the images."""
+        if flat not in self._memory:
+            images = self.images.items()
+            self._memory[flat] = {name: self.cells(name, array, flat) for name, array in images}
+        return self._memory[flat]
+
+    def flat(self, name: str, at: tuple[int, ...]) -> int:
+        """Where a coordinate lies."""
+        ends = zip(at, self.ranges[name], self.strides[name], strict=True)
+        return sum((x - low) * stride for x, (low, _), stride in ends)
+
+    def places(self, name: str) -> Iterator[tuple[int, ...]]:
+        """Every coordinate, as it is counted in an array: the last dimension innermost."""
+        spans = [range(low, low + extent) for low, extent in reversed(self.ranges[name])]
+        return (at[::-1] for at in product(*spans))
+
+    def cells(self, name: str, values: Any, flat: bool) -> Cells:
+        """The elements of an array, by coordinate or by place."""
+        found = zip(self.places(name), values.reshape(-1).tolist(), strict=True)
+        return {self.flat(name, at) if flat else at: value for at, value in found}
+
+    @property
+    def variables(self) -> dict[str, int]:
+        """Sizes and strides."""
+        return {
+            f"{name}.{part}.{d}": value
+            for name, ranges in self.ranges.items()
+            for d, ((low, extent), stride) in enumerate(
+                zip(ranges, self.strides[name], strict=True)
+            )
+            for part, value in (("min", low), ("extent", extent), ("stride", stride))
+        }
+
+
+def spread(rng: random.Random, steps: Sequence[int | None], ranges: Ranges) -> tuple[int, ...]:
+    """Strides with which no two elements of an array share their place; those that are given."""
+    found: list[int] = []
+    reach = 1
+    for step, (_, extent) in zip(steps, ranges, strict=True):
+        stride = step or rng.choice((reach, reach + 3, max(reach, FAR)))
+        found.append(stride)
+        reach = max(reach, stride * extent)
+    return tuple(found)
+
+
+def outcome(
+    program: LoopProgram, arrays: Arrays, scalars: Mapping[str, Any], negative: bool
+) -> Mapping[str, Cells] | str:
+    """What is in the outputs after a run, by coordinate; or why it stopped."""
+    flat = is_flat(program)
+    outputs = [buffer.name for buffer in program.buffers if buffer.is_output]
+    places = {n: [arrays.flat(n, at) if flat else at for at in arrays.places(n)] for n in outputs}
+    try:
+        found = run_program(
+            program,
+            {**scalars, **arrays.variables},
+            {**arrays.memory(flat), **{name: {} for name in outputs}},
+            {name: frozenset(allowed) for name, allowed in places.items()},
+            negative,
+        )
+    except Stopped as stopped:
+        return str(stopped.args[0])
+    where = {n: dict(zip(places[n], arrays.places(n), strict=True)) for n in outputs}
+    return {n: {where[n][at]: v for at, v in found[n].items()} for n in outputs}

@@ -1,0 +1,213 @@
+"""Vectors whose lanes take turns, and strided accesses made dense: values, shapes and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.compile import compile_cpu_unchecked
+from backend.ir.node import walk_nodes
+from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from backend.ir.statements import Block, Store
+from backend.ir.vectors import Load, Ramp, Shuffle
+from backend.lowering.analyses.linear import origin_of
+from backend.lowering.cpu.interleave import interleave
+from backend.lowering.cpu.passes import lower
+from backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.functions import select
+from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
+from spaces.model.nest.loopnest import loop_nest
+from tests.backend.lowering.program_interpreter import run_program
+
+X, Y = Var("x"), Var("y")
+BEGIN = Variable(Int32, "i")
+WIDTH = 61
+
+
+def compiled_rows(algorithm: Pipeline, directives: Directives, image: np.ndarray) -> np.ndarray:
+    code = compile_cpu_unchecked(algorithm, directives.schedule, threads=1)
+    (out,) = algorithm.outputs
+    sizes = {out: [WIDTH] + [2] * (len(algorithm.function(out).args) - 1)}
+    return code.run({"image": image}, sizes=sizes)[out]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([2, 4, 8, 16]),
+    st.sampled_from([2, 3, 4]),
+    st.integers(0, 9),
+    st.sampled_from(["shift_inwards", "guard_with_if"]),
+)
+def test_quotients_and_remainders_of_coordinates(lanes: int, by: int, add: int, tail: str) -> None:
+    image, out = ImageParam(UInt16, 2, "image"), Func("out")
+    rest = (X + add) % by
+    near = select(rest == 0, image[(X + add) / by, Y] * 3, image[X, Y] + cast(UInt16, rest))
+    out[X, Y] = near + image[(X / 2) - 1 + 2 * (X % 2) + 1, Y]
+    algorithm = pipeline(out)
+    array = np.random.default_rng(1).integers(0, 9999, (2, 80)).astype(np.uint16)
+    found = compiled_rows(algorithm, schedule(algorithm).vectorize("x", lanes, tail), array)
+    x = np.arange(WIDTH)
+    remainder = (x + add) % by
+    usual = array[:, x] + remainder.astype(np.uint16)
+    expected = np.where(remainder == 0, array[:, (x + add) // by] * np.uint16(3), usual)
+    expected = expected + array[:, x // 2 + 2 * (x % 2)]
+    assert np.array_equal(found, expected.astype(np.uint16))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from([4, 8, 32]), st.sampled_from([2, 3, 4]), st.integers(1, 6), st.data())
+def test_strided_loads(lanes: int, stride: int, taps: int, data: st.DataObject) -> None:
+    offsets = data.draw(st.lists(st.integers(0, 9), min_size=taps, max_size=taps))
+    image, out = ImageParam(UInt8, 2, "image"), Func("out")
+    total: Expr = constant(0, UInt8)
+    for offset in offsets:
+        total = total * 3 + image[stride * X + offset, Y]
+    out[X, Y] = total
+    algorithm = pipeline(out)
+    width = stride * (WIDTH - 1) + max(offsets) + 1  # what is read, and no element more
+    array = np.random.default_rng(1).integers(0, 256, (2, width)).astype(np.uint8)
+    found = compiled_rows(algorithm, schedule(algorithm).vectorize("x", lanes), array)
+    expected = np.zeros((2, WIDTH), np.uint8)
+    for offset in offsets:
+        expected = expected * np.uint8(3) + array[:, stride * np.arange(WIDTH) + offset]
+    assert np.array_equal(found, expected)
+
+
+def test_neighbors_share_dense_vectors() -> None:
+    image, out = ImageParam(UInt16, 2, "image"), Func("out")
+    out[X, Y] = image[2 * X, Y] + image[2 * X + 1, Y]
+    algorithm = pipeline(out)
+    stages = lower(loop_nest(algorithm, schedule(algorithm).vectorize("x", 8).schedule))
+    store, _ = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
+    found = [n for n in walk(store.value) if isinstance(n, Load)]
+    assert len(found) == 2  # 16 elements, twice 8
+    assert all(isinstance(n.index, Ramp) and str(n.index.stride) == "1" for n in found)
+
+
+def test_no_vector_reaches_beyond_the_last_element() -> None:
+    image, out = ImageParam(UInt16, 2, "image"), Func("out")
+    out[X, Y] = image[3 * X, Y]
+    algorithm = pipeline(out)
+    stages = lower(loop_nest(algorithm, schedule(algorithm).vectorize("x", 8).schedule))
+    steady, _ = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
+    vectors = [n.index for n in walk(steady.value) if isinstance(n, Load)]
+    begins = [origin_of(v.base).offset for v in vectors if isinstance(v, Ramp)]
+    # Lanes at 0, 3 ... 21: the third vector ends there instead of at 23.
+    assert begins == [0, 8, 14]
+
+
+@pytest.mark.parametrize("copies", [2, 3, 4])
+def test_stores_that_fill_each_others_gaps_become_dense(copies: int) -> None:
+    image, out = ImageParam(UInt16, 2, "image"), Func("out")
+    out[X, Y] = image[X, Y] * 5 + cast(UInt16, X)
+    algorithm = pipeline(out)
+    directives = (
+        schedule(algorithm)
+        .split("x", "x", "xi", copies * 8)
+        .split("xi", "xv", "xu", copies)
+        .reorder("xu", "xv", "x")
+        .vectorize("xv")
+        .unroll("xu")
+    )
+    stages = lower(loop_nest(algorithm, directives.schedule))
+    stores = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
+    assert stores
+    assert all(isinstance(s.index, Ramp) and str(s.index.stride) == "1" for s in stores)
+    array = np.random.default_rng(1).integers(0, 9999, (2, WIDTH)).astype(np.uint16)
+    found = compiled_rows(algorithm, directives, array)
+    expected = array * np.uint16(5) + np.arange(WIDTH, dtype=np.uint16)
+    assert np.array_equal(found, expected)
+
+
+def strided(name: str, offset: int) -> Ramp:
+    base = Variable(Int32, name) + constant(offset, Int32)
+    return Ramp(Int32.with_lanes(4), base, constant(2, Int32))
+
+
+@pytest.mark.parametrize(
+    ("read", "stores"),
+    [
+        (("in", 0), 2),  # two strided stores become two dense ones
+        (("out", 1), 2),  # each lane reads what it replaces
+        (("out", 0), 0),  # reads what the first store has just written
+        (("out", 2), 0),  # reads what a dense store would write too early
+    ],
+)
+def test_stores_stay_apart_from_what_they_read(read: tuple[str, int], stores: int) -> None:
+    lanes = UInt8.with_lanes(4)
+    first = Load(lanes, "in", strided("i", 0))
+    second = Op(lanes, "add", (Load(lanes, read[0], strided("i", read[1])), first))
+    body = Block((Store("out", strided("i", 0), first), Store("out", strided("i", 1), second)))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    before = LoopProgram("both", buffers, (ScalarParameter("i", Int32),), (), body)
+    after = interleave(before)
+    found = [s for s in walk_nodes(after.body) if isinstance(s, Store)]
+    assert sum(str(s.index).split(", ")[1] == "1" for s in found) == stores
+    memory = {"in": {k: 3 * k for k in range(20)}, "out": {k: 100 - k for k in range(20)}}
+    expected = dict(memory["out"])
+    for lane in range(4):
+        expected[1 + 2 * lane] = memory["in"][1 + 2 * lane]
+    source = expected if read[0] == "out" else memory["in"]
+    lane_values = [source[1 + read[1] + 2 * k] + memory["in"][1 + 2 * k] for k in range(4)]
+    expected |= {2 + 2 * k: v % 256 for k, v in enumerate(lane_values)}
+    assert run_program(after, {"i": 1}, memory)["out"] == expected
+
+
+def test_masked_stores_keep_their_masks() -> None:
+    lanes = UInt8.with_lanes(4)
+    mask = Op(Bool.with_lanes(4), "lt", (strided("i", 0), strided("n", 0)))
+    stores = (
+        Store("out", strided("i", k), Load(lanes, "in", strided("i", k)), mask) for k in (0, 1)
+    )
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    before = LoopProgram("both", buffers, scalars, (), Block(tuple(stores)))
+    memory = {"in": {k: 3 * k for k in range(20)}, "out": {}}
+    for limit, written in ((1, []), (2, [1, 2, 3, 4, 5, 6, 7, 8])):
+        found = run_program(interleave(before), {"i": 1, "n": limit}, memory)["out"]
+        assert found == {k: 3 * k for k in written}
+
+
+@pytest.mark.parametrize("names", [("add", "sub"), ("sub", "sub"), ("sub", "add")])
+def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, str]) -> None:
+    parts = []
+    for number, name in enumerate(names):
+        index = Ramp(Int32.with_lanes(4), BEGIN + constant(4 * number, Int32), constant(1, Int32))
+        part, other = (Load(UInt8.with_lanes(4), n, index) for n in ("a", "b"))
+        for _ in range(6):
+            part = Op(part.type, name, (part, other))
+        parts.append(part)
+    value = settled(interleaved(parts, 8))
+    dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("a", "b", "out"))
+    scalars = (ScalarParameter("i", Int32),)
+    program = LoopProgram("turns", buffers, scalars, (), Store("out", dense, value))
+    memory = {"a": {k: 100 + k for k in range(8)}, "b": {k: 2 * k for k in range(8)}, "out": {}}
+    sign = {"add": 6, "sub": -6}
+    places = {k: k // 2 + 4 * (k % 2) for k in range(8)}
+    expected = {k: (100 + n + sign[names[k % 2]] * 2 * n) % 256 for k, n in places.items()}
+    assert run_program(program, {"i": 0}, memory)["out"] == expected
+    at_once = [n for n in walk(value) if isinstance(n, Op) and n.type.lanes == 8]
+    assert len(at_once) == (6 if names[0] == names[1] else 0)
+
+
+def test_every_other_lane() -> None:
+    x = Variable(Int32, "x")
+    ramp = Ramp(Int32.with_lanes(8), x, constant(3, Int32))
+    halves = [lanes_of_class(ramp, place, 2) for place in (0, 1)]
+    assert [str(h) for h in halves] == ["ramp(x, 6, 4)", "ramp(x + 3, 6, 4)"]
+    both = interleaved([h for h in halves if h is not None], 8)
+    assert isinstance(both, Shuffle)
+    assert both.picks == (0, 4, 1, 5, 2, 6, 3, 7)
+    assert period_of(both) == 2
+    assert [lanes_of_class(both, place, 2) for place in (0, 1)] == halves
+    assert str(lanes_of_class(both, 3, 4)) == "ramp(x + 3 + 6, 12, 2)"

@@ -1,0 +1,82 @@
+"""Every pass keeps what the gate's pipelines compute under the schedules that the gate draws.
+
+These have what hypothesis draws seldom or never: Tuples, updates in one step, predicates,
+prefetches, hoisted and folded memory, requirements of values, fused loops, every tail. The caller's
+arrays lie in memory as few arrays do: rows are padded, or far apart.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from backend.ir.program import LoopProgram
+from backend.lowering.cpu.passes import CPU_PASSES, lower
+from backend.lowering.passes import START
+from spaces.constraints.examples.example import CPU
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.constraints.rules.estimates import shortages
+from spaces.model.formulas.algebra import evaluate as number
+from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
+from tests.gate.oracle import Oracle
+from tests.gate.pipelines import KINDS
+from tests.gate.schedules import cpu_schedule
+from tests.gate.subjects import EXACT, ODD, subject
+
+SCHEDULES = 4
+"""Schedules drawn for a pipeline."""
+
+
+def arrays_of(rng: random.Random, oracle: Oracle, size: int) -> Arrays:
+    ranges = oracle.arrays(size)
+    pipeline = oracle.subject.pipeline
+    strides = {
+        name: spread(rng, pipeline.steps(name, len(ends)), ends) for name, ends in ranges.items()
+    }
+    return Arrays(ranges, strides, oracle.subject.images)
+
+
+def check_passes(oracle: Oracle, verdict: CheckedSchedule, rng: random.Random) -> set[str]:
+    """Hold the program after each pass against the first one, and that against the reference: the
+    passes that were.
+    """
+    size = next((s for s in (ODD, EXACT) if accepts(oracle, verdict, s)), None)
+    if size is None:
+        return set()
+    arrays = arrays_of(rng, oracle, size)
+    scalars = oracle.values(size)
+    programs = lower(verdict.at(scalars).nest)
+    expected = oracle.expected(size)
+    wanted = {name: arrays.cells(name, expected[name], flat=False) for name in expected}
+    before: LoopProgram | None = None
+    *_, last = programs
+    for name, program in programs.items():
+        if program == before:
+            continue  # nothing was changed
+        before = program
+        ends = name == START or program == programs[last]
+        for negative in (False, True) if ends else (rng.random() < 0.5,):
+            assert outcome(program, arrays, scalars, negative) == wanted, f"after {name}"
+    return set(programs)
+
+
+def accepts(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
+    values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
+    return all(number(r.condition, values) for r in verdict.requirements)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_pass_keeps_the_values(kind: str) -> None:
+    rng = random.Random(f"passes {kind}")
+    oracle = Oracle(subject(rng, kind))
+    while shortages(oracle.subject.pipeline):
+        oracle = Oracle(subject(rng, kind))
+    pipeline = oracle.subject.pipeline
+    seen: set[str] = set()
+    for _ in range(SCHEDULES):
+        verdict = verify(pipeline, cpu_schedule(rng, pipeline), CPU)
+        if isinstance(verdict, CheckedSchedule):
+            seen |= check_passes(oracle, verdict, rng)
+    assert seen == {START, *CPU_PASSES}

@@ -1,0 +1,149 @@
+"""Masks over lattices of tile sizes against one verdict after the other."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from spaces import device, legal_mask, parse_schedule, verify
+from spaces.constraints.examples import algorithms
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.parameters import bind, parameters
+
+BLUR = algorithms.blur(96, 64)
+D = schedule(BLUR)
+TILES = D.tile("x", "y", "xi", "yi", "tx", "ty")
+BLOCKS = D.gpu_tile("x", "y", "xi", "yi", "tx", "ty").func("bx").compute_at("by", "x")
+SEGMENT = algorithms.segment()
+
+LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
+    "tiles larger than the image": (BLUR, TILES, "cpu", {"tx": [1, 96, 97], "ty": [0, 64, 65]}),
+    "vectors": (
+        BLUR,
+        TILES.vectorize("xi", "v").func("bx").compute_at("by", "yi").vectorize("x", "w"),
+        "cpu",
+        {"tx": [4, 8, 12], "ty": [2, 64], "v": [1, 3, 8], "w": [4, 16]},
+    ),
+    "folded windows": (
+        BLUR,
+        TILES.func("bx").store_at("by", "x").compute_at("by", "yi").fold_storage("y", "k"),
+        "cpu",
+        {"tx": [8], "ty": [1, 2, 8], "k": [0, 1, 2, 3, 4]},
+    ),
+    "rounded tails": (
+        BLUR,
+        D.split("x", "x", "xi", "tx", "round_up"),
+        "cpu",
+        {"tx": [1, 7, 32, 36, 48, 96, 97]},
+    ),
+    "threads widened by a stencil": (
+        BLUR,
+        BLOCKS.gpu_threads("x", "y"),
+        "sm_75",
+        {"tx": [1, 8, 32, 64], "ty": [1, 14, 15, 16, 30, 31, 62]},
+    ),
+    "guarded tiles": (
+        BLUR,
+        D.gpu_tile("x", "y", "xi", "yi", "tx", "ty", Tail.GUARD_WITH_IF)
+        .func("bx")
+        .compute_at("by", "x")
+        .gpu_threads("x", "y"),
+        "sm_75",
+        {"tx": [8, 32, 64], "ty": [4, 14, 15, 30, 31]},
+    ),
+    "shared memory": (
+        BLUR,
+        D.split("x", "x", "xi", 32)
+        .split("y", "y", "yi", "ty")
+        .reorder("xi", "yi", "x", "y")
+        .gpu_blocks("x", "y")
+        .gpu_threads("xi")
+        .func("bx")
+        .compute_at("by", "x"),
+        "sm_75",
+        {"ty": [1, 64]},
+    ),
+    "two producers": (
+        SEGMENT,
+        schedule(SEGMENT)
+        .gpu_tile("x", "y", "xi", "yi", "tx", "ty")
+        .func("W")
+        .compute_at("Z", "x")
+        .gpu_threads("x", "y")
+        .func("K")
+        .compute_at("Z", "x")
+        .gpu_threads("x", "y")
+        .func("E")
+        .compute_root(),
+        "sm_75",
+        {"tx": [4, 16, 32, 64, 128], "ty": [4, 12, 28, 29, 60]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATTICES)
+def test_mask_is_one_verdict_a_point(name: str):
+    pipeline, directives, on, menus = LATTICES[name]
+    structure = directives.schedule
+    axes = np.meshgrid(*menus.values(), indexing="ij")
+    mask = legal_mask(pipeline, structure, device(on), dict(zip(menus, axes, strict=True)))
+    expected = [
+        verify(pipeline, bind(structure, dict(zip(menus, point, strict=True))), device(on)).legal
+        for point in itertools.product(*menus.values())
+    ]
+    assert mask.shape == tuple(map(len, menus.values()))
+    assert mask.ravel().tolist() == expected
+    assert any(expected)
+
+
+def test_mask_broadcasts():
+    mask = legal_mask(
+        BLUR, TILES.schedule, device("cpu"), {"tx": [[1], [97]], "ty": np.array([1, 64, 65])}
+    )
+    assert mask.tolist() == [[True, True, False], [False, False, False]]
+
+
+def test_a_structure_that_no_number_saves_is_all_illegal():
+    mask = legal_mask(BLUR, TILES.gpu_threads("xi").schedule, device("cpu"), {"tx": [1], "ty": [1]})
+    assert mask.tolist() == [False]
+
+
+def test_a_structure_without_parameters_has_one_point():
+    assert legal_mask(BLUR, D.schedule, device("cpu"), {}).shape == ()
+    assert legal_mask(BLUR, D.schedule, device("cpu"), {})
+
+
+def test_parameters_without_values_are_named():
+    with pytest.raises(ValueError, match="parameters ty"):
+        legal_mask(BLUR, TILES.schedule, device("cpu"), {"tx": [1]})
+
+
+def test_a_million_tiles_are_judged_without_a_loop_over_them():
+    side = np.arange(1, 1001)
+    mask = legal_mask(
+        BLUR,
+        BLOCKS.gpu_threads("x", "y").schedule,
+        device("sm_75"),
+        {"tx": side[:, None], "ty": side},
+    )
+    assert mask.shape == (1000, 1000)
+    # A block of tx x (ty + 2) threads: counted by hand over tiles that the 96 x 64 output holds.
+    assert mask.sum() == sum(min(64, 1024 // tx - 2) for tx in range(1, 97) if 1024 // tx > 2)
+
+
+def test_factors_of_specializations_are_numbers_of_the_family_too():
+    """64 x 16 threads are a block of a GPU; 64 x 17 are none, wherever they are launched."""
+    text = "by.specialize(by.width() >= 512).gpu_tile(x, y, xi, yi, 64, n); by.parallel(y);"
+    family, gpu = parse_schedule(text, BLUR), device("sm_80")
+    assert parameters(family) == ("n",)
+    assert legal_mask(BLUR, family, gpu, {"n": [1, 16, 17]}).tolist() == [True, True, False]
+    assert bind(family, {"n": 16}) == parse_schedule(text.replace("n)", "16)"), BLUR)
+    assert not legal_mask(BLUR, family, device("cpu"), {"n": [1]}).any()
+
+
+def test_numbers_change_nothing_but_factors():
+    text = "by.tile(x, y, xi, yi, {0}, 8).never_partition(x).prefetch(input, y, y, 2);"
+    family = parse_schedule(text.format("n"), BLUR)
+    assert bind(family, {"n": 32}) == parse_schedule(text.format(32), BLUR)

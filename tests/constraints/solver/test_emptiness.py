@@ -1,0 +1,122 @@
+"""Why a space is empty: rules and menus that exclude everything, and none of them for nothing."""
+
+import attrs
+import pytest
+import z3
+
+from spaces import Options, ScheduleSpace, default_options, device, explain_empty, verify
+from spaces.constraints.devices.device import Device
+from spaces.constraints.examples import algorithms
+from spaces.constraints.solver.clauses import CLOSED
+from spaces.constraints.solver.emptiness import Emptiness
+from spaces.constraints.solver.emptiness import explain_empty as explain_universe
+from spaces.constraints.solver.encode import encode
+from spaces.constraints.solver.universe import Decision, Universe
+from spaces.enumerate.decisions import universe
+from spaces.model.directives.directives import schedule
+from tests.constraints.solver.universes import UNIVERSES
+from tests.enumerate.pipelines import blur, line, long_chain
+
+CPU, GPU = device("cpu"), device("sm_80")
+GRID = default_options(GPU)
+EMPTY = {
+    "blocks too large": ScheduleSpace(
+        blur(), GPU, attrs.evolve(GRID, row_tiles=(256, 512), tiles=(8, 16))
+    ),
+    "blocks on a CPU": ScheduleSpace(blur(), CPU, attrs.evolve(GRID, row_tiles=(64,))),
+    "tiles larger than the output": ScheduleSpace(
+        blur(16, 16), CPU, Options(row_tiles=(64,), tiles=(32, 64), root=("tiles",), lanes=(1,))
+    ),
+    "a producer in threads": ScheduleSpace(
+        blur(), GPU,
+        attrs.evolve(GRID, row_tiles=(64,), tiles=(16,), placements=("at",), inner=("threads",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_every_choice_breaks_one_of_the_rules(name: str):
+    space = EMPTY[name]
+    assert list(space) == []
+    found = explain_empty(space, seconds=60)
+    assert (found.answer, found.minimal) == ("empty", True)
+    blamed = {(label.rule, label.func) for label in found.rules}
+    everything = universe(space)
+    for choice in everything.choices():
+        verdict = verify(space.pipeline, everything.schedule(choice), space.device)
+        assert blamed & {(v.rule, v.func) for v in verdict.violations}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_without_one_of_the_rules_or_menus_something_is_legal(name: str):
+    space = EMPTY[name]
+    found = explain_empty(space, seconds=60)
+    encoded = encode(universe(space), space.device)
+    reasons = [encoded.labels[label] for label in found.rules]
+    reasons += [encoded.menus[decision.name] for decision in found.decisions]
+    ties = [term for label, term in encoded.labels.items() if label.rule == CLOSED]
+    assert encoded.solver.check(*ties, *reasons) == z3.unsat
+    for one in reasons:
+        others = [term for term in reasons if term is not one]
+        assert encoded.solver.check(*ties, *others) == z3.sat
+
+
+def test_the_menus_that_matter_are_named():
+    options = Options(root=("strips",), row_tiles=(128, 256), tiles=(8,), lanes=(1,))
+    found = explain_empty(ScheduleSpace(line(100), CPU, options))
+    assert [str(label) for label in found.rules] == ["bounds.smaller-than-tile of f"]
+    # No strip of 128 or 256 values is in an output of 100.
+    assert [d.name for d in found.decisions] == ["f_xi"]
+
+
+def only(device_: Device, rows: tuple[int, ...]) -> Emptiness:
+    pipe = algorithms.blur(96, 64)
+
+    def structure(_):
+        return schedule(pipe).gpu_tile("x", "y", "xi", "yi", "tx", "ty").schedule
+
+    decisions = (
+        Decision("tx", "by", rows),
+        Decision("ty", "by", (32, 64)),
+    )
+    return explain_universe(Universe(pipe, decisions, structure), device_)
+
+
+def test_options_that_are_needless_are_left_out():
+    # Blocks of 64 x 32 = 2048 threads and more.
+    found = only(GPU, (64, 80))
+    assert [str(label) for label in found.rules] == ["gpu.threads-per-block of by"]
+    assert [d.name for d in found.decisions] == ["tx", "ty"]
+    assert str(found).splitlines()[2:] == [
+        "  tx is one of 64, 80.",
+        "  ty is one of 32, 64.",
+        "Another option for any of these decisions may help.",
+    ]
+    # Tiles wider than the output, whatever their height.
+    found = only(GPU, (100, 128))
+    assert [d.name for d in found.decisions] in (["tx"], ["tx", "ty"])
+    # No menu would help on another device.
+    found = only(CPU, (8, 16))
+    assert [str(label) for label in found.rules] == ["gpu.device of by"]
+    assert found.decisions == ()
+    assert only(GPU, (8, 64)).answer == "inhabited"
+
+
+def test_a_decision_without_options_is_the_reason():
+    pipe = algorithms.blur()
+    without = Decision("tx", "by", ())
+    found = explain_universe(Universe(pipe, (without,), lambda _: schedule(pipe).schedule), CPU)
+    assert (found.answer, found.decisions) == ("empty", (without,))
+    assert "tx has no options." in str(found)
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+def test_what_is_not_empty_is_not_explained(name: str):
+    found = explain_universe(UNIVERSES[name](), GPU, seconds=60)
+    assert (found.answer, found.rules) == ("inhabited", ())
+
+
+def test_what_is_not_known_in_time_is_unknown():
+    found = explain_empty(ScheduleSpace(long_chain(8), CPU), seconds=0.3)
+    assert found.answer == "unknown"
+    assert "the time was up" in str(found)
