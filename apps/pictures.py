@@ -6,7 +6,7 @@ last: [y, x], or [c, y, x] with the channels as planes.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,8 @@ def montage(planes: Array, columns: int) -> Photograph:
     count, height, width = planes.shape
     rows = -(-count // columns)
     pictures = np.zeros((rows * columns, height, width), np.uint8)
-    largest = np.percentile(planes, 99, axis=(1, 2), method="higher", keepdims=True)
+    numbers: NDArray[Any] = planes
+    largest = np.percentile(numbers, 99, axis=(1, 2), method="higher", keepdims=True)
     pictures[:count] = [stretched(plane) for plane in np.minimum(planes, largest)]
     grid = pictures.reshape(rows, columns, height, width)
     return np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * height, columns * width)
