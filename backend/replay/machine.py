@@ -5,7 +5,7 @@ Concurrent iterations are tasks of their own, each with its loop variables and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 from attrs import define, field
@@ -25,7 +25,7 @@ from backend.ir.statements import (
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Path, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
-from backend.replay.report import Access, Coordinate, Fault
+from backend.replay.report import Access, Coordinate, Fault, Mistake
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
@@ -37,6 +37,10 @@ _ALIKE = 2
 """Faults of one kind, at one buffer, that are told."""
 
 _IN_ORDER = (LoopKind.SERIAL, LoopKind.UNROLLED)
+
+
+_Found: TypeAlias = Callable[[str, Coordinate, Finding, Any], None]
+"""What becomes of a read that is wrong: the buffer, where, what is wrong, and the value."""
 
 
 class TooMuchWorkError(Exception):
@@ -111,6 +115,29 @@ class Machine:
         Raises:
             TooMuchWorkError: the run has taken long enough.
         """
+
+        def found(name: str, at: Coordinate, finding: Finding, value: Any) -> None:
+            self.report("read", name, at, finding, frame, value)
+
+        return self._evaluated(expr, frame, found)
+
+    def _stored_value(self, own: Set[str], expr: Expr, frame: Frame) -> tuple[Any, Finding | None]:
+        """A value to be stored in one of some buffers; and, where it is made of elements of these
+        that nobody computed, one of them. Beyond what is asked for an update may do so: it is wrong
+        only where something else reads the value.
+        """
+        unset: list[Finding] = []
+
+        def found(name: str, at: Coordinate, finding: Finding, value: Any) -> None:
+            if name in own and finding.mistake is Mistake.UNWRITTEN:
+                unset.append(finding)
+            else:
+                self.report("read", name, at, finding, frame, value)
+
+        value = self._evaluated(expr, frame, found)
+        return value, unset[0] if unset else None
+
+    def _evaluated(self, expr: Expr, frame: Frame, found: _Found) -> Any:
         formula = self._formulas.get(expr)
         if formula is None:
             formula = self._formulas[expr] = Formula(expr)
@@ -124,7 +151,7 @@ class Machine:
         def access(name: str, at: Coordinate, type: Type) -> Any:
             value, finding = frame.buffers[name].read(at, frame.path)
             if finding is not None:
-                self.report("read", name, at, finding, frame, value)
+                found(name, at, finding, value)
             return value
 
         return formula.value(lookup, access)
@@ -197,13 +224,18 @@ class Machine:
 
     def _write(self, stores: Sequence[_Stored], frame: Frame) -> Steps:
         """Store values, all of them evaluated before."""
+        own = {name for name, _, _ in stores}
         ready = [
-            (name, tuple(self.value(a, frame) for a in args), self.value(value, frame))
+            (
+                name,
+                tuple(self.value(a, frame) for a in args),
+                *self._stored_value(own, value, frame),
+            )
             for name, args, value in stores
         ]
         yield None
-        for name, at, new in ready:
-            finding = frame.buffers[name].write(at, new, frame.path)
+        for name, at, new, unset in ready:
+            finding = frame.buffers[name].write(at, new, frame.path, unset)
             if finding is not None:
                 self.report("write", name, at, finding, frame, new)
             yield None
@@ -217,11 +249,12 @@ class Machine:
         value = self.value(operand, frame)
         yield None
         now, finding = frame.buffers[name].read(at, ())
-        if finding is not None:
+        unset = finding if finding and finding.mistake is Mistake.UNWRITTEN else None
+        if finding is not None and unset is None:
             self.report("read", name, at, finding, frame, now)
         parts = (constant(now, operand.type), constant(value, operand.type))
         new = self.value(Op(operand.type, operator, parts), frame)
-        finding = frame.buffers[name].write(at, new, ())
+        finding = frame.buffers[name].write(at, new, (), unset)
         if finding is not None:
             self.report("write", name, at, finding, frame, new)
         yield None

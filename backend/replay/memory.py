@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
@@ -42,6 +42,7 @@ class _Cell:
     owner: Coordinate
     value: Any
     writer: Path
+    unset: Finding | None
     readers: dict[Path, None] = field(factory=dict)
 
 
@@ -54,7 +55,14 @@ class Picture:
     ranges: Sequence[Range]
     array: Array
 
-    def write(self, at: Coordinate, value: Any, path: Path) -> Finding | None:
+    @property
+    def made_of_unset(self) -> tuple[tuple[Coordinate, Any, Finding], ...]:
+        """Of an image all values are given."""
+        return ()
+
+    def write(
+        self, at: Coordinate, value: Any, path: Path, unset: Finding | None = None
+    ) -> Finding | None:
         """An image is never written."""
         return Finding(Mistake.OUTSIDE, "it is an image, which is read only")
 
@@ -99,15 +107,26 @@ class Storage:
             detail = f"its place holds {self.name}({owner}), written into it since"
             finding = Finding(Mistake.OVERWRITTEN, detail)
         cell.readers[path] = None
-        return cell.value, finding
+        return cell.value, finding or cell.unset
 
-    def write(self, at: Coordinate, value: Any, path: Path) -> Finding | None:
-        """Store a value; what is wrong with that. Outside of the allocation it is lost."""
+    @property
+    def made_of_unset(self) -> Iterator[tuple[Coordinate, Any, Finding]]:
+        """Where values lie that are made of what nobody computed."""
+        for cell in self.cells.values():
+            if cell.unset is not None:
+                yield cell.owner, cell.value, cell.unset
+
+    def write(
+        self, at: Coordinate, value: Any, path: Path, unset: Finding | None = None
+    ) -> Finding | None:
+        """Store a value, with what says that it is made of values that nobody computed; what is
+        wrong with storing it. Outside of the allocation it is lost.
+        """
         place, outside = self._place(at)
         if outside is not None:
             return Finding(Mistake.OUTSIDE, outside)
         before = self.cells.get(place)
-        self.cells[place] = _Cell(at, value, path)
+        self.cells[place] = _Cell(at, value, path, unset)
         if before is None or same(before.value, value):
             return None
         if concurrent(before.writer, path):

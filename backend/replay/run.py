@@ -112,6 +112,8 @@ def _replayed(
         else:
             done.append(label)
             for name, type in pipeline.output_arrays.items():
+                for at, value, finding in memory[name].made_of_unset:
+                    machine.report("read", name, at, finding, Frame({}, memory), value)
                 values = _written(memory[name], inputs.ranges[name], layout)
                 close = _CLOSE if _uses_functions(pipeline) else 0.0
                 found = _compared(name, type, inputs.ranges[name], values, expected[name], close)
