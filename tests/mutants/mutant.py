@@ -71,8 +71,11 @@ class Mutant:
         return _digest(self.name, *map(ast.dump, old), "->", *map(ast.dump, new))
 
     def key(self, root: Path) -> str:
-        """A digest of the change, the code that it changes, and the tests that are asked."""
-        code = ast.dump(self.planted(root).definition.node)
+        """A digest of the change, the code that it changes, and the tests that are asked.
+
+        Docstrings do not count.
+        """
+        code = _dumped(self.planted(root).definition.node)
         return _digest(self.change, code, *(_meaning(path) for path in self.paths(root)))
 
     def paths(self, root: Path) -> tuple[Path, ...]:
@@ -178,7 +181,25 @@ def _tests(root: Path) -> tuple[Path, ...]:
 def _meaning(path: Path) -> str:
     """The syntax tree of a file without its imports, which moving files changes."""
     body = ast.parse(path.read_text("utf-8")).body
-    return _digest(*(ast.dump(n) for n in body if not isinstance(n, ast.Import | ast.ImportFrom)))
+    return _digest(*(_dumped(n) for n in body if not isinstance(n, ast.Import | ast.ImportFrom)))
+
+
+def _dumped(node: ast.AST) -> str:
+    """The syntax tree as text, without the docstrings in it."""
+
+    def change(inner: ast.AST, fields: dict[str, Any]) -> None:
+        if isinstance(body := fields.get("body"), list):
+            fields["body"] = [statement for statement in body if not _is_text(statement)]
+
+    return ast.dump(copied(node, change))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _digest(*parts: str) -> str:

@@ -79,6 +79,7 @@ def test_where_a_file_lies_and_how_it_is_laid_out_do_not_matter(tmp_path: Path) 
     laid_out = (
         "def f(a):\n    return a + 1\n",
         "x = 1\ndef f(a):\n    return (a  # Why.\n        +1)",
+        'def f(a):\n    """What f gives."""\n    return a + 1\n',
     )
     for number, text in enumerate(laid_out):
         for room in (f"spaces/{number}", "tests"):
@@ -87,17 +88,17 @@ def test_where_a_file_lies_and_how_it_is_laid_out_do_not_matter(tmp_path: Path) 
         (tmp_path / str(number) / "tests" / "test_t.py").write_text(f"import m{number}\nf()")
         keys.add(_mutant("f", "a + 1", "a").key(tmp_path / str(number)))
     assert len(keys) == 1
-    (tmp_path / "2" / "spaces").mkdir(parents=True)
-    (tmp_path / "2" / "tests").mkdir()
-    (tmp_path / "2" / "spaces" / "f.py").write_text(laid_out[0])
-    (tmp_path / "2" / "tests" / "test_t.py").write_text("g()")
-    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "2"))
     (tmp_path / "3" / "spaces").mkdir(parents=True)
     (tmp_path / "3" / "tests").mkdir()
-    (tmp_path / "3" / "spaces" / "f.py").write_text("def f(a):\n    return a + 1, a\n")
-    (tmp_path / "3" / "tests" / "test_t.py").write_text("f()")
+    (tmp_path / "3" / "spaces" / "f.py").write_text(laid_out[0])
+    (tmp_path / "3" / "tests" / "test_t.py").write_text("g()")
     keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "3"))
-    keys.add(_mutant("f", "a + 1", "1").key(tmp_path / "3"))
+    (tmp_path / "4" / "spaces").mkdir(parents=True)
+    (tmp_path / "4" / "tests").mkdir()
+    (tmp_path / "4" / "spaces" / "f.py").write_text("def f(a):\n    return a + 1, a\n")
+    (tmp_path / "4" / "tests" / "test_t.py").write_text("f()")
+    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "4"))
+    keys.add(_mutant("f", "a + 1", "1").key(tmp_path / "4"))
     assert len(keys) == 4
 
 
