@@ -36,7 +36,7 @@ from spaces import (
 )
 from spaces.model.expressions.expr import Arithmetic, Expr, ExprLike
 
-Place: TypeAlias = tuple[Arithmetic, Arithmetic]
+Pixel: TypeAlias = tuple[Arithmetic, Arithmetic]
 
 WIDTH, HEIGHT = 2560, 1936
 
@@ -149,7 +149,7 @@ def _smoother(above: ExprLike, below: ExprLike, right: ExprLike, left: ExprLike)
     )
 
 
-def _like(green: Func, other_green: Func, color: Func, at: Place, a: Place, b: Place) -> Expr:
+def _like(green: Func, other_green: Func, color: Func, at: Pixel, a: Pixel, b: Pixel) -> Expr:
     """The mean of a color at two pixels, plus by how much the green at ``at`` is more than the mean
     of theirs.
     """

@@ -52,7 +52,7 @@ _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
 
 
 @frozen
-class Place:
+class InsertionPoint:
     """Somewhere instructions are put: a builder, and what writes through it."""
 
     builder: Any
@@ -73,8 +73,8 @@ class Expressions:
         coordinates: what is a coordinate, and never overflows, where its value is wanted, too.
     """
 
-    here: Place
-    entry: Place
+    here: InsertionPoint
+    entry: InsertionPoint
     variables: dict[str, Value]
     buffers: dict[str, Value]
     types: Mapping[str, Type]
@@ -245,47 +245,47 @@ class Expressions:
         wide = [*(t for _, t in shared), *(scale for _, scale in parts if scale is not None)]
         return [(t, Form.INDEX) for t in wide] + [(t, Form.VALUE) for t, _ in parts]
 
-    def _node(self, key: Key, place: Place) -> Value:
+    def _node(self, key: Key, point: InsertionPoint) -> Value:
         node, form = key
         if form is Form.INDEX:
-            return self._index_node(node, place)
+            return self._index_node(node, point)
         if node in self.coordinates:
-            return place.builder.trunc(self._child(node, Form.INDEX), I32)
+            return point.builder.trunc(self._child(node, Form.INDEX), I32)
         special = instruction(node) if node.type.lanes > 1 else None
         if special is not None:
             operands = [self._child(c) for c in special.operands]
-            return place.operators.intrinsic(special.intrinsic, llvm_type(node.type), *operands)
+            return point.operators.intrinsic(special.intrinsic, llvm_type(node.type), *operands)
         match node:
             case Const():
                 return literal(node.type, node.value)
             case Variable():
                 held = self.variables[node.name]
-                return place.builder.trunc(held, I32) if node.type == Int32 else held
+                return point.builder.trunc(held, I32) if node.type == Int32 else held
             case Load():
-                return self._load(node, place)
+                return self._load(node, point)
             case MaskedLoad():
-                return self._masked_load(node, place)
+                return self._masked_load(node, point)
             case AnyLane(lanes=lanes):
-                bits = place.builder.bitcast(self._child(lanes), ir.IntType(lanes.type.lanes))
-                return place.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+                bits = point.builder.bitcast(self._child(lanes), ir.IntType(lanes.type.lanes))
+                return point.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
             case Reduced(operator=operator, lanes=lanes):
-                return place.operators.reduced(operator, lanes.type, self._child(lanes))
+                return point.operators.reduced(operator, lanes.type, self._child(lanes))
             case Broadcast(value=Const() as single):
                 return literal(node.type, single.value)
             case Broadcast():
-                return place.memory.broadcast(self._child(node.value), llvm_type(node.type))
+                return point.memory.broadcast(self._child(node.value), llvm_type(node.type))
             case Ramp():
-                return self._ramp(node, place)
+                return self._ramp(node, point)
             case Shuffle(parts=parts, picks=picks):
-                return place.memory.shuffle([self._child(p) for p in parts], picks)
+                return point.memory.shuffle([self._child(p) for p in parts], picks)
             case Cast():
                 limits = limits_of(node.value) if node.value.type.is_float else UNKNOWN
                 value = self._child(node.value)
-                return place.operators.convert(node.value.type, node.type, value, limits)
+                return point.operators.convert(node.value.type, node.type, value, limits)
             case Op():
                 args = [self._child(a) for a in node.args]
                 kinds = [a.type for a in node.args]
-                return place.operators.op(node.name, node.type, kinds, args)
+                return point.operators.op(node.name, node.type, kinds, args)
         raise TypeError(f"{type(node).__name__} cannot be compiled: `{node}`")
 
     def _child(self, expr: Expr, form: Form = Form.VALUE) -> Value:
@@ -293,7 +293,7 @@ class Expressions:
         assert value is not None
         return value
 
-    def _index_node(self, node: Expr, place: Place) -> Value:
+    def _index_node(self, node: Expr, point: InsertionPoint) -> Value:
         match node:
             case Const(value=value):
                 return i64(int(value))
@@ -301,27 +301,27 @@ class Expressions:
                 return self.variables[name]
             case Op(name="select", args=(condition, a, b)):
                 arms = self._child(a, Form.INDEX), self._child(b, Form.INDEX)
-                return place.builder.select(self._child(condition), *arms)
+                return point.builder.select(self._child(condition), *arms)
             case Op(name=name) if name in _INDEX_OPERATORS:
                 args = [self._child(a, Form.INDEX) for a in node.args]
                 if name in _WITHOUT_OVERFLOW:
-                    return getattr(place.builder, name)(*args, flags=["nsw"])
-                return place.operators.op(name, Int64, (Int64,), args)
-        return place.builder.sext(self._child(node), I64)
+                    return getattr(point.builder, name)(*args, flags=["nsw"])
+                return point.operators.op(name, Int64, (Int64,), args)
+        return point.builder.sext(self._child(node), I64)
 
-    def _ramp(self, node: Ramp, place: Place) -> Value:
+    def _ramp(self, node: Ramp, point: InsertionPoint) -> Value:
         kind = llvm_type(node.type)
-        base = place.memory.broadcast(self._child(node.base), kind)
+        base = point.memory.broadcast(self._child(node.base), kind)
         lanes = range(node.type.lanes)
         if isinstance(node.stride, Const):
             steps = [ir.Constant(I32, lane * int(node.stride.value)) for lane in lanes]
-            return place.builder.add(base, ir.Constant(kind, steps))
+            return point.builder.add(base, ir.Constant(kind, steps))
         numbers = ir.Constant(kind, [ir.Constant(I32, lane) for lane in lanes])
-        stride = place.memory.broadcast(self._child(node.stride), kind)
-        return place.builder.add(base, place.builder.mul(stride, numbers))
+        stride = point.memory.broadcast(self._child(node.stride), kind)
+        return point.builder.add(base, point.builder.mul(stride, numbers))
 
-    def _load(self, node: Load, place: Place) -> Value:
-        memory, step = place.memory, step_of(node.index)
+    def _load(self, node: Load, point: InsertionPoint) -> Value:
+        memory, step = point.memory, step_of(node.index)
         if step is None:
             addresses = self._lane_addresses(node.buffer, node.index)
             return memory.load_lanes(node.buffer, node.type, addresses)
@@ -331,8 +331,8 @@ class Expressions:
             return memory.load(node.buffer, address, node.type)
         return memory.load_strided(node.buffer, address, node.type, step)
 
-    def _masked_load(self, node: MaskedLoad, place: Place) -> Value:
-        memory, step, mask = place.memory, step_of(node.index), self._child(node.mask)
+    def _masked_load(self, node: MaskedLoad, point: InsertionPoint) -> Value:
+        memory, step, mask = point.memory, step_of(node.index), self._child(node.mask)
         if step in (1, -1) and isinstance(node.index, Ramp):
             address = self._address(node.buffer, node.index.base)
             return memory.load_masked(node.buffer, address, node.type, step, mask)
@@ -395,8 +395,8 @@ class Expressions:
             else:
                 (fixed if self._is_fixed(term) else moving).append((sign, term))
         type, at_entry = self.types[buffer], buffer in self._entry_buffers
-        place = self.entry if at_entry else self.here
-        address = self._offset(self.buffers[buffer], fixed, type, place, at_entry)
+        point = self.entry if at_entry else self.here
+        address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
         address = self._offset(address, moving, type, self.here, False)
         if number == 0:
             return address
@@ -408,7 +408,7 @@ class Expressions:
         return found
 
     def _offset(
-        self, base: Value, terms: list[Term], type: Type, place: Place, at_entry: bool
+        self, base: Value, terms: list[Term], type: Type, point: InsertionPoint, at_entry: bool
     ) -> Value:
         if not terms:
             return base
@@ -423,9 +423,9 @@ class Expressions:
         for sign, term in terms:
             part = self.index(term)
             if total is None:
-                total = part if sign > 0 else place.builder.neg(part)
+                total = part if sign > 0 else point.builder.neg(part)
             else:
-                combine = place.builder.add if sign > 0 else place.builder.sub
+                combine = point.builder.add if sign > 0 else point.builder.sub
                 total = combine(total, part, flags=["nsw"])
-        scope[key] = place.memory.address(base, total, type)
+        scope[key] = point.memory.address(base, total, type)
         return scope[key]

@@ -16,7 +16,7 @@ from backend.ir.walk import messages
 from backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
 from backend.llvm.alias import AliasScopes
 from backend.llvm.coordinates import coordinates_of
-from backend.llvm.expressions import Expressions, Place
+from backend.llvm.expressions import Expressions, InsertionPoint
 from backend.llvm.operators import FloatMode, Operators
 from backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from spaces.model.expressions.expr import Expr, Variable
@@ -98,8 +98,8 @@ class Frame:
 
     module: Module
     function: Value
-    entry: Place
-    here: Place
+    entry: InsertionPoint
+    here: InsertionPoint
     accesses: Accesses
     pool: Value = NULL
     """The threads that execute parallel loops."""
@@ -112,17 +112,17 @@ class Frame:
         first, body = (function.append_basic_block(n) for n in ("entry", "body"))
         accesses = module.accesses()
         # Nothing is accessed where everything is fixed.
-        entry = Frame.place(module, first, Accesses())
-        here = Frame.place(module, body, accesses)
+        entry = Frame.insertion_point(module, first, Accesses())
+        here = Frame.insertion_point(module, body, accesses)
         accesses.begin(entry.builder, here.builder)
         return Frame(module, function, entry, here, accesses)
 
     @staticmethod
-    def place(module: Module, block: Value, accesses: Accesses) -> Place:
+    def insertion_point(module: Module, block: Value, accesses: Accesses) -> InsertionPoint:
         """The end of a block."""
         builder = ir.IRBuilder(block)
         operators = Operators(module.module, builder, module.float_mode)
-        return Place(builder, operators, accesses.memory(builder, module, operators))
+        return InsertionPoint(builder, operators, accesses.memory(builder, module, operators))
 
     def values(self, variables: dict[str, Value], buffers: dict[str, Value]) -> Expressions:
         """The values of expressions in the body, with these variables and buffers in scope."""

@@ -23,7 +23,7 @@ from backend.ir.statements import (
     Together,
 )
 from backend.replay.formulas import Formula
-from backend.replay.memory import Finding, Path, Picture, Storage
+from backend.replay.memory import Finding, Iterations, Picture, Storage
 from backend.replay.orders import Order, Steps, in_turns, scheduled
 from backend.replay.report import Access, Coordinate, Fault, Mistake
 from spaces.model.expressions.expr import Expr, Op, constant
@@ -53,7 +53,7 @@ class Frame:
 
     loops: dict[str, int]
     buffers: dict[str, Picture | Storage]
-    path: Path = ()
+    path: Iterations = ()
 
     def task(self, loop: int, variables: Mapping[str, int], iteration: str) -> Frame:
         """The view of one iteration of a concurrent loop."""

@@ -14,12 +14,12 @@ from backend.replay.formulas import stored
 from backend.replay.report import Coordinate, Mistake
 from spaces.model.expressions.types import Type
 
-Path: TypeAlias = tuple[tuple[int, str], ...]
+Iterations: TypeAlias = tuple[tuple[int, str], ...]
 """The concurrent iterations that a task is in, outermost first: the number of the loop's execution,
 and which iteration it is, in words. What a barrier separates is in different executions."""
 
 
-def concurrent(a: Path, b: Path) -> bool:
+def concurrent(a: Iterations, b: Iterations) -> bool:
     """Whether nothing orders what happens in ``a`` and in ``b``."""
     for (loop, iteration), (other_loop, other_iteration) in zip(a, b, strict=False):
         if loop != other_loop:
@@ -41,9 +41,9 @@ class Finding:
 class _Cell:
     owner: Coordinate
     value: Any
-    writer: Path
+    writer: Iterations
     unset: Finding | None
-    readers: dict[Path, None] = field(factory=dict)
+    readers: dict[Iterations, None] = field(factory=dict)
 
 
 @define
@@ -61,12 +61,12 @@ class Picture:
         return ()
 
     def write(
-        self, at: Coordinate, value: Any, path: Path, unset: Finding | None = None
+        self, at: Coordinate, value: Any, path: Iterations, unset: Finding | None = None
     ) -> Finding | None:
         """An image is never written."""
         return Finding(Mistake.OUTSIDE, "it is an image, which is read only")
 
-    def read(self, at: Coordinate, path: Path) -> tuple[Any, Finding | None]:
+    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, Finding | None]:
         """The value at a coordinate; outside of the image, a value that nobody can expect."""
         outside = _outside(at, self.ranges)
         if outside is not None:
@@ -89,7 +89,7 @@ class Storage:
     folds: Sequence[int | None]
     cells: dict[Coordinate, _Cell] = field(factory=dict)
 
-    def read(self, at: Coordinate, path: Path) -> tuple[Any, Finding | None]:
+    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, Finding | None]:
         """The value there, and what is wrong with reading it."""
         place, outside = self._place(at)
         if outside is not None:
@@ -117,7 +117,7 @@ class Storage:
                 yield cell.owner, cell.value, cell.unset
 
     def write(
-        self, at: Coordinate, value: Any, path: Path, unset: Finding | None = None
+        self, at: Coordinate, value: Any, path: Iterations, unset: Finding | None = None
     ) -> Finding | None:
         """Store a value, with what says that it is made of values that nobody computed; what is
         wrong with storing it. Outside of the allocation it is lost.
@@ -166,7 +166,7 @@ def _outside(at: Coordinate, ranges: Sequence[Range]) -> str | None:
     return None
 
 
-def _told(path: Path) -> str:
+def _told(path: Iterations) -> str:
     return ", ".join(iteration for _, iteration in path)
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-from spaces.enumerate.frontier import Frontier, Step
+from spaces.enumerate.frontier import Frontier, ResidualLoop
 from spaces.enumerate.menus import FixedMenu, FuncMenu
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -85,7 +85,7 @@ class Census:
         """
         if any(isinstance(self.menus[name], FixedMenu) for name in self._names[position:]):
             return tuple(frontier.path(name) for name in self._names[position:])
-        numbers: dict[Step, int] = {}
+        numbers: dict[ResidualLoop, int] = {}
         return tuple(
             tuple(
                 (numbers.setdefault(step, len(numbers)), step.kind) for step in frontier.path(name)

@@ -17,7 +17,7 @@ from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
 
 @frozen
-class Step:
+class ResidualLoop:
     """One loop of a residual path."""
 
     func: str
@@ -31,7 +31,7 @@ class Step:
         return LoopLevel(self.func, self.loop)
 
 
-Path: TypeAlias = tuple[Step, ...]
+ResidualPath: TypeAlias = tuple[ResidualLoop, ...]
 """Loops, outermost first."""
 
 CONCURRENT = frozenset(
@@ -49,9 +49,9 @@ _GRIDS = frozenset({LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD})
 class Frontier:
     """The residual path of each open Func that is read by a decided one."""
 
-    paths: Mapping[str, Path]
+    paths: Mapping[str, ResidualPath]
 
-    def path(self, func: str) -> Path:
+    def path(self, func: str) -> ResidualPath:
         """The loops that enclose every use of ``func`` so far; none for outputs."""
         return self.paths.get(func, ())
 
@@ -61,10 +61,10 @@ class Frontier:
         paths = {name: path for name, path in self.paths.items() if name != function.name}
         site = own[: depth_of(own, entry.compute)]
         for index, stage in enumerate(function.stages):
-            inside: Path = own
+            inside: ResidualPath = own
             if not entry.compute.is_inline:
                 loops = entry.stages[index].loops
-                steps = (Step(function.name, index, loop.name, loop.kind) for loop in loops)
+                steps = (ResidualLoop(function.name, index, loop.name, loop.kind) for loop in loops)
                 inside = (*site, *steps)
             for name in dict.fromkeys(call.target for call in stage.calls):
                 if name != function.name:
@@ -72,12 +72,12 @@ class Frontier:
         return Frontier(paths)
 
 
-def depth_of(path: Path, level: LoopLevel) -> int:
+def depth_of(path: ResidualPath, level: LoopLevel) -> int:
     """How many loops of ``path`` are around ``level``; 0 for root, and for what is inlined."""
     return next((i + 1 for i, step in enumerate(path) if step.level == level), 0)
 
 
-def open_depths(path: Path) -> list[int]:
+def open_depths(path: ResidualPath) -> list[int]:
     """The depths of ``path`` at which something may be computed, other than root.
 
     Not inside vectors and unrolled loops, where nobody does it, and not between the loops of
@@ -94,7 +94,7 @@ def open_depths(path: Path) -> list[int]:
     return depths
 
 
-def store_depths(path: Path, compute: int) -> list[int]:
+def store_depths(path: ResidualPath, compute: int) -> list[int]:
     """The depths at or outside ``compute`` that no concurrent loop parts from it, innermost
     first.
     """
@@ -104,7 +104,7 @@ def store_depths(path: Path, compute: int) -> list[int]:
     return depths
 
 
-def _shared(a: Path, b: Path) -> Path:
+def _shared(a: ResidualPath, b: ResidualPath) -> ResidualPath:
     """The loops that both paths begin with."""
     count = 0
     while count < min(len(a), len(b)) and a[count] == b[count]:

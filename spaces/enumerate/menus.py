@@ -10,12 +10,12 @@ from attrs import field, frozen
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
-from spaces.enumerate.frontier import Path, open_depths, store_depths
+from spaces.enumerate.frontier import ResidualPath, open_depths, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
 Orders = tuple[DomainOrder, ...]
@@ -46,7 +46,7 @@ class FuncMenu:
     inner: Mapping[str, Orders] = field(eq=False)
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
 
-    def entries(self, path: Path) -> Iterator[FuncSchedule]:
+    def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
         """Every way to schedule the Func, given the loops that enclose its uses.
 
         Whether one is legal for some of its factors is not asked here.
@@ -93,7 +93,7 @@ class FixedMenu(FuncMenu):
             entry=entry,
         )
 
-    def entries(self, path: Path) -> Iterator[FuncSchedule]:
+    def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
         """The schedule that is given."""
         yield self.entry
 
@@ -171,7 +171,7 @@ def _or_serial(pattern: Pattern | None, shape: Shape) -> Pattern:
 
 
 def _default_order(dimensions: tuple[str, ...]) -> DomainOrder:
-    return DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
+    return DomainOrder(loops=tuple(OrderedLoop(name) for name in reversed(dimensions)))
 
 
 def _shape(
@@ -216,7 +216,7 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
 
 
-def _fits(orders: Orders, around: Path) -> bool:
+def _fits(orders: Orders, around: ResidualPath) -> bool:
     """Whether thread loops would lie in a block, and not in other thread loops."""
     kinds = {step.kind for step in around}
     if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):
@@ -224,5 +224,5 @@ def _fits(orders: Orders, around: Path) -> bool:
     return True
 
 
-def _level(path: Path, depth: int) -> LoopLevel:
+def _level(path: ResidualPath, depth: int) -> LoopLevel:
     return path[depth - 1].level if depth else ROOT

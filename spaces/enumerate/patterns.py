@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
 
 
 @frozen
@@ -76,20 +76,20 @@ class _Builder:
         """Split a dimension into tiles."""
         return self.split(loop, f"{loop}i", "row" if loop == self.shape.rows else "tile")
 
-    def vectors(self, loop: str) -> tuple[Loop, ...]:
+    def vectors(self, loop: str) -> tuple[OrderedLoop, ...]:
         """``loop``, which runs along rows, and vector lanes inside it."""
         lanes = self.split(loop, f"{self.shape.rows}v", "lanes")
-        return (Loop(loop), Loop(lanes, LoopKind.VECTORIZED))
+        return (OrderedLoop(loop), OrderedLoop(lanes, LoopKind.VECTORIZED))
 
-    def done(self, loops: Iterable[Loop]) -> Pattern:
+    def done(self, loops: Iterable[OrderedLoop]) -> Pattern:
         """The pattern of these loops, outermost first."""
         return Pattern(DomainOrder(tuple(self.splits), tuple(loops)), tuple(self.menus.items()))
 
 
-def _rest(shape: Shape, used: tuple[str, ...]) -> tuple[Loop, ...]:
+def _rest(shape: Shape, used: tuple[str, ...]) -> tuple[OrderedLoop, ...]:
     """Serial loops over all other dimensions, outermost first; reductions inside."""
-    free = [Loop(name) for name in reversed(shape.free) if name not in used]
-    return (*free, *(Loop(name) for name in reversed(shape.bound)))
+    free = [OrderedLoop(name) for name in reversed(shape.free) if name not in used]
+    return (*free, *(OrderedLoop(name) for name in reversed(shape.bound)))
 
 
 def serial(shape: Shape) -> Pattern | None:
@@ -112,11 +112,11 @@ def strips(shape: Shape) -> Pattern | None:
     along = shape.long[-1]
     build = _Builder(shape)
     lines = build.tile(along)
-    outer = Loop(along, LoopKind.PARALLEL)
+    outer = OrderedLoop(along, LoopKind.PARALLEL)
     if along == shape.rows:
         return build.done((outer, *_rest(shape, (along,)), *build.vectors(lines)))
     rows = build.vectors(shape.rows) if shape.rows else ()
-    return build.done((outer, Loop(lines), *_rest(shape, (along, shape.rows)), *rows))
+    return build.done((outer, OrderedLoop(lines), *_rest(shape, (along, shape.rows)), *rows))
 
 
 def tiles(shape: Shape) -> Pattern | None:
@@ -126,7 +126,7 @@ def tiles(shape: Shape) -> Pattern | None:
     across, along = shape.rows, shape.long[-1]
     build = _Builder(shape)
     inner, lines = build.tile(across), build.tile(along)
-    outer = (Loop(along, LoopKind.PARALLEL), Loop(across), Loop(lines))
+    outer = (OrderedLoop(along, LoopKind.PARALLEL), OrderedLoop(across), OrderedLoop(lines))
     return build.done((*outer, *_rest(shape, (along, across)), *build.vectors(inner)))
 
 
@@ -140,8 +140,8 @@ def blocks(shape: Shape) -> Pattern | None:
     for name in used:
         role = "row" if name == used[0] else "tile"
         inner.append(build.split(name, f"{name}t", role))
-    grid = [Loop(name, LoopKind.GPU_BLOCK) for name in reversed(used)]
-    threads = [Loop(name, LoopKind.GPU_THREAD) for name in reversed(inner)]
+    grid = [OrderedLoop(name, LoopKind.GPU_BLOCK) for name in reversed(used)]
+    threads = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(inner)]
     return build.done((*grid, *threads, *_rest(shape, used)))
 
 
@@ -150,7 +150,7 @@ def threads(shape: Shape) -> Pattern | None:
     used = _grid(shape)
     if not used:
         return None
-    loops = [Loop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
+    loops = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
     return _Builder(shape).done((*loops, *_rest(shape, used)))
 
 

@@ -23,7 +23,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.census import entry_parameters
 from spaces.enumerate.events import Event, Expanded, Found
-from spaces.enumerate.frontier import Frontier, Path, depth_of, store_depths
+from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
 from spaces.enumerate.menus import FuncMenu
 from spaces.enumerate.space import ScheduleSpace, Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
@@ -133,7 +133,7 @@ class _Task:
                     found = True
                     yield candidate
 
-    def _entries(self, state: _State, menu: FuncMenu, path: Path) -> Iterator[FuncSchedule]:
+    def _entries(self, state: _State, menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
         """The decisions to try: inlining alone where it computes nothing twice."""
         name = menu.function.name
         decided = {entry.name for entry in state.entries}
@@ -142,7 +142,7 @@ class _Task:
             return iter((menu.inlined,))
         return undominated(menu, path)
 
-    def _free(self, state: _State, entry: FuncSchedule, path: Path) -> tuple[str, ...]:
+    def _free(self, state: _State, entry: FuncSchedule, path: ResidualPath) -> tuple[str, ...]:
         """The parameters to choose together: those of a new entry, and those of the loops around
         it where that are not too many.
         """
@@ -200,7 +200,7 @@ class _Task:
         return state
 
 
-def undominated(menu: FuncMenu, path: Path) -> Iterator[FuncSchedule]:
+def undominated(menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
     """The entries of a Func that [S19] does not show to be dominated."""
     for entry in menu.entries(path):
         compute = depth_of(path, entry.compute)

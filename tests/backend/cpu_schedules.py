@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const
 from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
-from spaces.model.schedules.levels import Levels, Place
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
+from spaces.model.schedules.levels import Levels, LoopOf
 from spaces.model.schedules.schedule import Schedule
 from tests.strategies import schedules
 
@@ -26,7 +26,7 @@ def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
             loops = []
             for loop in traversal.loops:
                 kinds = [LoopKind.SERIAL]
-                place = Place(name, index, loop.loop)
+                place = LoopOf(name, index, loop.loop)
                 if isinstance(loop.extent, Const) and 1 <= loop.extent.value <= 16:
                     kinds += [LoopKind.UNROLLED]
                 independent = place not in kept and loop.loop not in reduced[index]
@@ -34,15 +34,15 @@ def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
                     kinds += [LoopKind.PARALLEL]
                     if len(kinds) == 3:
                         kinds += [LoopKind.VECTORIZED] * 2
-                loops.append(Loop(loop.loop, draw(st.sampled_from(kinds))))
+                loops.append(OrderedLoop(loop.loop, draw(st.sampled_from(kinds))))
             order = DomainOrder(schedule.of(name).stages[index].splits, tuple(loops))
             schedule = schedule.with_stage(name, index, order)
     return schedule
 
 
-def _kept_across(levels: Levels) -> set[Place]:
+def _kept_across(levels: Levels) -> set[LoopOf]:
     """Loops that some Func is stored outside and computed inside: their order matters."""
-    kept: set[Place] = set()
+    kept: set[LoopOf] = set()
     for function in levels.functions:
         path = levels.site(function.name)
         kept |= set(path[len(levels.store(function.name)) :])

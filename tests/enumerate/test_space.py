@@ -13,7 +13,7 @@ from spaces.enumerate.census import Census
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.model.directives.directives import schedule
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from tests.cpus import FOUR_CORES
@@ -119,8 +119,8 @@ def test_kinds_of_loops_tell_states_apart() -> None:
         attrs.evolve(menu, may_inline=False, may_root=False)
         for menu in reversed(ScheduleSpace(blur(), FOUR_CORES, STRIPS).menus.values())
     )
-    rows = DomainOrder(loops=(Loop("y"), Loop("x")))
-    threads = DomainOrder(loops=(Loop("y", LoopKind.PARALLEL), Loop("x")))
+    rows = DomainOrder(loops=(OrderedLoop("y"), OrderedLoop("x")))
+    threads = DomainOrder(loops=(OrderedLoop("y", LoopKind.PARALLEL), OrderedLoop("x")))
     consumer = attrs.evolve(
         consumer, may_root=True, may_move=False, root={"a": (rows,), "b": (threads,)}
     )

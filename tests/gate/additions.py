@@ -16,8 +16,8 @@ from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import (
     DomainOrder,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Partition,
     PrefetchBound,
     Split,
@@ -272,7 +272,9 @@ class _Addition:
             index = self.rng.randrange(len(entry.stages))
             if entry.compute.is_root or entry.compute == INLINE:
                 order = entry.stages[index]
-                plain = [Loop(n) if k in gpu else Loop(n, k) for n, k in _kinds(order)]
+                plain = [
+                    OrderedLoop(n) if k in gpu else OrderedLoop(n, k) for n, k in _kinds(order)
+                ]
                 bare = self.schedule.with_stage(
                     entry.name, index, evolve(order, loops=tuple(plain))
                 )

@@ -14,8 +14,8 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Partition,
     Partitioned,
     Split,
@@ -320,7 +320,7 @@ def _split_more(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> S
         loop = order.loops[at]
         split = Split(loop.name, loop.name, "w", rng.choice((2, 3, 4, 5)), rng.choice(list(Tail)))
         kind = rng.choice((LoopKind.SERIAL, LoopKind.VECTORIZED, LoopKind.UNROLLED, loop.kind))
-        parts = (loop, Loop("w", kind))
+        parts = (loop, OrderedLoop("w", kind))
         loops = (*order.loops[:at], *parts, *order.loops[at + 1 :])
         return DomainOrder((*order.splits, split), loops)
 

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import FuncSchedule, Memory, Schedule
 from tests.gate.check import Case, Gate
 from tests.gate.oracle import Oracle
@@ -75,7 +75,7 @@ def _simpler_orders(func: FuncSchedule, index: int) -> Iterator[DomainOrder]:
     order = func.stages[index]
     for at, loop in enumerate(order.loops):
         if loop.kind is not LoopKind.SERIAL:
-            plain = (*order.loops[:at], Loop(loop.name), *order.loops[at + 1 :])
+            plain = (*order.loops[:at], OrderedLoop(loop.name), *order.loops[at + 1 :])
             yield evolve(order, loops=plain)
     for at, record in enumerate(order.splits):
         if not isinstance(record, Split):

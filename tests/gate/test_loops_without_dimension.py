@@ -81,7 +81,7 @@ MODELS = {"cpu": ("weighted", "reuse"), "sm_80": ("weighted", "occupancy")}
 
 
 @frozen
-class Place:
+class LoopCase:
     """A stage whose loop ``loop`` directives name, beside its loop ``other``, after those of
     ``base``; it reads ``producer``.
     """
@@ -102,19 +102,19 @@ ONCE = "g.compute_root();f.serial(__block);k.serial(__block).compute_with(f, __b
 FACTORED = "g.compute_root();f.update(0).rfactor(r.x, u);"
 TOGETHER = "g.compute_root();k.compute_with(f, {});"
 PLACES = (
-    *(Place(sums, "sm_80", THREADS, "f.update(0)", n, "x") for n in ("__block", "__thread")),
-    *(Place(sums, "sm_80", THREADS, "f", n, "x", "h") for n in ("__block", "__thread")),
-    Place(sums, "sm_80", TILES, "f.update(0)", "__thread", "xi"),
-    Place(sums, "cpu", "g.compute_root();", "f", "__thread", "x", "h"),
-    Place(sums, "cpu", "g.compute_root();", "f.update(0)", "__thread", "x"),
-    *(Place(pair, "cpu", TOGETHER.format("x"), s, "x", "y") for s in ("f", "k")),
-    *(Place(pair, "cpu", TOGETHER.format("y"), s, "y", "x") for s in ("f", "k")),
-    Place(pair, "cpu", ONCE, "f", "__block", "y"),
-    Place(sums, "cpu", FACTORED, "f_intm.update(0)", "u", "x"),
+    *(LoopCase(sums, "sm_80", THREADS, "f.update(0)", n, "x") for n in ("__block", "__thread")),
+    *(LoopCase(sums, "sm_80", THREADS, "f", n, "x", "h") for n in ("__block", "__thread")),
+    LoopCase(sums, "sm_80", TILES, "f.update(0)", "__thread", "xi"),
+    LoopCase(sums, "cpu", "g.compute_root();", "f", "__thread", "x", "h"),
+    LoopCase(sums, "cpu", "g.compute_root();", "f.update(0)", "__thread", "x"),
+    *(LoopCase(pair, "cpu", TOGETHER.format("x"), s, "x", "y") for s in ("f", "k")),
+    *(LoopCase(pair, "cpu", TOGETHER.format("y"), s, "y", "x") for s in ("f", "k")),
+    LoopCase(pair, "cpu", ONCE, "f", "__block", "y"),
+    LoopCase(sums, "cpu", FACTORED, "f_intm.update(0)", "u", "x"),
 )
 
 
-def _directives(at: Place) -> Iterator[str]:
+def _directives(at: LoopCase) -> Iterator[str]:
     """Directives of the stage's that name its loop, one or a few at once."""
     loop, other = at.loop, at.other
     for tail, factor in product(Tail, (1, 3)):
@@ -161,7 +161,7 @@ def _directives(at: Place) -> Iterator[str]:
         yield f"{name}({loop}, 4)"
 
 
-def _levels(at: Place) -> Iterator[str]:
+def _levels(at: LoopCase) -> Iterator[str]:
     """What says of another Func that it is computed or stored at the loop."""
     (func, *_), loop, other, name = at.stage.split("."), at.loop, at.other, at.producer
     for level in (loop, "Var::outermost()"):
@@ -174,7 +174,7 @@ def _levels(at: Place) -> Iterator[str]:
             yield f"{name}.{place}; {at.stage}.split({loop}, {loop}, u1, 2)"
 
 
-def texts(at: Place) -> list[str]:
+def texts(at: LoopCase) -> list[str]:
     """The schedules that are tried at a place."""
     named = [f"{at.stage}.{text}" for text in _directives(at)]
     outside = [text.replace(at.loop, "Var::outermost()") for text in named[::7]]
@@ -212,7 +212,7 @@ def oracle(algorithm: Callable[[], list[Func]]) -> Oracle:
 
 
 @pytest.mark.parametrize("at", PLACES, ids=lambda at: f"{at.stage} {at.loop} {at.target}")
-def test_what_is_legal_is_right_and_what_is_not_names_a_rule(at: Place) -> None:
+def test_what_is_legal_is_right_and_what_is_not_names_a_rule(at: LoopCase) -> None:
     """Some of both are at each place."""
     known = oracle(at.algorithm)
     prover = Prover()
@@ -221,7 +221,7 @@ def test_what_is_legal_is_right_and_what_is_not_names_a_rule(at: Place) -> None:
     assert len(set(became)) > 15
 
 
-def _tried(known: Oracle, at: Place, prover: Prover, number: int, text: str) -> str:
+def _tried(known: Oracle, at: LoopCase, prover: Prover, number: int, text: str) -> str:
     """What became of a schedule: "legal", the rules that it breaks, or how its text is refused."""
     built, target = known.subject.pipeline, device(at.target)
     try:

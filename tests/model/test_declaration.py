@@ -6,7 +6,7 @@ import pytest
 
 from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
-from spaces.model.schedules.domain_order import Loop, Prefetch, PrefetchBound, Split, Tail
+from spaces.model.schedules.domain_order import OrderedLoop, Prefetch, PrefetchBound, Split, Tail
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
@@ -67,7 +67,7 @@ def test_a_record_is_written_as_the_call_that_makes_it(text):
 
 def test_what_no_directive_makes_is_refused():
     with pytest.raises(TypeError, match="No directive makes"):
-        call_of(Loop("x"))
+        call_of(OrderedLoop("x"))
 
 
 def test_a_declared_method_keeps_its_signature_and_its_words():

@@ -69,7 +69,7 @@ def bytes_type(size: int) -> IRType:
 
 
 @frozen
-class Loop:
+class LoopBlocks:
     """The two places that a loop's body can jump to."""
 
     again: Value
@@ -130,9 +130,9 @@ class Body:
     # Control
 
     @contextmanager
-    def loop(self) -> Iterator[Loop]:
+    def loop(self) -> Iterator[LoopBlocks]:
         """Repeat what is emitted inside for ever; leave by `go_if` or `builder.branch`."""
-        loop = Loop(
+        loop = LoopBlocks(
             self.function.append_basic_block("again"), self.function.append_basic_block("after")
         )
         self.builder.branch(loop.again)

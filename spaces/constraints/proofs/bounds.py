@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Path, Site, Subject, loops_of
+from spaces.constraints.proofs.sites import Access, Site, Subject, TreePath, loops_of
 from spaces.constraints.reasoning.formulas import all_of, at_most, within
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Expr, constant
@@ -26,7 +26,7 @@ def bounds(subject: Subject) -> Iterator[Obligation]:
                 yield _fits(subject, memory, path)
 
 
-def _fits(subject: Subject, memory: HoistedStorage, path: Path) -> Obligation:
+def _fits(subject: Subject, memory: HoistedStorage, path: TreePath) -> Obligation:
     """What is allocated in any iteration fits the memory that was obtained for all of them."""
     allocation, formula = subject.allocation(memory.func), subject.opaque.formula
     extents = allocation.extents if allocation is not None else ()

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from spaces.constraints.proofs.folding import same_place
 from spaces.constraints.proofs.obligations import obligation
 from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Path, Site, Subject, all_paths, encloses
+from spaces.constraints.proofs.sites import Access, Site, Subject, TreePath, all_paths, encloses
 from spaces.constraints.reasoning.formulas import (
     TRUE,
     Second,
@@ -63,7 +63,9 @@ def races(subject: Subject) -> Iterator[Obligation]:
                     yield from _of_write(subject, path, site, inside)
 
 
-def _of_write(subject: Subject, path: Path, site: Site, inside: list[Site]) -> Iterator[Obligation]:
+def _of_write(
+    subject: Subject, path: TreePath, site: Site, inside: list[Site]
+) -> Iterator[Obligation]:
     write = site.write
     loop = path[-1].node
     assert isinstance(loop, Loop)
@@ -79,7 +81,7 @@ def _of_write(subject: Subject, path: Path, site: Site, inside: list[Site]) -> I
                 yield _apart(subject, path, write, read)
 
 
-def _apart(subject: Subject, path: Path, write: Access, access: Access) -> Obligation:
+def _apart(subject: Subject, path: TreePath, write: Access, access: Access) -> Obligation:
     """Two different iterations of the loop that ``path`` leads to: the first writes, the second
     writes or reads.
     """

@@ -19,14 +19,14 @@ from spaces.model.nest.traversal import LoopVar
 
 
 @frozen
-class Step:
+class TreeStep:
     """One node of a path through the tree: child ``index`` of the one before."""
 
     index: int
     node: Node
 
 
-Path = tuple[Step, ...]
+TreePath = tuple[TreeStep, ...]
 
 
 @frozen
@@ -48,7 +48,7 @@ class Site:
     ``opaque`` turns index expressions into formulas.
     """
 
-    path: Path
+    path: TreePath
     opaque: Opaque
 
     @property
@@ -109,12 +109,12 @@ class Site:
         )
 
 
-def loops_of(path: Path) -> tuple[LoopVar, ...]:
+def loops_of(path: TreePath) -> tuple[LoopVar, ...]:
     """The loops along a path, outermost first."""
     return tuple(step.node.var for step in path if isinstance(step.node, Loop))
 
 
-def common_depth(a: Path, b: Path) -> int:
+def common_depth(a: TreePath, b: TreePath) -> int:
     """How many nodes two paths share."""
     depth = 0
     for first, second in zip(a, b, strict=False):
@@ -124,15 +124,15 @@ def common_depth(a: Path, b: Path) -> int:
     return depth
 
 
-def encloses(outer: Path, inner: Path) -> bool:
+def encloses(outer: TreePath, inner: TreePath) -> bool:
     """Whether a node is another one or stands around it."""
     return common_depth(outer, inner) == len(outer)
 
 
-def all_paths(nodes: tuple[Node, ...], above: Path = ()) -> Iterator[Path]:
+def all_paths(nodes: tuple[Node, ...], above: TreePath = ()) -> Iterator[TreePath]:
     """The path to every node of a tree, parents before children."""
     for index, node in enumerate(nodes):
-        path = (*above, Step(index, node))
+        path = (*above, TreeStep(index, node))
         yield path
         if not isinstance(node, Compute):
             yield from all_paths(node.body, path)
@@ -148,8 +148,8 @@ class Subject:
     known: Assumptions
     opaque: Opaque = field(init=False)
     sites: tuple[Site, ...] = field(init=False)
-    allocations: dict[str, Path] = field(init=False, factory=dict)
-    productions: dict[str, Path] = field(init=False, factory=dict)
+    allocations: dict[str, TreePath] = field(init=False, factory=dict)
+    productions: dict[str, TreePath] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         bounds = self.nest.bounds

@@ -25,9 +25,9 @@ MAX_STEPS = 400_000
 """How many accesses are followed."""
 
 Env = dict[str, int]
-At = tuple[int, ...]
+Coordinate = tuple[int, ...]
 Number = Callable[[Env], int]
-Place = Callable[[Env], At]
+Locator = Callable[[Env], Coordinate]
 
 
 @frozen
@@ -35,7 +35,7 @@ class Fault:
     """``buffer`` at ``coordinate`` is read without having been computed, or is never computed."""
 
     buffer: str
-    coordinate: At
+    coordinate: Coordinate
     iteration: dict[str, int]
 
 
@@ -71,24 +71,24 @@ class _Run:
     env: Env
     faults: dict[str, Fault] = field(factory=dict)
     steps: int = 0
-    _places: dict[str, dict[At, At]] = field(factory=dict)
+    _places: dict[str, dict[Coordinate, Coordinate]] = field(factory=dict)
     _folds: dict[str, tuple[int | None, ...]] = field(factory=dict)
     _numbers: dict[Expr, Number] = field(factory=dict)
-    _sites: dict[int, tuple[Site, Place, list[tuple[str, Place]]]] = field(factory=dict)
+    _sites: dict[int, tuple[Site, Locator, list[tuple[str, Locator]]]] = field(factory=dict)
     _asked: dict[int, tuple[Expr, ...]] = field(factory=dict)
-    _visited: dict[tuple[str, int], set[At]] = field(factory=dict)
+    _visited: dict[tuple[str, int], set[Coordinate]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         for site in self.subject.sites:
             reads = [
-                (r.buffer, self._place(r.args))
+                (r.buffer, self._locator(r.args))
                 for r in site.reads
                 if r.buffer not in self.subject.images
             ]
             self._asked[id(site.compute)] = (
                 asked_for(self.subject, site) if site.compute.stage > 0 else ()
             )
-            self._sites[id(site.compute)] = (site, self._place(site.write.args), reads)
+            self._sites[id(site.compute)] = (site, self._locator(site.write.args), reads)
         for name in self.subject.nest.pipeline.outputs:
             self._places[name] = {}
             args = self.subject.nest.pipeline.function(name).args
@@ -148,8 +148,8 @@ class _Run:
                 f"It takes more than {MAX_STEPS} accesses to run the nest there."
             )
         at_point = all(self._number(c)(self.env) for c in self._asked[id(node)])
-        for buffer, place in reads:
-            at = place(self.env)
+        for buffer, locate in reads:
+            at = locate(self.env)
             if buffer == node.func and not at_point:
                 continue
             if self._places.get(buffer, {}).get(self._slot(buffer, at)) != at:
@@ -171,24 +171,24 @@ class _Run:
                     self._fault(name, at)
                     break
 
-    def _fault(self, buffer: str, at: At) -> None:
+    def _fault(self, buffer: str, at: Coordinate) -> None:
         if buffer not in self.faults:
             loops = self.subject.loop_names
             iteration = {n: v for n, v in self.env.items() if n in loops}
             self.faults[buffer] = Fault(buffer, at, iteration)
 
-    def _slot(self, buffer: str, at: At) -> At:
+    def _slot(self, buffer: str, at: Coordinate) -> Coordinate:
         folds = self._folds.get(buffer, (None,) * len(at))
         return tuple(x if f is None else _modulo(x, f) for x, f in zip(at, folds, strict=True))
 
-    def _point(self, site: Site) -> At:
+    def _point(self, site: Site) -> Coordinate:
         compute = site.compute
         placement = self.subject.nest.placements[compute.func]
         visited = placement.stages[compute.stage].coordinates
         names = placement.function.stages[compute.stage].dimensions
         return tuple(self._value(visited[n]) for n in names)
 
-    def _domain(self, func: str, index: int) -> Iterator[At]:
+    def _domain(self, func: str, index: int) -> Iterator[Coordinate]:
         placement = self.subject.nest.placements[func]
         stage = placement.function.stages[index]
         target: Box = placement.storage.target
@@ -206,7 +206,7 @@ class _Run:
     def _value(self, expr: Expr) -> int:
         return self._number(self.subject.opaque.formula(expr))(self.env)
 
-    def _place(self, args: tuple[Expr, ...]) -> Place:
+    def _locator(self, args: tuple[Expr, ...]) -> Locator:
         numbers = [self._number(a) for a in args]
         return lambda env: tuple([n(env) for n in numbers])
 

@@ -11,7 +11,14 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import (
+    DomainOrder,
+    Fuse,
+    LoopKind,
+    OrderedLoop,
+    Split,
+    Tail,
+)
 from spaces.model.schedules.extents import constant_extents
 from spaces.model.schedules.schedule import Schedule
 
@@ -60,7 +67,11 @@ class StageEdits:
         for i, loop in enumerate(order.loops):
             for kind in self._possible():
                 if kind is not loop.kind:
-                    changed = (*order.loops[:i], Loop(loop.name, kind), *order.loops[i + 1 :])
+                    changed = (
+                        *order.loops[:i],
+                        OrderedLoop(loop.name, kind),
+                        *order.loops[i + 1 :],
+                    )
                     unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
                     yield self._edit(Rank.KIND, unlike, evolve(order, loops=changed), loop.name)
 
@@ -138,7 +149,7 @@ def fresh(name: str, order: DomainOrder) -> str:
     return name
 
 
-def _rearranged(loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
+def _rearranged(loops: tuple[OrderedLoop, ...]) -> Iterator[tuple[OrderedLoop, ...]]:
     if len(loops) <= PERMUTED_LOOPS:
         yield from (p for p in itertools.permutations(loops) if p != loops)
         return
@@ -156,10 +167,12 @@ def _replaced(order: DomainOrder, index: int, record: Split | Fuse) -> DomainOrd
     return evolve(order, splits=(*order.splits[:index], record, *order.splits[index + 1 :]))
 
 
-def _renamed(loops: tuple[Loop, ...], name: str, into: tuple[str, ...]) -> tuple[Loop, ...]:
+def _renamed(
+    loops: tuple[OrderedLoop, ...], name: str, into: tuple[str, ...]
+) -> tuple[OrderedLoop, ...]:
     """``loops`` with others, of the same kind, in the place of one."""
     return tuple(
         new
         for loop in loops
-        for new in ([Loop(n, loop.kind) for n in into] if loop.name == name else [loop])
+        for new in ([OrderedLoop(n, loop.kind) for n in into] if loop.name == name else [loop])
     )

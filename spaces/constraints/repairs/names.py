@@ -15,7 +15,7 @@ from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.loops import fresh
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.writing.calls import call_of
 from spaces.model.writing.order_calls import trial
@@ -117,7 +117,7 @@ class NameEdits:
         splits = (*order.splits[:index], changed, *order.splits[index + 1 :])
         place = self._place(record, part)
         if place is not None and not any(written in later.taken for later in splits[index + 1 :]):
-            renamed = Loop(name, order.loops[place].kind)
+            renamed = OrderedLoop(name, order.loops[place].kind)
             loops = (*order.loops[:place], renamed, *order.loops[place + 1 :])
             return self._edit(unlike, DomainOrder(splits, loops), written, name)
         into: dict[str, tuple[str, ...]]
@@ -153,9 +153,9 @@ class NameEdits:
     def _fitting(
         self,
         splits: tuple[Split | Fuse, ...],
-        loops: tuple[Loop, ...],
+        loops: tuple[OrderedLoop, ...],
         into: dict[str, tuple[str, ...]],
-    ) -> tuple[Loop, ...]:
+    ) -> tuple[OrderedLoop, ...]:
         """The loops that the splits leave, in the order and of the kinds given as far as named."""
         needed = self._trace(DomainOrder(splits)).origins
         kinds: dict[str, LoopKind] = {}
@@ -164,7 +164,7 @@ class NameEdits:
                 kinds[loop.name] = loop.kind
         named = [n for loop in loops for n in into.get(loop.name, (loop.name,))]
         names = dict.fromkeys(name for name in (*named, *needed) if name in needed)
-        return tuple(Loop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
+        return tuple(OrderedLoop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
 
     def _in_loops(self) -> Iterator[Edit]:
         """Names in the list of loops: left out, added, or taken for another."""
@@ -180,18 +180,18 @@ class NameEdits:
                 continue
             for name in there:
                 unlike = misspelt(loop.name, name)
-                renamed = (*order.loops[:i], Loop(name, loop.kind), *order.loops[i + 1 :])
+                renamed = (*order.loops[:i], OrderedLoop(name, loop.kind), *order.loops[i + 1 :])
                 if name not in missing:
                     renamed = tuple(
-                        Loop(o.name, loop.kind) if o.name == name else o for o in others
+                        OrderedLoop(o.name, loop.kind) if o.name == name else o for o in others
                     )
                 yield self._edit(unlike, evolve(order, loops=renamed), loop.name, name)
         for name in missing:
             for place in range(len(order.loops), -1, -1):
-                loops = (*order.loops[:place], Loop(name), *order.loops[place:])
+                loops = (*order.loops[:place], OrderedLoop(name), *order.loops[place:])
                 yield self._edit(0.5, evolve(order, loops=loops), name)
 
-    def _put_back(self, index: int, others: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    def _put_back(self, index: int, others: tuple[OrderedLoop, ...]) -> tuple[OrderedLoop, ...]:
         """``others`` without the unknown loop at ``index``, nearest to the order of the splits.
 
         A reorder of a loop that there is not begins with this loop outermost, and may have put
@@ -205,7 +205,7 @@ class NameEdits:
         return min(others, swapped, key=lambda loops: _inversions(loops, natural))
 
 
-def _inversions(loops: tuple[Loop, ...], names: tuple[str, ...]) -> int:
+def _inversions(loops: tuple[OrderedLoop, ...], names: tuple[str, ...]) -> int:
     """How many pairs of loops stand the other way round than in ``names``."""
     places = [names.index(loop.name) for loop in loops if loop.name in names]
     return sum(a > b for a, b in itertools.combinations(places, 2))

@@ -29,7 +29,7 @@ from spaces.model.algorithm.undefined import read_undefined
 from spaces.model.expressions.expr import Expr, compare, component_name, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import Memory, StageOf
 
 _ONE = constant(1, Int32)
@@ -67,7 +67,7 @@ def inlined_order(view: NestView, func: str) -> Iterator[Check]:
     if not view.records.is_inlined(func):
         return
     dimensions = view.records.function(func).stages[0].dimensions
-    plain = DomainOrder(loops=tuple(Loop(d) for d in reversed(dimensions)))
+    plain = DomainOrder(loops=tuple(OrderedLoop(d) for d in reversed(dimensions)))
     if view.records.entry(func).stages[0] != plain:
         yield Check(
             func,

@@ -20,7 +20,7 @@ from spaces.constraints.rules.written import (
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.required import required
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind
-from spaces.model.schedules.levels import Path, Place
+from spaces.model.schedules.levels import LoopOf, Path
 from spaces.model.schedules.schedule import StageOf
 
 _BLOCK, _THREAD = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
@@ -143,7 +143,7 @@ def nested_threads(records: Records, func: str) -> Iterator[Check]:
         yield from _left_alone(records, path, kinds, own, _THREAD)
 
 
-def _stage(place: Place) -> tuple[str, int]:
+def _stage(place: LoopOf) -> tuple[str, int]:
     return (place.func, place.stage)
 
 
@@ -162,7 +162,7 @@ def _left_alone(
                 break
 
 
-def _inside(records: Records, place: Place, outer: Place, kind: str, because: StageOf) -> Check:
+def _inside(records: Records, place: LoopOf, outer: LoopOf, kind: str, because: StageOf) -> Check:
     """A loop that lies inside of ``outer`` for what is said of where a stage is computed."""
     func, index = _stage(place)
     is_fused = because in records.levels.fused

@@ -14,7 +14,7 @@ from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.levels import Place
+from spaces.model.schedules.levels import LoopOf
 from spaces.model.schedules.schedule import StageOf
 
 MAX_VECTOR_LANES = 1024
@@ -72,7 +72,7 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                 )
 
 
-def _stage(place: Place) -> tuple[str, int]:
+def _stage(place: LoopOf) -> tuple[str, int]:
     return (place.func, place.stage)
 
 

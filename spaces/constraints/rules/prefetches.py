@@ -8,7 +8,7 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.schedules.domain_order import LoopKind, Prefetch
-from spaces.model.schedules.levels import Path, Place
+from spaces.model.schedules.levels import LoopOf, Path
 from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 
@@ -84,7 +84,7 @@ def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
     path = records.path(func, index)
     if path is not None and set(GPU_KINDS).intersection(records.kinds(path)):
         return f"in the kernel of {stage_name(func, index)}"
-    place = Place(func, index, one.at)
+    place = LoopOf(func, index, one.at)
     for other in sorted(records.computed):
         for stage in range(len(records.entry(other).stages)):
             inside = records.path(other, stage) or ()
@@ -107,7 +107,7 @@ def unread(records: Records, func: str) -> Iterator[Check]:
                 continue
             if one.target in images or one.target in records.computed:
                 paths = [records.path(*use) for use in records.levels.uses(one.target)]
-                place = Place(func, index, one.at)
+                place = LoopOf(func, index, one.at)
                 if any(path is None for path in paths):
                     continue
                 reason = f"nothing in the loop {one.at} reads {one.target}"

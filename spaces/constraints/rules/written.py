@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
@@ -113,7 +113,7 @@ def _steps(
 ) -> tuple[tuple[DirectiveCall, DomainOrder], ...]:
     """The directives of a stage in the order written, and the domain order after each."""
     dimensions = records.function(func).stages[stage].dimensions
-    start = DomainOrder(loops=tuple(Loop(name) for name in reversed(dimensions)))
+    start = DomainOrder(loops=tuple(OrderedLoop(name) for name in reversed(dimensions)))
     return _written(start, records.entry(func).stages[stage])
 
 

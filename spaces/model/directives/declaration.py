@@ -22,7 +22,7 @@ from spaces.model.directives.directive_arguments import Alignments, Name
 from spaces.model.expressions.expr import ExprLike
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.domain_order import Factor, Loop, Tail
+from spaces.model.schedules.domain_order import Factor, OrderedLoop, Tail
 from spaces.model.schedules.schedule import StageOf
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -61,7 +61,7 @@ _KINDS: Mapping[Any, Kinds] = {
     str | Func | StageOf: (Kind.STAGE,),
     Alignments: (Kind.ALIGN,),
     Name | Factor | Tail: (Tail, Kind.LOOP, Kind.FACTOR),
-    Name | Loop: (Kind.LOOP_OF_KIND,),
+    Name | OrderedLoop: (Kind.LOOP_OF_KIND,),
     str | Func | Sequence[str | Func]: (Kind.FUNC,),
     Name | Sequence[tuple[Name, Name]]: (Kind.PAIR,),
     **{choice | str: (choice,) for choice in Choice.__subclasses__()},

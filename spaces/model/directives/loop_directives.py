@@ -26,8 +26,8 @@ from spaces.model.schedules.domain_order import (
     DomainOrder,
     Factor,
     Fuse,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Partition,
     Partitioned,
     Prefetch,
@@ -51,7 +51,7 @@ class LoopDirectives(Selection):
         )
         order = self._order
         kind, policy = order.kind(record.old), order.partition(record.old)
-        parts = (Loop(record.outer, kind), Loop(record.inner, kind))
+        parts = (OrderedLoop(record.outer, kind), OrderedLoop(record.inner, kind))
         policies = [Partitioned(name, policy) for name in (record.outer, record.inner)]
         return self._with_order(
             DomainOrder(
@@ -72,7 +72,7 @@ class LoopDirectives(Selection):
         return self._with_order(
             DomainOrder(
                 (*self._order.splits, record),
-                _replaced(loops, record.inner, (Loop(record.fused, kind),)),
+                _replaced(loops, record.inner, (OrderedLoop(record.fused, kind),)),
                 (*policies, Partitioned(record.fused, policy)),
                 self._order.prefetches,
             )
@@ -163,7 +163,7 @@ class LoopDirectives(Selection):
         current = list(self._order.loops)
         for name in names:
             if all(loop.name != name for loop in current):
-                current.insert(0, Loop(name))
+                current.insert(0, OrderedLoop(name))
         places = [i for i, loop in enumerate(current) if loop.name in names]
         found = {loop.name: loop for loop in current}
         wanted = [found[name] for name in reversed(names)]
@@ -175,12 +175,14 @@ class LoopDirectives(Selection):
         return self._with_order(attrs.evolve(self._order, loops=tuple(reordered)))
 
     @directive()
-    def loops(self, *loops: Name | Loop) -> Self:
+    def loops(self, *loops: Name | OrderedLoop) -> Self:
         """Set the loops outright, innermost first, without regard to the splits.
 
         No legal schedule needs it; it records orders that no other directives lead to.
         """
-        records = tuple(loop if isinstance(loop, Loop) else Loop(name_of(loop)) for loop in loops)
+        records = tuple(
+            loop if isinstance(loop, OrderedLoop) else OrderedLoop(name_of(loop)) for loop in loops
+        )
         return self._with_order(attrs.evolve(self._order, loops=records[::-1]))
 
     @directive()
@@ -204,8 +206,8 @@ class LoopDirectives(Selection):
         name = name_of(loop)
         loops = self._order.loops
         if all(known.name != name for known in loops):
-            loops = (Loop(name), *loops)
-        changed = tuple(Loop(name, kind) if known.name == name else known for known in loops)
+            loops = (OrderedLoop(name), *loops)
+        changed = tuple(OrderedLoop(name, kind) if known.name == name else known for known in loops)
         return self._with_order(attrs.evolve(self._order, loops=changed))
 
     def _split_then(
@@ -312,7 +314,7 @@ def _renamed(order: DomainOrder, at: int, old: str, new: str) -> DomainOrder:
         record = attrs.evolve(record, fused=new)
     return DomainOrder(
         (*order.splits[:at], record, *order.splits[at + 1 :]),
-        tuple(Loop(named(loop.name), loop.kind) for loop in order.loops),
+        tuple(OrderedLoop(named(loop.name), loop.kind) for loop in order.loops),
         tuple(Partitioned(named(one.loop), one.policy) for one in order.partitions),
         tuple(
             attrs.evolve(one, at=named(one.at), origin=named(one.origin))
@@ -325,7 +327,9 @@ def _without(policies: tuple[Partitioned, ...], *loops: str) -> tuple[Partitione
     return tuple(one for one in policies if one.loop not in loops)
 
 
-def _replaced(loops: tuple[Loop, ...], old: str, new: tuple[Loop, ...]) -> tuple[Loop, ...]:
+def _replaced(
+    loops: tuple[OrderedLoop, ...], old: str, new: tuple[OrderedLoop, ...]
+) -> tuple[OrderedLoop, ...]:
     """``loops`` with ``old`` replaced in place; innermost where there is no such loop."""
     for i, loop in enumerate(loops):
         if loop.name == old:

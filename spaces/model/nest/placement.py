@@ -35,7 +35,7 @@ from spaces.model.schedules.conditions import believe
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.explicit_bounds import declared
-from spaces.model.schedules.levels import LevelError, Levels, Path, Place
+from spaces.model.schedules.levels import LevelError, Levels, LoopOf, Path
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.schedules.together import Fused, dependent, in_turn, turns
 
@@ -222,7 +222,7 @@ class Bounds:
     def _loops(self, path: Path) -> tuple[LoopVar, ...]:
         return tuple(self._loop(place) for place in path)
 
-    def _loop(self, place: Place) -> LoopVar:
+    def _loop(self, place: LoopOf) -> LoopVar:
         traversal = self.placements[place.func].stages[place.stage]
         return next(loop for loop in traversal.loops if loop.loop == place.loop)
 
@@ -301,7 +301,7 @@ class Bounds:
             box = united_boxes(box, widened, self.simplify)
         return box
 
-    def read_inside(self, name: str, place: Place) -> Box:
+    def read_inside(self, name: str, place: LoopOf) -> Box:
         """What one iteration of a loop reads of a Func or an image, with all that is in it."""
         readers = [use for use in self.levels.uses(name) if place in self.levels.stage_path(*use)]
         path = self.levels.stage_path(place.func, place.stage)

@@ -13,7 +13,7 @@ from spaces.model.formulas.regions import Box, Interval
 from spaces.model.nest.placement import Bounds
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import PrefetchBound
-from spaces.model.schedules.levels import Place
+from spaces.model.schedules.levels import LoopOf
 from spaces.model.schedules.schedule import StageOf
 
 
@@ -30,12 +30,12 @@ class Ahead:
 
 def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
     """What is prefetched at the beginning of each iteration of a loop."""
-    place = Place(loop.func, loop.stage, loop.loop)
+    place = LoopOf(loop.func, loop.stage, loop.loop)
     for stage in bounds.levels.sharing(place):
         yield from _of_stage(bounds, place, stage)
 
 
-def _of_stage(bounds: Bounds, place: Place, stage: StageOf) -> Iterator[Ahead]:
+def _of_stage(bounds: Bounds, place: LoopOf, stage: StageOf) -> Iterator[Ahead]:
     """What one of the stages whose loop it is says of it."""
     for record in bounds.schedule.of(stage.func).stages[stage.stage].prefetches:
         if record.at != place.loop:

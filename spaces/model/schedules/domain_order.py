@@ -105,14 +105,17 @@ def made_from(loops: Iterable[str], records: Iterable[Split | Fuse]) -> frozense
 
 
 @frozen
-class Loop:
+class OrderedLoop:
     """One loop of a domain order."""
 
     name: str
     kind: LoopKind = LoopKind.SERIAL
 
 
-SINGLE_THREAD = (Loop(OUTERMOST[0], LoopKind.GPU_BLOCK), Loop(OUTERMOST[1], LoopKind.GPU_THREAD))
+SINGLE_THREAD = (
+    OrderedLoop(OUTERMOST[0], LoopKind.GPU_BLOCK),
+    OrderedLoop(OUTERMOST[1], LoopKind.GPU_THREAD),
+)
 """Loops of one iteration, along no dimension, that any stage may have: around all its others they
 make it a kernel of one thread. Halide makes such loops of its ``__outermost``.
 """
@@ -164,7 +167,7 @@ class DomainOrder:
     """
 
     splits: tuple[Split | Fuse, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[OrderedLoop, ...] = ()
     partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
     prefetches: tuple[Prefetch, ...] = ()
 

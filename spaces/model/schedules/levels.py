@@ -20,7 +20,7 @@ from spaces.model.schedules.together import Together, groups, in_turn
 
 
 @frozen
-class Place:
+class LoopOf:
     """One loop of the nest: loop ``loop`` of stage ``stage`` of Func ``func``."""
 
     func: str
@@ -33,7 +33,7 @@ class Place:
         return LoopLevel(self.func, self.loop)
 
 
-Path: TypeAlias = tuple[Place, ...]
+Path: TypeAlias = tuple[LoopOf, ...]
 """The loops around a point of the nest, outermost first."""
 
 
@@ -114,7 +114,7 @@ class Levels:
             f"levels that do: {choices}."
         )
 
-    def is_at(self, func: str, level: LoopLevel, place: Place) -> bool:
+    def is_at(self, func: str, level: LoopLevel, place: LoopOf) -> bool:
         """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
         stage whose loop it is; and that of another one where only this one, and what is computed
         with it, needs ``func``.
@@ -125,7 +125,7 @@ class Levels:
             self._is_inside(StageOf(*use), level.func, place) for use in self.uses(func)
         )
 
-    def _is_inside(self, stage: StageOf, func: str, place: Place) -> bool:
+    def _is_inside(self, stage: StageOf, func: str, place: LoopOf) -> bool:
         """Whether a stage runs in what is, of a loop that is fused, the loop of ``func``."""
         open_, seen = [stage], set[str]()
         while open_:
@@ -166,14 +166,14 @@ class Levels:
             }
         return self._fused
 
-    def _own(self, stage: StageOf, index: int) -> Place:
+    def _own(self, stage: StageOf, index: int) -> LoopOf:
         """Loop ``index`` of a stage, or that with which it is fused."""
         owner = self.together.owner(stage, index)
-        return Place(
+        return LoopOf(
             owner.func, owner.stage, self.schedule.of(stage.func).stages[stage.stage].names[index]
         )
 
-    def sharing(self, place: Place) -> tuple[StageOf, ...]:
+    def sharing(self, place: LoopOf) -> tuple[StageOf, ...]:
         """The stages whose loop a loop is: one, or those that are fused there."""
         children = (stage for stage, path in self.fused.items() if place in path)
         return (StageOf(place.func, place.stage), *children)
@@ -186,7 +186,7 @@ class Levels:
         """All loops around one stage of ``func``, its own included."""
         names = self.schedule.of(func).stages[stage].names
         fused = self.fused.get(StageOf(func, stage), ())
-        own = tuple(Place(func, stage, name) for name in names[len(fused) :])
+        own = tuple(LoopOf(func, stage, name) for name in names[len(fused) :])
         return (*self.site(func), *fused, *own)
 
     def enclosing(self, func: str) -> Path:
@@ -204,13 +204,13 @@ class Levels:
         paths = [self.stage_path(*use) for use in self.uses(func)]
         if not paths:
             return ()
-        shared: list[Place] = []
+        shared: list[LoopOf] = []
         for places in zip(*paths, strict=False):
             if any(p != places[0] for p in places):
                 break
             shared.append(places[0])
         return tuple(shared)
 
-    def kind(self, place: Place) -> LoopKind:
+    def kind(self, place: LoopOf) -> LoopKind:
         """The kind of a loop."""
         return self.schedule.of(place.func).stages[place.stage].kind(place.loop)

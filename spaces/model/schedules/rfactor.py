@@ -15,7 +15,7 @@ from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.derivations import RFactor
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
 from spaces.model.schedules.reductions.accumulation import TOGETHER, Accumulation, accumulation
 from spaces.model.schedules.reductions.associative import ASSOCIATIVE
 from spaces.model.schedules.refusal import Refusal
@@ -113,10 +113,12 @@ def factored_orders(function: Function, step: RFactor, order: DomainOrder) -> Fa
     vars = dict(step.preserved)
     reduced = _Walks(step, function).leaves.keys() - vars
     others, _ = parted_splits(stage, order)
-    partial = tuple(Loop(vars[loop.name]) if loop.name in vars else loop for loop in order.loops)
+    partial = tuple(
+        OrderedLoop(vars[loop.name]) if loop.name in vars else loop for loop in order.loops
+    )
     missing = [name for name in function.args if name not in stage.pure_vars]
     kept = (loop for loop in order.loops if loop.name not in reduced)
-    merging = (*(Loop(name) for name in reversed(missing)), *kept)
+    merging = (*(OrderedLoop(name) for name in reversed(missing)), *kept)
     return FactoredOrders(DomainOrder(others, partial), DomainOrder(others, merging))
 
 

@@ -18,7 +18,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.domain_order import DomainOrder, Factor, Loop
+from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop
 
 
 class Memory(Choice, halide="MemoryType", called="a kind of memory"):
@@ -284,7 +284,7 @@ class FuncSchedule:
         """Row-major serial loops; at root where it is ``stored``, else inlined."""
         level = ROOT if stored else INLINE
         stages = tuple(
-            DomainOrder(loops=tuple(Loop(d) for d in reversed(stage.dimensions)))
+            DomainOrder(loops=tuple(OrderedLoop(d) for d in reversed(stage.dimensions)))
             for stage in function.stages
         )
         return FuncSchedule(function.name, stages, level, level)

@@ -14,7 +14,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import ConditionError, read_condition
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import Factor, Loop, Tail
+from spaces.model.schedules.domain_order import Factor, OrderedLoop, Tail
 from spaces.model.schedules.schedule import LoopAlign, StageOf
 from spaces.model.suggestions import suggestion
 from spaces.model.text_limits import MOST_ADDED_FUNCS
@@ -230,7 +230,7 @@ class ArgumentReader:
             return item.text
         raise Mistake("Expected a message in quotes here.", item.start, item.end)
 
-    def loop_of_kind(self, item: Item) -> Loop | str:
+    def loop_of_kind(self, item: Item) -> OrderedLoop | str:
         if not isinstance(item, Applied):
             return self.loop(item)
         kinds = {directive: kind for kind, directive in KIND_DIRECTIVES.items()}
@@ -240,7 +240,7 @@ class ArgumentReader:
                 item.start,
                 item.end,
             )
-        return Loop(self.loop(item.args[0]), kinds[item.name.text])
+        return OrderedLoop(self.loop(item.args[0]), kinds[item.name.text])
 
 
 def flat(items: Sequence[Item]) -> list[Item]:

@@ -12,8 +12,8 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     Factor,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Tail,
 )
 from spaces.model.schedules.schedule import (
@@ -25,7 +25,7 @@ from spaces.model.schedules.schedule import (
 Aligned: TypeAlias = tuple[tuple[str, LoopAlign], ...]
 """Loops with how their iterations are aligned."""
 
-Argument: TypeAlias = Factor | Choice | Aligned | Loop | StageOf | Expr
+Argument: TypeAlias = Factor | Choice | Aligned | OrderedLoop | StageOf | Expr
 """A truth value counts among the numbers."""
 
 

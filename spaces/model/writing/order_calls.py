@@ -14,8 +14,8 @@ from spaces.model.schedules.domain_order import (
     SINGLE_THREAD,
     DomainOrder,
     Fuse,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Partition,
     Split,
     made_from,
@@ -56,7 +56,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     return tuple(chain.calls)
 
 
-def _written(loop: Loop) -> Loop | str:
+def _written(loop: OrderedLoop) -> OrderedLoop | str:
     return loop.name if loop.kind is LoopKind.SERIAL else loop
 
 

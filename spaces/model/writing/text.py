@@ -15,7 +15,7 @@ from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import format_condition
-from spaces.model.schedules.domain_order import Loop
+from spaces.model.schedules.domain_order import OrderedLoop
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.text_limits import LONGEST_WORD
@@ -170,7 +170,7 @@ class _Speller:
             return format_condition(value)
         if isinstance(value, int):
             return str(value).lower()  # a truth value, too
-        if isinstance(value, Loop):
+        if isinstance(value, OrderedLoop):
             return f"{KIND_DIRECTIVES[value.kind]}({self.name(value.name)})"
         if isinstance(value, StageOf):
             update = f".update({value.stage - 1})" if value.stage else ""

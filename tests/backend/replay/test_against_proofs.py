@@ -16,7 +16,7 @@ from spaces.constraints.proofs.records import Refuted
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.domain_order import Loop, LoopKind
+from spaces.model.schedules.domain_order import LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Fold, FuncSchedule, Schedule
 from tests.strategies import schedules, stencil_pipelines
 
@@ -29,7 +29,7 @@ def careless_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
 
     def careless(func: FuncSchedule) -> FuncSchedule:
         stages = tuple(
-            evolve(order, loops=tuple(Loop(loop.name, draw(KINDS)) for loop in order.loops))
+            evolve(order, loops=tuple(OrderedLoop(loop.name, draw(KINDS)) for loop in order.loops))
             for order in func.stages
         )
         folds: tuple[Fold, ...] = ()

@@ -18,7 +18,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Int32
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
 
 Iteration = Mapping[str, int]
 """The RVars of an iteration, and the number ``p``, by name."""
@@ -172,7 +172,7 @@ def random_order(rng: random.Random, update: Update) -> DomainOrder:
     if rng.random() < 0.6:
         rng.shuffle(loops)
     kinds = (LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL)
-    return DomainOrder(tuple(splits), tuple(Loop(n, rng.choice(kinds)) for n in loops))
+    return DomainOrder(tuple(splits), tuple(OrderedLoop(n, rng.choice(kinds)) for n in loops))
 
 
 def positions(update: Update, order: DomainOrder) -> Callable[[Iteration], tuple[int, ...]]:

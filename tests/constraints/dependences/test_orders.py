@@ -7,14 +7,14 @@ from spaces.constraints.dependences.iterations import Ordering
 from spaces.constraints.dependences.orders import trace
 from spaces.constraints.examples import algorithms
 from spaces.model.directives.directives import schedule
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
 
 STAGE = algorithms.horner().function("s").stages[1]
 ORDERED = Ordering.total(("r.y", "r.x"))
 
 
 def traced(*splits, loops=()):
-    order = DomainOrder(tuple(splits), tuple(Loop(name) for name in loops))
+    order = DomainOrder(tuple(splits), tuple(OrderedLoop(name) for name in loops))
     return trace(STAGE, order, ORDERED)
 
 

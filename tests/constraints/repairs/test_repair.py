@@ -25,7 +25,7 @@ from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.rules.catalogue import PIPELINE_RULES
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.schedules.domain_order import DomainOrder, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Memory, Schedule
 from tests.constraints.repairs.distances import decisions_changed
 from tests.constraints.repairs.pasting import pasted
@@ -250,7 +250,7 @@ def neighbors(pipe: Pipeline, given_: Schedule, on: Device) -> Iterator[Schedule
             for i, kind in itertools.product(range(len(order.loops)), LoopKind):
                 if on == GPU or not kind.startswith("gpu"):
                     loops = list(order.loops)
-                    loops[i] = Loop(loops[i].name, kind)
+                    loops[i] = OrderedLoop(loops[i].name, kind)
                     changed = attrs.evolve(order, loops=tuple(loops))
                     yield given_.with_stage(func.name, stage, changed)
             for i, record in enumerate(order.splits):
@@ -324,7 +324,7 @@ def mutations(draw: st.DrawFn, given_: Schedule) -> Schedule:
         case "kind":
             i = draw(st.integers(0, len(order.loops) - 1))
             changed = list(order.loops)
-            changed[i] = Loop(changed[i].name, draw(st.sampled_from(LoopKind)))
+            changed[i] = OrderedLoop(changed[i].name, draw(st.sampled_from(LoopKind)))
             return given_.with_stage(func.name, stage, attrs.evolve(order, loops=tuple(changed)))
         case "order":
             moved = tuple(draw(st.permutations(order.loops)))

@@ -16,8 +16,8 @@ from spaces.model.expressions.types import Bool
 from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
-    Loop,
     LoopKind,
+    OrderedLoop,
     Partition,
     Partitioned,
     Prefetch,
@@ -153,7 +153,7 @@ _companions = st.builds(
 domain_orders = st.builds(
     DomainOrder,
     st.lists(_records, max_size=3).map(tuple),
-    st.lists(st.builds(Loop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
+    st.lists(st.builds(OrderedLoop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
     st.lists(_partitions, max_size=2).map(tuple),
     st.lists(_prefetches, max_size=2).map(tuple),
 )

@@ -16,7 +16,14 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import (
+    DomainOrder,
+    Fuse,
+    LoopKind,
+    OrderedLoop,
+    Split,
+    Tail,
+)
 from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.pipelines import X, Y, Z, blur, box
@@ -86,7 +93,7 @@ def test_default_schedules() -> None:
             "gpu_block:c gpu_block:b gpu_block:a gpu_thread:f gpu_thread:e gpu_thread:d",
         ),
         (schedule(CUBE).gpu_blocks(Y, Z).gpu_threads(X), "gpu_block:z gpu_block:y gpu_thread:x"),
-        (schedule(CUBE).loops(X, Loop("q", LoopKind.PARALLEL)), "parallel:q x"),
+        (schedule(CUBE).loops(X, OrderedLoop("q", LoopKind.PARALLEL)), "parallel:q x"),
     ],
 )
 def test_loops(directives: Directives, loops: str) -> None:

@@ -23,7 +23,14 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, as_expr, cast
 from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
 from spaces.model.nest.tree import RootNode, schedule_tree
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import (
+    DomainOrder,
+    Fuse,
+    LoopKind,
+    OrderedLoop,
+    Split,
+    Tail,
+)
 from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, Memory, Schedule
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
 from tests.model.directives.random_directives import schedules
@@ -93,10 +100,12 @@ def test_every_kind_of_record_survives() -> None:
         *every_operator().estimates,
         Split("x", "xo", "xi", "tx", Tail.ROUND_UP),
         Fuse("x", "y", "t"),
-        Loop("x", LoopKind.GPU_BLOCK),
+        OrderedLoop("x", LoopKind.GPU_BLOCK),
         LoopLevel("f", "x"),
         Fold("y", 4),
-        DomainOrder((Fuse("x", "y", "t"), Split("t", "a", "b", 8)), (Loop("a"), Loop("b"))),
+        DomainOrder(
+            (Fuse("x", "y", "t"), Split("t", "a", "b", 8)), (OrderedLoop("a"), OrderedLoop("b"))
+        ),
         FuncSchedule("f", (DomainOrder(),), folds=(Fold("y", "n"),)),
         schedule_tree(BOX, Schedule.default(BOX)),
         *stage.calls,

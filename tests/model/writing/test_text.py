@@ -16,7 +16,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.schedules.domain_order import Loop, LoopKind, Split, Tail
+from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import ROOT, LoopLevel, Memory, Schedule
 from spaces.model.writing.chain import directive_calls, replay
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
@@ -96,9 +96,9 @@ def test_a_text_gives_these_records() -> None:
     blur_y = read.of("blur_y").stages[0]
     assert blur_y.splits == (Split("x", "x", "xi", 8, Tail.SHIFT_INWARDS),)
     assert blur_y.loops == (
-        Loop("y", LoopKind.PARALLEL),
-        Loop("x"),
-        Loop("xi", LoopKind.VECTORIZED),
+        OrderedLoop("y", LoopKind.PARALLEL),
+        OrderedLoop("x"),
+        OrderedLoop("xi", LoopKind.VECTORIZED),
     )
     blur_x = read.of("blur_x")
     assert (blur_x.compute, blur_x.store) == (LoopLevel("blur_y", "y"), ROOT)
@@ -115,7 +115,7 @@ def test_update_stages_have_lines_of_their_own() -> None:
 
 
 def test_a_lost_loop_is_printed_as_loops() -> None:
-    made = on("blur_y").loops("x", Loop("x", LoopKind.PARALLEL)).schedule
+    made = on("blur_y").loops("x", OrderedLoop("x", LoopKind.PARALLEL)).schedule
     text = "blur_y.loops(x, parallel(x))"
     assert format_schedule(made, BLUR) == text
     assert parse_schedule(text, BLUR) == made
