@@ -57,11 +57,10 @@ def _speed() -> str:
 
 
 COMPARED = """\
-Ours and Halide compile the same pipelines, those of `apps`, under the same hand-written schedules:
-this says nothing of Halide's own apps under schedules of their own. Ours keeps scratch memory for
-the next run, which Halide gives back to the C library: *memory kept* is the ratio where both keep
-it."""
-"""What the comparison with Halide means, above its table."""
+Both compilers get the pipelines of `apps` under the same hand-written schedules. The table does not
+compare with Halide's own apps under their own schedules. We keep scratch memory for the next run;
+Halide returns it to the C library. The column *memory kept* is the ratio when both keep it."""
+"""The conditions of the comparison with Halide, printed above its table."""
 
 
 def _halide() -> str:
