@@ -20,9 +20,9 @@ from llvmlite import ir
 
 from backend.ir.statements import Store, updated
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
+from backend.llvm.float_ranges import UNKNOWN, float_range
 from backend.llvm.indices import Term, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
-from backend.llvm.limits import UNKNOWN, limits_of
 from backend.llvm.memory import Memory
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.runtime.blocks import I32, I64, Value, i64
@@ -279,7 +279,7 @@ class Expressions:
             case Shuffle(parts=parts, picks=picks):
                 return point.memory.shuffle([self._child(p) for p in parts], picks)
             case Cast():
-                limits = limits_of(node.value) if node.value.type.is_float else UNKNOWN
+                limits = float_range(node.value) if node.value.type.is_float else UNKNOWN
                 value = self._child(node.value)
                 return point.operators.convert(node.value.type, node.type, value, limits)
             case Op():

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from backend.llvm.approximate import APPROXIMATE, approximate
 from backend.llvm.elementary import BY_LIBRARY, elementary
-from backend.llvm.limits import UNKNOWN, Limits
+from backend.llvm.float_ranges import UNKNOWN, FloatRange
 from backend.llvm.runtime.blocks import IRType, Value
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS, FloatFunction
 from spaces.model.expressions.types import Type
@@ -259,7 +259,9 @@ class Operators:
         quotient = build.select(is_minus, build.sub(zero, a), quotient)
         return build.select(is_zero, zero, quotient), build.select(is_zero, zero, rest)
 
-    def convert(self, source: Type, target: Type, value: Value, limits: Limits = UNKNOWN) -> Value:
+    def convert(
+        self, source: Type, target: Type, value: Value, limits: FloatRange = UNKNOWN
+    ) -> Value:
         """A cast: integers wrap, floats truncate toward zero and stay within the target; ``limits``
         are those that a float has anyway.
         """
@@ -278,7 +280,7 @@ class Operators:
             return build.trunc(value, kind)
         return (build.sext if source.is_int else build.zext)(value, kind)
 
-    def _to_integer(self, source: Type, target: Type, value: Value, limits: Limits) -> Value:
+    def _to_integer(self, source: Type, target: Type, value: Value, limits: FloatRange) -> Value:
         """A float truncated toward zero, limited to what an integer type holds; 0 for NaN.
 
         LLVM's own saturating conversion goes lane by lane. The limits of narrow types are floats,

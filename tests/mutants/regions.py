@@ -262,7 +262,7 @@ LOOPS = (
 ARITHMETIC = (
     Mutant(
         "at-most-by-one",
-        "Limits.proves_at_most",
+        "VariableRanges.proves_at_most",
         "low >= 0",
         "low >= -1",
         "That one expression is at most another is believed if it is one larger.",
@@ -270,7 +270,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "quotient-rounded-up",
-        "Limits._quotient_range",
+        "VariableRanges._quotient_range",
         "low // divisor.constant",
         "-(-low // divisor.constant)",
         "The lower limit of a quotient is rounded up.",
@@ -310,7 +310,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "smaller-where-one-is",
-        "Limits._operandwise",
+        "VariableRanges._operandwise",
         "all(any(self.proves_at_most(a, c) for c in highs) for a in lows)",
         "any(any(self.proves_at_most(a, c) for c in highs) for a in lows)",
         "One maximum is at most another if one of its operands is.",
@@ -318,7 +318,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "difference-of-extremes-by-the-nearest",
-        "Limits._extremes",
+        "VariableRanges._extremes",
         "min",
         "max",
         "The least difference of two extremes is that of the operands furthest apart.",
@@ -326,7 +326,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "outside-knows-the-loop",
-        "Limits._outside",
+        "VariableRanges._outside",
         "None if self._own in names else self._outer",
         "self._outer",
         "What is asked inside a loop is answered by who does not know its limits.",
@@ -362,7 +362,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "sum-unscaled-in-a-quotient",
-        "Limits._without_quotients",
+        "VariableRanges._without_quotients",
         "rest.scaled(divisor)",
         "rest",
         "What is added to a quotient goes into its numerator as it is.",
@@ -370,7 +370,7 @@ ARITHMETIC = (
     ),
     Mutant(
         "quotient-ends-swapped",
-        "Limits._quotient_ends",
+        "VariableRanges._quotient_ends",
         "form.scaled(sign)",
         "form",
         "The largest quotient is made of the least numerator.",

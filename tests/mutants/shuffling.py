@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SHUFFLES = ("test_interleave.py", "lowering/test_passes.py")
-_CASTS = ("test_conversions.py", "test_limits.py")
+_CASTS = ("test_conversions.py", "test_float_ranges.py")
 
 SHUFFLES = (
     Mutant(

@@ -30,7 +30,7 @@ SIZES = (
     ),
     Mutant(
         "most-beyond-int32",
-        "Limits.ends",
+        "VariableRanges.ends",
         "None if high is None or not Int32.holds(high) else high",
         "high",
         "The most values of an array are a number that int32 cannot hold, such as 0.",

@@ -23,7 +23,7 @@ WRAPPING = (
     ),
     Mutant(
         "data-taken-for-coordinates",
-        "Limits._never_wraps",
+        "VariableRanges._never_wraps",
         "not is_data or Int32.holds(low) and Int32.holds(high)",
         "True",
         "Sums of what is read are simplified as if none wrapped.",
@@ -87,7 +87,7 @@ WRAPPING = (
     ),
     Mutant(
         "types-without-room",
-        "Limits._data_range",
+        "VariableRanges._data_range",
         "isinstance(atom, Cast) and atom.type.holds_all(atom.value.type)",
         "isinstance(atom, Cast)",
         "A conversion to a narrower type is taken to keep the number.",

@@ -33,8 +33,8 @@ from spaces.model.formulas.extremes import (
     of_parity,
     operands,
 )
-from spaces.model.formulas.limits import Limits
 from spaces.model.formulas.polynomial import Polynomial, multiples
+from spaces.model.formulas.variable_ranges import VariableRanges
 from spaces.model.formulas.widened import wrapped
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
@@ -75,7 +75,7 @@ class _Operand:
 
 
 @define
-class Simplifier(Limits):
+class Simplifier(VariableRanges):
     """Simplifies expressions, remembering results and the ranges of variables.
 
     Ranges are given by :meth:`assume` before the variables are used.

@@ -26,65 +26,67 @@ _MARGIN = 1e-5
 
 
 @frozen
-class Limits:
-    """A float lies between two numbers, unless it is none; ``is_number`` if it always is one."""
+class FloatRange:
+    """The numbers between which a float that is not NaN lies; ``is_number`` if it is never NaN."""
 
     low: float = -math.inf
     high: float = math.inf
     is_number: bool = False
 
 
-UNKNOWN = Limits()
+UNKNOWN = FloatRange()
 
 
-def limits_of(expr: Expr, depth: int = _DEPTH) -> Limits:
-    """The limits of a float expression, in every lane."""
+def float_range(expr: Expr, depth: int = _DEPTH) -> FloatRange:
+    """The range of a float expression, in every lane."""
     match expr:
         case Const(value=value):
-            return Limits(value, value, math.isfinite(value))
+            return FloatRange(value, value, math.isfinite(value))
         case Broadcast(value=value):
-            return limits_of(value, depth)
+            return float_range(value, depth)
         case Cast(value=value) if not value.type.is_float:
             if value.type.bits > _EXACT_BITS:
-                return Limits(is_number=True)
-            return Limits(float(value.type.min_value), float(value.type.max_value), True)
+                return FloatRange(is_number=True)
+            return FloatRange(float(value.type.min_value), float(value.type.max_value), True)
         case Op(name=name, args=args) if depth and name in _RULES:
             operands = args[1:] if name == "select" else args
-            return _RULES[name](*(limits_of(a, depth - 1) for a in operands))
+            return _RULES[name](*(float_range(a, depth - 1) for a in operands))
     return UNKNOWN
 
 
-def _min(a: Limits, b: Limits) -> Limits:
+def _min(a: FloatRange, b: FloatRange) -> FloatRange:
     """``a < b ? a : b``, which is ``b`` where one of them is no number."""
     high = min(a.high, b.high) if a.is_number else b.high
-    return Limits(min(a.low, b.low), high, b.is_number)
+    return FloatRange(min(a.low, b.low), high, b.is_number)
 
 
-def _max(a: Limits, b: Limits) -> Limits:
+def _max(a: FloatRange, b: FloatRange) -> FloatRange:
     """``a > b ? a : b``, which is ``b`` where one of them is no number."""
     low = max(a.low, b.low) if a.is_number else b.low
-    return Limits(low, max(a.high, b.high), b.is_number)
+    return FloatRange(low, max(a.high, b.high), b.is_number)
 
 
-def _either(a: Limits, b: Limits) -> Limits:
-    return Limits(min(a.low, b.low), max(a.high, b.high), a.is_number and b.is_number)
+def _either(a: FloatRange, b: FloatRange) -> FloatRange:
+    return FloatRange(min(a.low, b.low), max(a.high, b.high), a.is_number and b.is_number)
 
 
-def _corners(apply: Callable[[float, float], float]) -> Callable[[Limits, Limits], Limits]:
-    """Limits of an operation that is monotonous in both operands, if they are finite."""
+def _corners(
+    apply: Callable[[float, float], float],
+) -> Callable[[FloatRange, FloatRange], FloatRange]:
+    """The range of an operation that is monotonous in both operands, if they are finite."""
 
-    def limits(a: Limits, b: Limits) -> Limits:
+    def limits(a: FloatRange, b: FloatRange) -> FloatRange:
         ends = (a.low, a.high, b.low, b.high)
         found = [apply(x, y) for x in ends[:2] for y in ends[2:]]
         if not all(abs(e) < _LARGEST for e in (*ends, *found)):
             return UNKNOWN
         slack = _MARGIN * max(abs(e) for e in (*ends, *found))
-        return Limits(min(found) - slack, max(found) + slack, a.is_number and b.is_number)
+        return FloatRange(min(found) - slack, max(found) + slack, a.is_number and b.is_number)
 
     return limits
 
 
-_Rule: TypeAlias = Callable[..., Limits]
+_Rule: TypeAlias = Callable[..., FloatRange]
 
 _RULES: dict[str, _Rule] = {
     "min": _min,

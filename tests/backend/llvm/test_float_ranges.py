@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.arithmetic import OPERATORS, convert
-from backend.llvm.limits import Limits, limits_of
+from backend.llvm.float_ranges import FloatRange, float_range
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
 from spaces.model.expressions.functions import clamp, max, min, select
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, UInt8
@@ -22,20 +22,20 @@ CLAMPED = clamp(V, 0.0, 255.0)
 @pytest.mark.parametrize(
     ("expr", "expected"),
     [
-        (CLAMPED, Limits(0.0, 255.0, True)),
-        (min(constant(255.0, Float32), V), Limits(-math.inf, 255.0, False)),  # NaN stays
-        (max(constant(0.0, Float32), CLAMPED), Limits(0.0, 255.0, True)),
-        (max(V, 0.0), Limits(0.0, math.inf, True)),
-        (cast(Float32, B), Limits(0.0, 255.0, True)),
-        (cast(Float32, Variable(Int32, "i")), Limits(is_number=True)),
-        (select(Variable(Bool, "c"), CLAMPED, cast(Float32, B) * 0.0), Limits(-1, 255, True)),
-        (V + 1.0, Limits()),
+        (CLAMPED, FloatRange(0.0, 255.0, True)),
+        (min(constant(255.0, Float32), V), FloatRange(-math.inf, 255.0, False)),  # NaN stays
+        (max(constant(0.0, Float32), CLAMPED), FloatRange(0.0, 255.0, True)),
+        (max(V, 0.0), FloatRange(0.0, math.inf, True)),
+        (cast(Float32, B), FloatRange(0.0, 255.0, True)),
+        (cast(Float32, Variable(Int32, "i")), FloatRange(is_number=True)),
+        (select(Variable(Bool, "c"), CLAMPED, cast(Float32, B) * 0.0), FloatRange(-1, 255, True)),
+        (V + 1.0, FloatRange()),
         # The first is no number where V is none, and then the second is taken.
-        (min(min(constant(255.0, Float32), V), cast(Float32, B) + 45.0), Limits(high=300.0)),
+        (min(min(constant(255.0, Float32), V), cast(Float32, B) + 45.0), FloatRange(high=300.0)),
     ],
 )
-def test_known_limits(expr: Expr, expected: Limits) -> None:
-    found = limits_of(expr)
+def test_known_limits(expr: Expr, expected: FloatRange) -> None:
+    found = float_range(expr)
     assert found.is_number == expected.is_number or str(B) in expr.names
     if math.isfinite(expected.low):
         assert expected.low - 1 < found.low <= max_of(expected.low, 0)
@@ -85,7 +85,7 @@ def value_of(root: Expr, values: dict[str, object]) -> float:
 @settings(max_examples=300, deadline=None)
 @given(expressions(), FLOATS, st.integers(0, 255), st.integers(-(2**15), 2**15 - 1), st.booleans())
 def test_values_lie_within_limits(root: Expr, v: float, b: int, s: int, c: bool) -> None:
-    limits = limits_of(root)
+    limits = float_range(root)
     value = value_of(root, {"v": v, "b": b, "s": s, "c": c})
     if math.isnan(value):
         assert not limits.is_number

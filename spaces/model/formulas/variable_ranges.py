@@ -29,11 +29,11 @@ _ONE = Polynomial.of(1)
 
 
 @define
-class Limits(ABC):
+class VariableRanges(ABC):
     """Ranges of variables, and the limits of polynomials that follow from them."""
 
     _ranges: dict[str, tuple[Expr | None, Expr | None]] = field(factory=dict)
-    _outer: Limits | None = None
+    _outer: VariableRanges | None = None
     _own: str = ""
     _lowers: dict[tuple[frozenset[tuple[Monomial, int]], int], int | None] = field(
         init=False, factory=dict
@@ -52,7 +52,7 @@ class Limits(ABC):
             for pick, outer in zip(PICKS, around, strict=True)
         )
 
-    def _outside(self, names: frozenset[str]) -> Limits | None:
+    def _outside(self, names: frozenset[str]) -> VariableRanges | None:
         """Who knows as much of what mentions these variables, and may have been asked before."""
         return None if self._own in names else self._outer
 
