@@ -172,7 +172,7 @@ from spaces.model.schedules.schedule import (
     Schedule as Schedule,
     LoopAlign as LoopAlign,
     LoopLevel as LoopLevel,
-    Memory as Memory,
+    MemoryType as MemoryType,
     StageOf as StageOf,
 )
 from spaces.model.schedules.domain_order import (

@@ -14,7 +14,7 @@ from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
 from backend.cuda.printer import PrintedProgram
-from backend.ir.host import GlobalArray, HostIf, HostLoop, HostNode, HostPart, Launch, Sequence
+from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
 from backend.ir.node import walk_nodes
 from backend.ir.sizes import elements
 from spaces.model.expressions.expr import Expr
@@ -75,7 +75,7 @@ class _Host:
     ) -> Iterator[Step]:
         """The steps of ``node``; ``names`` are those of the buffers that are allocated."""
         match node:
-            case Sequence(body=body):
+            case HostBlock(body=body):
                 for part in body:
                     yield from self.steps(part, values, names)
             case HostLoop(var=var, min=low, body=inside):

@@ -42,19 +42,19 @@ MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_THREADS_PER_BLOCK = 1024
 MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 
-Memory = TypeVar("Memory")
+Allocation = TypeVar("Allocation")
 
 
-class CudaDevice(Protocol[Memory]):
-    """What an executor stands on. `Memory` is its handle of one allocation."""
+class CudaDevice(Protocol[Allocation]):
+    """What an executor stands on. `Allocation` is its handle of one allocation."""
 
-    def allocate(self, nbytes: int) -> Memory:
+    def allocate(self, nbytes: int) -> Allocation:
         """Fresh memory of at least `nbytes` (which may be 0), contents undefined."""
 
-    def upload(self, memory: Memory, host: NDArray[Any]) -> None:
+    def upload(self, memory: Allocation, host: NDArray[Any]) -> None:
         """Copies a C-contiguous array to the beginning of `memory`."""
 
-    def download(self, memory: Memory, host: NDArray[Any]) -> None:
+    def download(self, memory: Allocation, host: NDArray[Any]) -> None:
         """Waits for all launches, then fills a C-contiguous array from `memory`."""
 
     def launch(
@@ -62,11 +62,11 @@ class CudaDevice(Protocol[Memory]):
         module: CudaModule,
         kernel: Kernel,
         grid: Dim3,
-        arguments: tuple[Memory | np.generic, ...],
+        arguments: tuple[Allocation | np.generic, ...],
     ) -> None:
         """Runs a kernel; may return before it ends. No size in `grid` is 0."""
 
-    def free(self, memory: Memory) -> None:
+    def free(self, memory: Allocation) -> None:
         """Gives `memory` back."""
 
     def wait(self) -> None:
@@ -74,16 +74,16 @@ class CudaDevice(Protocol[Memory]):
 
 
 @attrs.define(slots=True)
-class _Buffer(Generic[Memory]):
+class _Buffer(Generic[Allocation]):
     dtype: np.dtype[Any]
     nbytes: int
     host: NDArray[Any] | None
-    memory: Memory | None = None
+    memory: Allocation | None = None
     host_current: bool = True
     device_current: bool = False
 
 
-class Session(Generic[Memory]):
+class Session(Generic[Allocation]):
     """The buffers of one program on one device; a context manager that frees them.
 
     `run` may be called many times: what is already on the device is not copied again. `fetch`
@@ -91,11 +91,14 @@ class Session(Generic[Memory]):
     """
 
     def __init__(
-        self, device: CudaDevice[Memory], module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        device: CudaDevice[Allocation],
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
     ) -> None:
         self._device = device
         self._module = module
-        self._buffers: dict[str, _Buffer[Memory]] = {}
+        self._buffers: dict[str, _Buffer[Allocation]] = {}
         for name, array in buffers.items():
             if array.dtype not in CTYPES.values():
                 raise CudaProgramError(
@@ -104,7 +107,7 @@ class Session(Generic[Memory]):
                 )
             self._buffers[name] = _Buffer(array.dtype, array.nbytes, array)
 
-    def __enter__(self) -> Session[Memory]:
+    def __enter__(self) -> Session[Allocation]:
         return self
 
     def __exit__(
@@ -169,7 +172,7 @@ class Session(Generic[Memory]):
                 f"({', '.join(param.name for param in kernel.params)}), "
                 f"but a launch gives it {len(step.arguments)}"
             )
-        arguments: list[Memory | np.generic] = []
+        arguments: list[Allocation | np.generic] = []
         bound: list[tuple[str, BufferParam]] = []
         for param, argument in zip(kernel.params, step.arguments, strict=True):
             if isinstance(param, ScalarParam):
@@ -186,7 +189,7 @@ class Session(Generic[Memory]):
             if param.written:
                 self._buffers[name].host_current = False
 
-    def _fitting(self, kernel: Kernel, param: BufferParam, name: str) -> _Buffer[Memory]:
+    def _fitting(self, kernel: Kernel, param: BufferParam, name: str) -> _Buffer[Allocation]:
         buffer = self._find(name, f"kernel {kernel.name} is given")
         if buffer.dtype != CTYPES[param.ctype]:
             raise CudaProgramError(
@@ -214,7 +217,7 @@ class Session(Generic[Memory]):
         for name in step.writes:
             self._buffers[name].device_current = False
 
-    def _find(self, name: str, who: str) -> _Buffer[Memory]:
+    def _find(self, name: str, who: str) -> _Buffer[Allocation]:
         if name not in self._buffers:
             raise CudaProgramError(
                 f"{who} buffer {name}, which is neither passed nor allocated; "
@@ -222,7 +225,7 @@ class Session(Generic[Memory]):
             )
         return self._buffers[name]
 
-    def _to_device(self, buffer: _Buffer[Memory]) -> Memory:
+    def _to_device(self, buffer: _Buffer[Allocation]) -> Allocation:
         if buffer.memory is None:
             buffer.memory = self._allocated(buffer.nbytes)
         if not buffer.device_current and buffer.host is not None:
@@ -230,7 +233,7 @@ class Session(Generic[Memory]):
             buffer.device_current = True
         return buffer.memory
 
-    def _to_host(self, buffer: _Buffer[Memory], host: NDArray[Any]) -> None:
+    def _to_host(self, buffer: _Buffer[Allocation], host: NDArray[Any]) -> None:
         if buffer.host_current or buffer.memory is None:
             return
         if host.flags.c_contiguous:
@@ -241,11 +244,11 @@ class Session(Generic[Memory]):
             host[...] = dense
         buffer.host_current = True
 
-    def _allocated(self, nbytes: int) -> Memory:
+    def _allocated(self, nbytes: int) -> Allocation:
         granule = self._module.granule
         return self._device.allocate(-(-nbytes // granule) * granule)
 
-    def _release(self, buffer: _Buffer[Memory]) -> None:
+    def _release(self, buffer: _Buffer[Allocation]) -> None:
         if buffer.memory is not None:
             self._device.free(buffer.memory)
             buffer.memory = None

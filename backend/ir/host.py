@@ -64,7 +64,7 @@ class DeviceFunction:
 
 
 @frozen
-class Sequence(Node["HostNode"]):
+class HostBlock(Node["HostNode"]):
     """Steps of the host in order."""
 
     body: tuple[HostNode, ...]
@@ -74,7 +74,7 @@ class Sequence(Node["HostNode"]):
         return self.body
 
     def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return Sequence(children)
+        return HostBlock(children)
 
 
 @frozen
@@ -143,7 +143,7 @@ class HostPart(Node["HostNode"]):
     body: Statement
 
 
-HostNode: TypeAlias = Sequence | HostLoop | HostIf | GlobalArray | Launch | HostPart
+HostNode: TypeAlias = HostBlock | HostLoop | HostIf | GlobalArray | Launch | HostPart
 
 
 @frozen

@@ -16,7 +16,7 @@ from spaces.model.expressions.expr import Call, Expr, Op, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind, Partition
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Stop | Barrier"
@@ -134,7 +134,7 @@ class Allocate(_Statement):
 
     buffer: str
     type: Type
-    memory: Memory
+    memory: MemoryType
     sizes: tuple[Expr, ...]
     body: Statement
     mins: tuple[Expr, ...] = ()

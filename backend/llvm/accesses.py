@@ -25,7 +25,7 @@ from backend.access import POISON, Access, Outside, Side
 from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.statements import Allocate
-from backend.llvm.memory import Kept, Memory
+from backend.llvm.memory import AccessEmitter, Kept
 from backend.llvm.runtime.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.types import Type
@@ -55,9 +55,9 @@ class Accesses:
 
     words_passed: ClassVar[int] = 1
 
-    def memory(self, builder: Any, module: Module, operators: Any) -> Memory:
+    def memory(self, builder: Any, module: Module, operators: Any) -> AccessEmitter:
         """What accesses memory in the body of a function."""
-        return Memory(builder, module.scopes, operators)
+        return AccessEmitter(builder, module.scopes, operators)
 
     def begin(self, entry: Any, here: Any) -> None:
         """The function is there: the end of its first block, and of its body."""
@@ -104,7 +104,7 @@ class HardenedAccesses(Accesses):
     _leave: Leave | None = None
     _held: dict[str, _Held] = field(factory=dict)
 
-    def memory(self, builder: Any, module: Module, operators: Any) -> Memory:
+    def memory(self, builder: Any, module: Module, operators: Any) -> AccessEmitter:
         return CheckedMemory(builder, module.scopes, operators, self)
 
     def begin(self, entry: Any, here: Any) -> None:
@@ -201,7 +201,7 @@ class HardenedAccesses(Accesses):
 
 
 @frozen
-class CheckedMemory(Memory):
+class CheckedMemory(AccessEmitter):
     """Tests what will be touched."""
 
     accesses: HardenedAccesses

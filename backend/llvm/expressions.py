@@ -23,7 +23,7 @@ from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduc
 from backend.llvm.float_ranges import UNKNOWN, float_range
 from backend.llvm.indices import Term, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
-from backend.llvm.memory import Memory
+from backend.llvm.memory import AccessEmitter
 from backend.llvm.operators import Operators, literal, llvm_type
 from backend.llvm.runtime.blocks import I32, I64, Value, i64
 from backend.llvm.words import local_bytes
@@ -57,7 +57,7 @@ class InsertionPoint:
 
     builder: Any
     operators: Operators
-    memory: Memory
+    memory: AccessEmitter
 
 
 @define

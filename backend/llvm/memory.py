@@ -44,7 +44,7 @@ Kept: TypeAlias = tuple[Value, Value]
 
 
 @frozen
-class Memory:
+class AccessEmitter:
     """Emits accesses to buffers at the place where ``builder`` stands.
 
     Before each access it calls :meth:`touch`, :meth:`touch_masked` or :meth:`touch_lanes`, which do

@@ -35,7 +35,7 @@ from backend.llvm.runtime.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 _SHORT = 16
 """Iterations of a loop that is written out where its body is small, though no schedule says so."""
@@ -244,7 +244,7 @@ class Statements:
 
     def _fits_stack(self, node: Allocate, size: int) -> bool:
         """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
-        most = {Memory.AUTO: SMALL_BYTES, Memory.HEAP: -1}.get(node.memory, _STACK_BYTES)
+        most = {MemoryType.AUTO: SMALL_BYTES, MemoryType.HEAP: -1}.get(node.memory, _STACK_BYTES)
         return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
     def _bytes(self, node: Allocate) -> Value:

@@ -18,7 +18,7 @@ from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 _ONE = constant(1, Int32)
 
@@ -58,7 +58,7 @@ class _Pass:
         """How much is allocated: where it varies a number that is enough for all, if it is small,
         so that it lies on the stack.
         """
-        if node.memory is Memory.HEAP or all(isinstance(e, Const) for e in node.extents):
+        if node.memory is MemoryType.HEAP or all(isinstance(e, Const) for e in node.extents):
             return node.extents
         total = 1
         for extent in node.extents:

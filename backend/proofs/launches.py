@@ -11,12 +11,12 @@ from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     GpuProgram,
+    HostBlock,
     HostIf,
     HostLoop,
     HostNode,
     HostPart,
     Launch,
-    Sequence,
 )
 from spaces.constraints.reasoning.formulas import within
 from spaces.model.expressions.expr import Expr, constant
@@ -61,7 +61,7 @@ def _launches(
     node: HostNode, known: tuple[Expr, ...], loops: tuple[str, ...]
 ) -> Iterator[LaunchSite]:
     match node:
-        case Sequence(body=body):
+        case HostBlock(body=body):
             for part in body:
                 yield from _launches(part, known, loops)
         case HostLoop(var=var, min=low, extent=extent, body=inside):

@@ -13,12 +13,12 @@ from backend.ir.host import (
     THREAD,
     DeviceFunction,
     GlobalArray,
+    HostBlock,
     HostIf,
     HostLoop,
     HostNode,
     HostPart,
     Launch,
-    Sequence,
 )
 from backend.ir.sizes import elements
 from backend.ir.statements import Barrier
@@ -31,7 +31,7 @@ from backend.replay.report import Mistake
 def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
     """The steps of the host and of all that it launches."""
     match node:
-        case Sequence(body=body):
+        case HostBlock(body=body):
             for part in body:
                 yield from host_steps(machine, part, frame)
         case HostLoop(var=var, body=inside):

@@ -18,7 +18,7 @@ from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 
 
 def features(pipeline: Pipeline, schedule: Schedule) -> Features:
@@ -53,7 +53,7 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
             blocks=totals.typical(product(kernel.grid), around),
             block=kernel.block,
             shared_bytes=largest(kernel.shared_bytes, around, nest.simplify),
-            private_bytes=largest(kernel.private_bytes(*Memory), around, nest.simplify),
+            private_bytes=largest(kernel.private_bytes(*MemoryType), around, nest.simplify),
         )
         for kernel in kernels(nest.bounds)
     )

@@ -31,7 +31,7 @@ from spaces.model.schedules.schedule import (
     FuncSchedule,
     LoopAlign,
     LoopLevel,
-    Memory,
+    MemoryType,
     Schedule,
 )
 from tests.gate.companions import with_companion
@@ -99,7 +99,7 @@ class _Addition:
             case "single":
                 return self._single()
             case "memory":
-                return self._memory(Memory(name))
+                return self._memory(MemoryType(name))
             case "partition":
                 policy = Partition(name)
                 return self._on_a_loop(lambda d, loop: d.partition(loop, policy))
@@ -281,12 +281,12 @@ class _Addition:
                 return evolve(self, schedule=bare)._at(entry, index).gpu_single_thread().schedule
         return self.schedule
 
-    def _memory(self, memory: Memory) -> Schedule:
-        inside = memory not in (Memory.HEAP, Memory.AUTO)
+    def _memory(self, memory: MemoryType) -> Schedule:
+        inside = memory not in (MemoryType.HEAP, MemoryType.AUTO)
         for function, entry in self._funcs():
             if function.name in self.whole.outputs or (inside and entry.compute.is_root):
                 continue
-            if memory is Memory.GPU_SHARED and not self._is_of_a_block(entry):
+            if memory is MemoryType.GPU_SHARED and not self._is_of_a_block(entry):
                 continue
             return self.schedule.replace(evolve(entry, memory=memory))
         return self.schedule

@@ -21,6 +21,7 @@ from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     GpuProgram,
+    HostBlock,
     HostIf,
     HostLoop,
     HostNode,
@@ -28,7 +29,6 @@ from backend.ir.host import (
     Launch,
     SharedArray,
 )
-from backend.ir.host import Sequence as HostSequence
 from backend.ir.node import walk_nodes
 from backend.ir.statements import (
     Allocate,
@@ -47,7 +47,7 @@ from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from tests.gate.python_code import MEANINGS, Names, same, source, wrapped
-from tests.gate.shadow import MOST_STEPS, Memory, TooLong, Trouble
+from tests.gate.shadow import MOST_STEPS, ShadowMemory, TooLong, Trouble
 
 Key = tuple[int, tuple[int, ...], int, tuple[int, ...]]
 """Launch, block, number of barriers passed, thread."""
@@ -85,7 +85,7 @@ class Element:
 class Buffer:
     """Flat memory."""
 
-    def __init__(self, name: str, type: Type, elements: int, memory: Memory) -> None:
+    def __init__(self, name: str, type: Type, elements: int, memory: ShadowMemory) -> None:
         self.name, self.type, self.memory = name, type, memory
         self.elements: list[Element | None] = [None] * elements
 
@@ -166,7 +166,7 @@ class Source:
 class Machine:
     """What the generated host calls."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: ShadowMemory) -> None:
         self.memory = memory
         self.launches = itertools.count()
         self.left = MOST_STEPS
@@ -245,7 +245,7 @@ class GpuMachine:
         values: Mapping[str, int | float],
         images: Mapping[str, Sequence[Any]],
         elements: Mapping[str, int],
-        memory: Memory,
+        memory: ShadowMemory,
     ) -> dict[str, list[Any]]:
         """The elements of the outputs after a run; None where nothing was stored.
 
@@ -278,9 +278,9 @@ class GpuMachine:
 
     def _host(self, node: HostNode, pad: str) -> None:
         match node:
-            case HostSequence(body=()):
+            case HostBlock(body=()):
                 self._lines.append(f"{pad}pass")
-            case HostSequence(body=body):
+            case HostBlock(body=body):
                 for part in body:
                     self._host(part, pad)
             case HostLoop():

@@ -12,7 +12,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.reductions.accumulation import accumulation
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added
 from tests.gate.schedules import layout, levels_around, specialized
@@ -82,7 +82,9 @@ def _inside(
         directives = directives.store_at(legal[store].func, legal[store].loop)
     if rng.random() < 0.15:
         directives = directives.store_in(
-            rng.choice((Memory.REGISTER, Memory.STACK)) if in_thread else Memory.GPU_SHARED
+            rng.choice((MemoryType.REGISTER, MemoryType.STACK))
+            if in_thread
+            else MemoryType.GPU_SHARED
         )
     if in_thread:
         return directives

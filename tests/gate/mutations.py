@@ -30,7 +30,7 @@ from spaces.model.schedules.schedule import (
     Fold,
     FuncSchedule,
     LoopLevel,
-    Memory,
+    MemoryType,
     Pad,
     Schedule,
     Specialization,
@@ -245,7 +245,7 @@ def _levels(schedule: Schedule) -> list[LoopLevel]:
 
 def _memory(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:
     func = _some_func(rng, schedule)
-    return schedule.replace(evolve(func, memory=rng.choice(list(Memory))))
+    return schedule.replace(evolve(func, memory=rng.choice(list(MemoryType))))
 
 
 def _fold(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:

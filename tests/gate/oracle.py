@@ -21,7 +21,7 @@ from spaces.model.schedules.schedule import Schedule
 from tests.gate.gpu_machine import GpuMachine
 from tests.gate.python_code import same
 from tests.gate.rounding import EXACTLY, Tolerance, spread
-from tests.gate.shadow import Memory, Picture, Shadow, Storage, TooLong, Trouble
+from tests.gate.shadow import Picture, Shadow, ShadowMemory, Storage, TooLong, Trouble
 from tests.gate.subjects import EXACT, ODD, Ranges, Subject
 
 GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
@@ -89,7 +89,7 @@ class Oracle:
             TooLong: it takes too many steps.
         """
         for negative in (False, True):
-            memory = Memory(negative)
+            memory = ShadowMemory(negative)
             outputs = shadow.run(self.values(size), self.pictures, memory)
             for name, output in outputs.items():
                 buffers = self.subject.pipeline.function(name).buffers
@@ -112,7 +112,7 @@ class Oracle:
         images = {name: picture.values for name, picture in self.pictures.items()}
         elements = {name: wanted.size for name, wanted in expected.items()}
         for negative in (False, True):
-            memory = Memory(negative)
+            memory = ShadowMemory(negative)
             found = machine.run(values, images, elements, memory)
             for name, wanted in expected.items():
                 allowed = spread((limits or {}).get(name, EXACTLY), wanted).reshape(-1).tolist()
@@ -127,7 +127,7 @@ class Oracle:
         output: Storage,
         wanted: list[NDArray[Any]],
         allowed: list[Tolerance],
-        memory: Memory,
+        memory: ShadowMemory,
     ) -> None:
         lows = [low for low, _, _ in reversed(output.limits)]
         found = {at: value for at, value, _, _ in output.places.values()}

@@ -12,7 +12,7 @@ from spaces.model.schedules.domain_order import (
     Partition,
     Split,
 )
-from spaces.model.schedules.schedule import Bound, FuncSchedule, Memory, Schedule
+from spaces.model.schedules.schedule import Bound, FuncSchedule, MemoryType, Schedule
 
 
 def schedule_constructs(schedule: Schedule) -> frozenset[str]:
@@ -57,7 +57,7 @@ def _of_levels(func: FuncSchedule) -> Iterator[str]:
 
 
 def _of_storage(func: FuncSchedule) -> Iterator[str]:
-    if func.memory is not Memory.AUTO:
+    if func.memory is not MemoryType.AUTO:
         yield f"memory: {func.memory}"
     for fold in func.folds:
         yield "directive: fold_storage" if fold.forward else "directive: fold_storage backward"

@@ -20,7 +20,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind, PrefetchBound, Tail
 from spaces.model.schedules.levels import Levels, Path
 from spaces.model.schedules.reductions.accumulation import accumulation
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 from tests.gate.companions import with_companions
 from tests.gate.derivations import with_funcs_added
 
@@ -144,7 +144,9 @@ def layout(rng: random.Random, directives: Directives, function: Function) -> Di
 def _memory(rng: random.Random, directives: Directives, inside: bool) -> Directives:
     if rng.random() < 0.94:
         return directives
-    kinds = (Memory.HEAP, Memory.STACK, Memory.REGISTER) if inside else (Memory.HEAP,)
+    kinds = (
+        (MemoryType.HEAP, MemoryType.STACK, MemoryType.REGISTER) if inside else (MemoryType.HEAP,)
+    )
     return directives.store_in(rng.choice(kinds))
 
 

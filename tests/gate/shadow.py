@@ -63,7 +63,7 @@ def are_concurrent(a: Task, b: Task) -> bool:
 
 
 @define
-class Memory:
+class ShadowMemory:
     """What all storage of one run shares: which garbage there is, and whether any was read.
 
     ``found`` has the first occasion of each kind, in order.
@@ -87,7 +87,7 @@ class Storage:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: ShadowMemory,
         function: Function,
         mins: Sequence[int],
         extents: Sequence[int],
@@ -202,7 +202,10 @@ class Shadow:
         }
 
     def run(
-        self, values: Mapping[str, int | float], pictures: Mapping[str, Picture], memory: Memory
+        self,
+        values: Mapping[str, int | float],
+        pictures: Mapping[str, Picture],
+        memory: ShadowMemory,
     ) -> dict[str, Storage]:
         """The storage of the outputs after a run.
 

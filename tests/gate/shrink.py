@@ -12,7 +12,7 @@ from attrs import evolve
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import FuncSchedule, Memory, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, MemoryType, Schedule
 from tests.gate.check import Case, Gate
 from tests.gate.oracle import Oracle
 from tests.gate.smaller import smaller_subjects
@@ -61,7 +61,7 @@ def _simpler(pipeline: Pipeline, schedule: Schedule) -> Iterator[Schedule]:
     for func in schedule.funcs:
         plain = next((f for f in default.funcs if f.name == func.name), func)
         yield schedule.replace(plain)
-        yield schedule.replace(evolve(func, memory=Memory.AUTO))
+        yield schedule.replace(evolve(func, memory=MemoryType.AUTO))
         yield schedule.replace(evolve(func, folds=()))
         yield schedule.replace(evolve(func, atomic=()))
         yield schedule.replace(evolve(func, store=func.compute))

@@ -13,7 +13,15 @@ import pytest
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-from backend.ir.host import DeviceFunction, GpuProgram, HostIf, HostLoop, HostPart, Launch, Sequence
+from backend.ir.host import (
+    DeviceFunction,
+    GpuProgram,
+    HostBlock,
+    HostIf,
+    HostLoop,
+    HostPart,
+    Launch,
+)
 from backend.ir.program import BufferParameter
 from backend.ir.statements import EMPTY, For, If, Store, block
 from backend.preconditions import SizeError
@@ -31,7 +39,7 @@ from tests.gate.gpu_schedules import gpu_schedule
 from tests.gate.oracle import Oracle, evidence
 from tests.gate.pipelines import KINDS
 from tests.gate.runner import run
-from tests.gate.shadow import Memory, Trouble
+from tests.gate.shadow import ShadowMemory, Trouble
 from tests.gate.smallest import smallest
 from tests.gate.subjects import EXACT, ODD, Subject, subject
 from tests.gate.summary import Summary
@@ -128,9 +136,9 @@ FIRST, SECOND, THIRD = (Worker((0, (0,), 0, (thread,))) for thread in range(3))
 LATER = Worker((0, (0,), 1, (1,)))
 
 
-def changed(by: str = "add") -> tuple[Buffer, Memory]:
+def changed(by: str = "add") -> tuple[Buffer, ShadowMemory]:
     """An element that was 3, to which two threads add 4 and 5."""
-    memory = Memory(negative=False)
+    memory = ShadowMemory(negative=False)
     buffer = Buffer("sum", Int32, 1, memory)
     buffer.store(0, 3, Worker())
     buffer.change(0, "add", lambda now: now + 4, FIRST)
@@ -145,15 +153,15 @@ def test_kernels_and_hosts_may_do_nothing() -> None:
     loop = For(Variable(Int32, "i"), ZERO, n, LoopKind.SERIAL, nothing)
     kernel = DeviceFunction("kernel", (n, n, n), (2, 1, 1), (), loop)
     steps = (
-        HostIf(n < 3, Sequence(())),
+        HostIf(n < 3, HostBlock(())),
         HostLoop(Variable(Int32, "j"), ZERO, n, HostPart("none", EMPTY)),
         Launch(kernel),
         HostPart("some", block(loop, store)),
     )
     program = GpuProgram(
-        "out", (BufferParameter("out", Int32, 1, True),), (), (), (kernel,), Sequence(steps)
+        "out", (BufferParameter("out", Int32, 1, True),), (), (), (kernel,), HostBlock(steps)
     )
-    memory = Memory(negative=False)
+    memory = ShadowMemory(negative=False)
     assert GpuMachine(program).run({"n": 2}, {}, {"out": 1}, memory) == {"out": [2]}
 
 

@@ -41,7 +41,7 @@ from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.gate.gpu_machine import GpuMachine
-from tests.gate.shadow import Memory
+from tests.gate.shadow import ShadowMemory
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.random.default_rng(3).integers(-50, 50, (120, 120), dtype=np.int32)
@@ -237,7 +237,7 @@ def test_an_update_whose_predicate_never_holds_leaves_nothing_of_its_tail() -> N
     (program,) = compile_gpu(verdict).programs
     values = {"out.min.0": 3, "out.extent.0": 7, "out.min.1": -1, "out.extent.1": 3}
     values |= {"out.stride.0": 1, "out.stride.1": 7}
-    found = GpuMachine(program).run(values, {}, {"out": 21}, Memory(negative=False))
+    found = GpuMachine(program).run(values, {}, {"out": 21}, ShadowMemory(negative=False))
     assert found["out"] == [2 * (x - y) for y in range(-1, 2) for x in range(3, 10)]
 
 
@@ -252,7 +252,7 @@ def test_kernels_read_where_a_sum_of_pixels_says() -> None:
     values = {"out.min.0": 0, "out.extent.0": 4, "out.stride.0": 1}
     values |= {"input.min.0": 0, "input.extent.0": 5, "input.stride.0": 1}
     images = {"input": [3, -4, 6, -1, 20]}
-    found = GpuMachine(program).run(values, images, {"out": 4}, Memory(negative=False))
+    found = GpuMachine(program).run(values, images, {"out": 4}, ShadowMemory(negative=False))
     assert found["out"] == [0, 20, 50, 50]
 
 

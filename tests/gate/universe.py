@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from spaces.model.schedules.domain_order import LoopKind, Partition, PrefetchBound, Tail
-from spaces.model.schedules.schedule import LoopAlign, Memory
+from spaces.model.schedules.schedule import LoopAlign, MemoryType
 from tests.gate.constructs import BOUNDARIES
 from tests.gate.operations import IN_COORDINATES, OPERATIONS, TYPES
 
@@ -95,7 +95,7 @@ OF_SCHEDULES: dict[str, tuple[str, ...]] = {
     "update loop": _KINDS,
     "tail": tuple(Tail),
     "single": ("__block", "__thread"),
-    "memory": tuple(m for m in Memory if m is not Memory.AUTO),
+    "memory": tuple(m for m in MemoryType if m is not MemoryType.AUTO),
     "directive": _DIRECTIVES,
     "aligned": tuple(a for a in LoopAlign if a is not LoopAlign.AUTO),
     "partition": tuple(p for p in Partition if p is not Partition.AUTO),

@@ -8,7 +8,7 @@ from typing import Any
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import Tail
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 
 _NAMES = ("x", "y", "xi", "yi", "xo", "r.x", "t")
 _ONE_LOOP = ("serial", "parallel", "vectorize", "unroll", "parallel", "vectorize")
@@ -69,7 +69,7 @@ def _directive(
 def _storage(rng: random.Random, directives: Directives, names: list[str], loop: str) -> Directives:
     match rng.randrange(4):
         case 0:
-            return directives.store_in(rng.choice(list(Memory)))
+            return directives.store_in(rng.choice(list(MemoryType)))
         case 1:
             return directives.fold_storage(loop, rng.choice((1, 2, 3, 4, 8)))
         case 2:

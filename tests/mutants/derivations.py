@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "exchange-once",
-        "Memory.update",
+        "AccessEmitter.update",
         "build.cbranch(build.extract_value(pair, 1), done, again)",
         "build.branch(done)",
         "An update is lost where another thread comes in between.",

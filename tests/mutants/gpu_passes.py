@@ -42,8 +42,8 @@ GPU_PASSES = (
     Mutant(
         "shared-storage-of-one-thread",
         "_Placer._placed",
-        "memory = Memory.GPU_SHARED",
-        "memory = Memory.REGISTER",
+        "memory = MemoryType.GPU_SHARED",
+        "memory = MemoryType.REGISTER",
         "What the threads of a block exchange lies in registers of each of them.",
         _TESTS,
     ),

@@ -219,7 +219,7 @@ VECTORS = (
     ),
     Mutant(
         "backwards-mask-forwards",
-        "Memory.load_masked",
+        "AccessEmitter.load_masked",
         "self._pick(mask, None, lanes[::-1])",
         "self._pick(mask, None, lanes)",
         "A vector that is read backwards is masked as if it were read forwards.",
@@ -227,7 +227,7 @@ VECTORS = (
     ),
     Mutant(
         "spread-lanes-are-not-masked",
-        "Memory._kept_in",
+        "AccessEmitter._kept_in",
         "self.builder.select(bit, address(lane), other)",
         "address(lane)",
         "Lanes far apart are loaded and stored whatever their mask says.",

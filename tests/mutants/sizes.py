@@ -154,7 +154,7 @@ SIZES = (
     ),
     Mutant(
         "updates-not-tested",
-        "Memory.update",
+        "AccessEmitter.update",
         "self.touch(Access.WRITE, buffer, address, type)",
         "",
         "Updates in one step touch anything.",

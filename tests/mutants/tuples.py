@@ -108,7 +108,7 @@ TUPLES = (
     ),
     Mutant(
         "short-vectors-masked-as-they-are",
-        "Memory.store_masked",
+        "AccessEmitter.store_masked",
         "type.lanes < full",
         "type.lanes < 0",
         "LLVM stores whole words where one narrow lane is wanted.",

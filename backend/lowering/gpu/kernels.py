@@ -24,12 +24,12 @@ from backend.ir.host import (
     Dimensions,
     GlobalArray,
     GpuProgram,
+    HostBlock,
     HostIf,
     HostLoop,
     HostNode,
     HostPart,
     Launch,
-    Sequence,
     SharedArray,
 )
 from backend.ir.node import map_children, walk_nodes
@@ -45,7 +45,7 @@ from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 _ONE = constant(1, Int32)
 
@@ -101,7 +101,7 @@ class _Carver:
             return HostPart(f"{self.program}_part{self._parts}", part)
         match statement:
             case Block(body=body):
-                return Sequence(tuple(self.host(s) for s in body))
+                return HostBlock(tuple(self.host(s) for s in body))
             case For(kind=kind) if kind in GPU_KINDS:
                 return self._launch(statement)
             case For(var=var, min=low, extent=extent):
@@ -252,7 +252,7 @@ def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
         _shared_array(s.buffer, s.type, elements, s.buffer in changed)
         for s in inside
         if isinstance(s, Allocate)
-        and s.memory is Memory.GPU_SHARED
+        and s.memory is MemoryType.GPU_SHARED
         and (elements := known_elements(s.sizes)) is not None
     ]
     return tuple(sorted(arrays, key=lambda a: (-a.type.bytes, not a.in_words)))

@@ -22,9 +22,9 @@ from spaces.model.expressions.expr import Call, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
-PRIVATE = (Memory.REGISTER, Memory.STACK)
+PRIVATE = (MemoryType.REGISTER, MemoryType.STACK)
 """The kinds of memory that belong to one thread."""
 
 _ZERO = constant(0, Int32)
@@ -58,9 +58,9 @@ class _Placer:
                 return self.inside(statement, in_thread=kind is LoopKind.GPU_THREAD)
             case Allocate():
                 # The stack of the CPU, too: a kernel inside does not use what is asked to be there.
-                host = (Memory.AUTO, Memory.HEAP, *PRIVATE)
+                host = (MemoryType.AUTO, MemoryType.HEAP, *PRIVATE)
                 _require_kind(statement, host, "outside of all kernels")
-                moved = evolve(_from_origin(statement), memory=Memory.HEAP)
+                moved = evolve(_from_origin(statement), memory=MemoryType.HEAP)
                 return evolve(moved, body=deeper(self.outside, moved.body))
             case _:
                 return map_children(statement, self.outside)
@@ -76,11 +76,11 @@ class _Placer:
     def _placed(self, node: Allocate, in_thread: bool) -> Allocate:
         memory = node.memory
         if in_thread:
-            _require_kind(node, (Memory.AUTO, *PRIVATE), "inside a thread loop")
-            memory = Memory.REGISTER if memory is Memory.AUTO else memory
+            _require_kind(node, (MemoryType.AUTO, *PRIVATE), "inside a thread loop")
+            memory = MemoryType.REGISTER if memory is MemoryType.AUTO else memory
         else:
-            _require_kind(node, (Memory.AUTO, Memory.GPU_SHARED), "at a block of a kernel")
-            memory = Memory.GPU_SHARED
+            _require_kind(node, (MemoryType.AUTO, MemoryType.GPU_SHARED), "at a block of a kernel")
+            memory = MemoryType.GPU_SHARED
         extents = self.sizes.storage(node)
         constants = tuple(constant(extent, Int32) for extent in extents)
         folds = zip(node.folds, constants, strict=True)
@@ -93,7 +93,7 @@ class _Placer:
         )
 
 
-def _require_kind(node: Allocate, kinds: tuple[Memory, ...], place: str) -> None:
+def _require_kind(node: Allocate, kinds: tuple[MemoryType, ...], place: str) -> None:
     if node.memory not in kinds:
         raise GpuLoweringError(
             f"{node.buffer} is to be stored in {node.memory}, but it is stored {place}; possible "

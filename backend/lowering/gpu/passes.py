@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from backend.access import AccessMode
-from backend.ir.host import GpuProgram, Sequence
+from backend.ir.host import GpuProgram, HostBlock
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.lowering.analyses.hints import unhinted
 from backend.lowering.cases import each, refusal
@@ -94,6 +94,6 @@ def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -
         program,
         requirements=(refusal(message),),
         kernels=(),
-        body=Sequence(()),
+        body=HostBlock(()),
         assumptions=assumptions,
     )

@@ -16,7 +16,7 @@ from spaces.model.schedules.schedule import (
     Fold,
     FuncSchedule,
     LoopLevel,
-    Memory,
+    MemoryType,
     Schedule,
 )
 
@@ -86,9 +86,9 @@ class CallEdits:
 
     def _memories(self) -> Iterator[Edit]:
         entry = self._entry
-        for memory in Memory:
+        for memory in MemoryType:
             if memory is not entry.memory:
-                unlike = 0.25 if memory is Memory.AUTO else 0.5
+                unlike = 0.25 if memory is MemoryType.AUTO else 0.5
                 yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
     def _atomics(self) -> Iterator[Edit]:

@@ -30,7 +30,7 @@ from spaces.model.expressions.expr import Expr, compare, component_name, constan
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import Memory, StageOf
+from spaces.model.schedules.schedule import MemoryType, StageOf
 
 _ONE = constant(1, Int32)
 _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
@@ -88,7 +88,7 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
     entry = view.records.entry(func)
     written = [fold_directive(func, fold) for fold in entry.folds]
-    if entry.memory is not Memory.AUTO:
+    if entry.memory is not MemoryType.AUTO:
         written.append(memory_directive(func, entry.memory))
     written += [order_directive(func, order) for order in entry.storage_orders]
     written += [pad_directive(func, pad) for pad in entry.pads]
@@ -113,7 +113,7 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
 def output_memory(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
     memory = view.records.entry(func).memory
-    if func in view.nest.pipeline.outputs and memory is not Memory.AUTO:
+    if func in view.nest.pipeline.outputs and memory is not MemoryType.AUTO:
         yield Check(
             func,
             VIOLATED,

@@ -23,7 +23,7 @@ from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import INTEGERS, read_all
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 _EXPRS = Extremes(fn.min, fn.max)
 
@@ -110,7 +110,7 @@ def _registers(kernel: Kernel) -> Expr:
     """Registers that the values kept in registers take, four bytes each: a lower bound."""
     total: Expr = constant(0, Int32)
     for allocation in kernel.private:
-        if allocation.memory is Memory.REGISTER:
+        if allocation.memory is MemoryType.REGISTER:
             total = total + (allocation_bytes(allocation) + 3) / 4
     return total
 
@@ -129,7 +129,7 @@ def _are_constant(view: NestView, kernel: Kernel) -> bool:
 def registers(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel with values kept in registers."""
     for gpu, kernel in launchable(view, func):
-        kept = [a for a in kernel.private if a.memory is Memory.REGISTER]
+        kept = [a for a in kernel.private if a.memory is MemoryType.REGISTER]
         if not kept or not _are_constant(view, kernel):
             continue
         yield Check(
@@ -215,7 +215,7 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
     for gpu, kernel in kernels_of(view, func):
         if not kernel.private or not all(view.is_constant(a.elements) for a in kernel.private):
             continue
-        taken = kernel.private_bytes(*Memory)
+        taken = kernel.private_bytes(*MemoryType)
         yield Check(
             func,
             taken <= gpu.max_local_bytes_per_thread,

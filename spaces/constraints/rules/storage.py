@@ -23,9 +23,9 @@ from spaces.model.formulas.regions import Interval
 from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
-_PRIVATE = (Memory.STACK, Memory.REGISTER)
+_PRIVATE = (MemoryType.STACK, MemoryType.REGISTER)
 
 MAX_STACK_BYTES = 256 << 10
 """What one Func may keep on the stack of a thread: half the smallest stack (512 KiB) that a system
@@ -209,19 +209,19 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
     site, depth = records.site(func), records.store_depth(func)
     memory = records.entry(func).memory
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or site is None or depth is None or memory is Memory.AUTO:
+    if not stored or site is None or depth is None or memory is MemoryType.AUTO:
         return
     kinds = set(records.kinds(site[:depth]))
     if LoopKind.GPU_THREAD in kinds:
         place, legal = "inside the thread loops of a kernel", [*_PRIVATE]
     elif LoopKind.GPU_BLOCK in kinds:
-        place, legal = "for a whole block of a kernel", [Memory.GPU_SHARED]
+        place, legal = "for a whole block of a kernel", [MemoryType.GPU_SHARED]
     else:
-        place, legal = "outside all kernels", [Memory.HEAP, *_PRIVATE]
+        place, legal = "outside all kernels", [MemoryType.HEAP, *_PRIVATE]
     if memory in legal:
         return
-    if Memory.HEAP in legal and kernel_use(records, func):
-        legal = [Memory.HEAP]
+    if MemoryType.HEAP in legal and kernel_use(records, func):
+        legal = [MemoryType.HEAP]
     reason = ""
     if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
         reason = "; each thread would have its own and could not read the others'"
@@ -238,7 +238,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
             "store": store_directive(records.entry(func)),
             "place": place,
             "reason": reason,
-            "legal": listed(kind.qualified for kind in (Memory.AUTO, *legal)),
+            "legal": listed(kind.qualified for kind in (MemoryType.AUTO, *legal)),
         },
     )
 

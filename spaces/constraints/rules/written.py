@@ -13,7 +13,7 @@ from spaces.model.schedules.schedule import (
     Fold,
     FuncSchedule,
     LoopLevel,
-    Memory,
+    MemoryType,
     Pad,
     StageOf,
     StorageBound,
@@ -68,7 +68,7 @@ def placing_directive(records: Records, stage: StageOf) -> str:
     return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 
 
-def memory_directive(func: str, memory: Memory) -> str:
+def memory_directive(func: str, memory: MemoryType) -> str:
     """``f.store_in(MemoryType::Stack)``."""
     return f"{func}.{format_call(DirectiveCall('store_in', (memory,)))}"
 

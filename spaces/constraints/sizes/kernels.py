@@ -24,7 +24,7 @@ from spaces.model.nest.placement import Bounds
 from spaces.model.nest.traversal import LoopVar, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 Dim3 = tuple[Expr, Expr, Expr]
 
@@ -89,7 +89,7 @@ class Kernel:
             for a in self.shared
         )
 
-    def private_bytes(self, *memories: Memory) -> Expr:
+    def private_bytes(self, *memories: MemoryType) -> Expr:
         """Bytes that each thread stores for itself in the given kinds of memory."""
         return _total(allocation_bytes(a) for a in self.private if a.memory in memories)
 

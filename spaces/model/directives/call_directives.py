@@ -29,7 +29,7 @@ from spaces.model.schedules.schedule import (
     Fold,
     LoopAlign,
     LoopLevel,
-    Memory,
+    MemoryType,
     Pad,
     StageOf,
     StorageBound,
@@ -93,10 +93,10 @@ class CallDirectives(Selection):
         placed = attrs.evolve(self, placed=self.placed | {self.selected})
         return placed._with_func(attrs.evolve(self._func, store=level))
 
-    @directive(shown={"memory": Memory.STACK.qualified})
-    def store_in(self, memory: Memory | str) -> Self:
+    @directive(shown={"memory": MemoryType.STACK.qualified})
+    def store_in(self, memory: MemoryType | str) -> Self:
         """Choose the kind of memory."""
-        return self._with_func(attrs.evolve(self._func, memory=member_of(Memory, memory)))
+        return self._with_func(attrs.evolve(self._func, memory=member_of(MemoryType, memory)))
 
     @directive()
     def hoist_storage(self, func: str | Func, loop: Name) -> Self:

@@ -12,7 +12,7 @@ from spaces.model.expressions.expr import Expr, component_names, constant
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.sliding import Storage
-from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Memory
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, MemoryType
 
 
 @frozen
@@ -26,7 +26,7 @@ class Allocation:
     func: str
     types: tuple[Type, ...]
     level: LoopLevel
-    memory: Memory
+    memory: MemoryType
     mins: tuple[Expr, ...]
     extents: tuple[Expr, ...]
     folds: tuple[Expr | None, ...]

@@ -24,7 +24,7 @@ from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import Guard, LoopVar
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
-from spaces.model.schedules.schedule import Memory, Schedule, StageOf
+from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
 from spaces.model.schedules.together import Fused
 
 Node: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
@@ -54,7 +54,7 @@ class HoistedStorage:
 
     func: str
     types: tuple[Type, ...]
-    memory: Memory
+    memory: MemoryType
     extents: tuple[Expr, ...]
     body: tuple[Node, ...]
 

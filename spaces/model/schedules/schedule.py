@@ -21,7 +21,7 @@ from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop
 
 
-class Memory(Choice, halide="MemoryType", called="a kind of memory"):
+class MemoryType(Choice, halide="MemoryType", called="a kind of memory"):
     """Where a Func's values are stored."""
 
     AUTO = "auto"
@@ -254,7 +254,7 @@ class FuncSchedule:
     stages: tuple[DomainOrder, ...]
     compute: LoopLevel = INLINE
     store: LoopLevel = INLINE
-    memory: Memory = Memory.AUTO
+    memory: MemoryType = MemoryType.AUTO
     folds: tuple[Fold, ...] = field(default=(), converter=_last_folds)
     storage_orders: tuple[tuple[str, ...], ...] = field(default=(), converter=_without_overruled)
     pads: tuple[Pad, ...] = field(default=(), converter=_last_pads)

@@ -9,7 +9,7 @@ from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, 
 from backend.lowering.gpu.barriers import insert_barriers
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 from tests.backend.cuda.written_kernels import (
     THREADS,
     B,
@@ -86,7 +86,7 @@ def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
         Store("r", number(1), T * T),
         Store("out", T, load("r", number(0)) + load("r", number(1))),
     )
-    own = Allocate("r", Int32, Memory.REGISTER, (number(2),), pair)
+    own = Allocate("r", Int32, MemoryType.REGISTER, (number(2),), pair)
     found = insert_barriers(kernel(rounds(each(own)))).body
     assert shape(found) == ["r", "r", "out"]
 

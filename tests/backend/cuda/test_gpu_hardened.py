@@ -20,10 +20,10 @@ from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     GpuProgram,
+    HostBlock,
     HostNode,
     HostPart,
     Launch,
-    Sequence,
 )
 from backend.ir.node import map_children
 from backend.ir.sizes import known_elements
@@ -62,8 +62,8 @@ SCHEDULES = {
 
 def change_host(node: HostNode, change: Callable[[HostNode], HostNode]) -> HostNode:
     """The host's program with its parts changed."""
-    if isinstance(node, Sequence):
-        return Sequence(tuple(change_host(part, change) for part in node.body))
+    if isinstance(node, HostBlock):
+        return HostBlock(tuple(change_host(part, change) for part in node.body))
     if isinstance(node, GlobalArray):
         node = evolve(node, body=change_host(node.body, change))
     return change(node)

@@ -22,7 +22,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.types import Float32, Int32, UInt8
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import check, image
 from tests.backend.cuda.test_gpu_schedules import BLUR, STAGES, UNSHARP, at_block, tiled
@@ -244,7 +244,7 @@ def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
                 d.gpu_tile("x", "y", "xi", "yi", 8, 4)
                 .func("blur_x")
                 .compute_at("blur_y", "x")
-                .store_in(Memory.REGISTER)
+                .store_in(MemoryType.REGISTER)
             ),
             "blur_x is to be stored in register, but it is stored at a block",
         ),

@@ -7,11 +7,11 @@ import pytest
 from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
+    HostBlock,
     HostIf,
     HostLoop,
     HostPart,
     Launch,
-    Sequence,
 )
 from backend.ir.node import map_children, walk_nodes
 from backend.ir.statements import (
@@ -34,7 +34,7 @@ from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 A, B, C, D, E, F, G, X = (Variable(Int32, name) for name in "abcdefgx")
 TRUE = constant(True, Bool)
@@ -48,7 +48,7 @@ STATEMENTS = (
         Allocate(
             buffer="f",
             type=Int32,
-            memory=Memory.AUTO,
+            memory=MemoryType.AUTO,
             sizes=(A,),
             body=STORE,
             mins=(B,),
@@ -73,7 +73,7 @@ STATEMENTS = (
 KERNEL = DeviceFunction("k", (A, B, C), (1, 1, 1), (), EMPTY)
 LAUNCH, PART = Launch(KERNEL), HostPart("p", STORE)
 HOST = (
-    (Sequence((LAUNCH, PART)), (LAUNCH, PART)),
+    (HostBlock((LAUNCH, PART)), (LAUNCH, PART)),
     (HostLoop(X, A, B, LAUNCH), (LAUNCH,)),
     (HostIf(TRUE, LAUNCH), (LAUNCH,)),
     (GlobalArray("f", Int32, (A,), LAUNCH), (LAUNCH,)),

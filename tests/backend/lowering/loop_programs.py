@@ -30,7 +30,7 @@ from spaces.model.expressions.expr import Call, Expr, Variable, cast, constant
 from spaces.model.expressions.message import Message, text
 from spaces.model.expressions.types import Int16, Int32, Type, UInt8, UInt16
 from spaces.model.schedules.domain_order import LoopKind, Partition
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 MARGIN = 2
 """By how much scratch is larger than an output, on each side."""
@@ -116,7 +116,7 @@ class Draw:
         )  # fmt: skip
         around = For(loop.var, loop.min, loop.extent, loop.kind, placed, loop.partition)
         return Allocate(
-            buffer=pool, type=inside.type, memory=Memory.AUTO, sizes=extents, body=around,
+            buffer=pool, type=inside.type, memory=MemoryType.AUTO, sizes=extents, body=around,
             mins=(ZERO, ZERO), extents=extents, folds=(None, None), order=(0, 1),
         )  # fmt: skip
 
@@ -141,7 +141,9 @@ class Draw:
         return Allocate(
             buffer=name,
             type=self.types[name],
-            memory=rng.choice((Memory.AUTO, Memory.AUTO, Memory.HEAP, Memory.STACK)),
+            memory=rng.choice(
+                (MemoryType.AUTO, MemoryType.AUTO, MemoryType.HEAP, MemoryType.STACK)
+            ),
             sizes=extents,
             body=body,
             mins=tuple(low for low, _ in box),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from backend.ir.host import DeviceFunction, GpuProgram, HostNode, HostPart, Launch, Sequence
+from backend.ir.host import DeviceFunction, GpuProgram, HostBlock, HostNode, HostPart, Launch
 from backend.ir.node import map_children, walk_nodes
 from backend.ir.statements import EMPTY, Barrier, Statement
 from backend.lowering.gpu.passes import lower_gpu
@@ -38,8 +38,8 @@ def changed(program: GpuProgram, name: str, change: Change) -> GpuProgram:
 
     def host(node: HostNode) -> HostNode:
         match node:
-            case Sequence(body=body):
-                return Sequence(tuple(map(host, body)))
+            case HostBlock(body=body):
+                return HostBlock(tuple(map(host, body)))
             case Launch(kernel=kernel):
                 return Launch(device(kernel))
             case HostPart():

@@ -14,7 +14,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail
-from spaces.model.schedules.schedule import Memory, Schedule
+from spaces.model.schedules.schedule import MemoryType, Schedule
 
 CPU = device("cpu")
 BLUR = algorithms.blur(16, 8)
@@ -35,7 +35,7 @@ def loops(draw: st.DrawFn, s: Directives) -> Directives:
 @st.composite
 def schedules(draw: st.DrawFn) -> Schedule:
     """Schedules of the blur, most of them legal and many with something in vain."""
-    s = draw(loops(schedule(BLUR))).store_in(draw(st.sampled_from(Memory)))
+    s = draw(loops(schedule(BLUR))).store_in(draw(st.sampled_from(MemoryType)))
     level = draw(st.sampled_from(["x", "y", "root", ""]))
     s = s.func("bx")
     s = s.compute_root() if level == "root" else s.compute_at("by", level) if level else s
@@ -61,7 +61,7 @@ def without(written: Schedule, advice: Advice) -> Schedule:
             stages = Schedule.default(BLUR).of(advice.func).stages
             return written.replace(evolve(entry, stages=stages))
         case "advice.inlined-storage" | "advice.output-memory":
-            return written.replace(evolve(entry, memory=Memory.AUTO, folds=()))
+            return written.replace(evolve(entry, memory=MemoryType.AUTO, folds=()))
         case "advice.fold-too-large":
             return written.replace(evolve(entry, folds=()))
         case "advice.no-window":

@@ -26,7 +26,7 @@ from spaces.constraints.rules.catalogue import PIPELINE_RULES
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Memory, Schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, MemoryType, Schedule
 from tests.constraints.repairs.distances import decisions_changed
 from tests.constraints.repairs.pasting import pasted
 from tests.constraints.solver.universes import two_stages, verdicts
@@ -242,7 +242,7 @@ def neighbors(pipe: Pipeline, given_: Schedule, on: Device) -> Iterator[Schedule
             )
             yield given_.replace(attrs.evolve(func, store=level))
         yield given_.replace(attrs.evolve(func, store=func.compute))
-        for memory in Memory:
+        for memory in MemoryType:
             yield given_.replace(attrs.evolve(func, memory=memory))
         for stage, order in enumerate(func.stages):
             for loops in itertools.permutations(order.loops):
@@ -320,7 +320,7 @@ def mutations(draw: st.DrawFn, given_: Schedule) -> Schedule:
         case "store":
             return given_.replace(attrs.evolve(func, store=draw(st.sampled_from([ROOT, *loops]))))
         case "memory":
-            return given_.replace(attrs.evolve(func, memory=draw(st.sampled_from(Memory))))
+            return given_.replace(attrs.evolve(func, memory=draw(st.sampled_from(MemoryType))))
         case "kind":
             i = draw(st.integers(0, len(order.loops) - 1))
             changed = list(order.loops)

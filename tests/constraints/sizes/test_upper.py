@@ -17,7 +17,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind, Tail
-from spaces.model.schedules.schedule import Memory
+from spaces.model.schedules.schedule import MemoryType
 
 STEP, WIDTH = Variable(Int32, "f.s0.i"), Variable(Int32, "f.extent.0")
 LAST = 5
@@ -110,5 +110,5 @@ def test_a_tile_that_is_read_mirrored_has_a_constant_size(place: Callable[[Var],
     f[x] = g[place(x)]
     made = pipeline(f)
     tiled = schedule(made).func("f").split("x", "x", "xi", 8, Tail.GUARD_WITH_IF)
-    stored = tiled.func("g").compute_at("f", "x").store_in(Memory.STACK).vectorize("x", 4)
+    stored = tiled.func("g").compute_at("f", "x").store_in(MemoryType.STACK).vectorize("x", 4)
     assert verify(made, stored.schedule, device("cpu")).legal

@@ -24,7 +24,7 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, Memory, Schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.pipelines import X, Y, Z, blur, box
 
@@ -153,7 +153,7 @@ def test_memory_and_folds() -> None:
     made = schedule(BLUR).func("blur_x").store_in("stack").fold_storage(Y, 4)
     made = made.fold_storage(X, 8).fold_storage(Y, 2)
     found = made.schedule.of("blur_x")
-    assert found.memory is Memory.STACK
+    assert found.memory is MemoryType.STACK
     assert found.folds == (Fold("x", 8), Fold("y", 2))
     assert found.compute == INLINE
 
@@ -192,7 +192,11 @@ def test_rvars_are_named_by_their_objects() -> None:
             ValueError,
             "'ragged' is no Tail; there are auto, round_up",
         ),
-        (lambda: schedule(BLUR).store_in("gpu"), ValueError, "'gpu' is no Memory; there are auto"),
+        (
+            lambda: schedule(BLUR).store_in("gpu"),
+            ValueError,
+            "'gpu' is no MemoryType; there are auto",
+        ),
         (
             lambda: schedule(BLUR).reorder(X, RDom([(0, 3), (0, 3)], "r")),
             DefinitionError,

@@ -31,7 +31,7 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, Memory, Schedule
+from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
 from tests.model.directives.random_directives import schedules
 from tests.model.pipelines import X, Y, blur, box, diamond
@@ -65,7 +65,7 @@ def test_schedules_survive(schedule: Schedule) -> None:
     assert read == schedule
     # Enumerations are strings, so that equality alone would let a plain string pass.
     for func in read.funcs:
-        assert type(func.memory) is Memory
+        assert type(func.memory) is MemoryType
         for order in func.stages:
             assert all(type(loop.kind) is LoopKind for loop in order.loops)
             assert all(type(s.tail) is Tail for s in order.splits if isinstance(s, Split))
@@ -205,7 +205,10 @@ DEFAULT = Schedule.default(BLUR)
         (changed(DEFAULT, *FUNC, "name", to=3), "value.funcs[0].name: Expected a string"),
         (changed(DEFAULT, *FUNC, "name", to=...), "value.funcs[0].name: This field is missing"),
         (changed(DEFAULT, *FUNC, "color", to=3), "value.funcs[0]: There is no field color"),
-        (changed(DEFAULT, *FUNC, "memory", to="attic"), "'attic' is not a Memory; those are auto"),
+        (
+            changed(DEFAULT, *FUNC, "memory", to="attic"),
+            "'attic' is not a MemoryType; those are auto",
+        ),
         (changed(DEFAULT, *FUNC, "stages", to="abc"), "Expected a list"),
         (
             changed(DEFAULT, *FUNC, "stages", 0, "splits", to=[{"is": "Twist"}]),

@@ -17,7 +17,7 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import ROOT, LoopLevel, Memory, Schedule
+from spaces.model.schedules.schedule import ROOT, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.chain import directive_calls, replay
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import format_schedule, parse_schedule
@@ -102,7 +102,7 @@ def test_a_text_gives_these_records() -> None:
     )
     blur_x = read.of("blur_x")
     assert (blur_x.compute, blur_x.store) == (LoopLevel("blur_y", "y"), ROOT)
-    assert blur_x.memory is Memory.STACK
+    assert blur_x.memory is MemoryType.STACK
 
 
 def test_update_stages_have_lines_of_their_own() -> None:
