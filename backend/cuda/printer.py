@@ -27,7 +27,7 @@ from backend.ir.statements import (
     If,
     Statement,
     Store,
-    Together,
+    TupleAssignment,
     updated,
 )
 from backend.ir.walk import buffers_written, free_buffers, free_variables
@@ -199,8 +199,8 @@ class _KernelPrinter:
                     yield from self._statement(inner)
             case Store():
                 yield from self._store(statement)
-            case Together(body=parts):
-                yield from self._together([p for p in parts if isinstance(p, Store)])
+            case TupleAssignment(body=parts):
+                yield from self._tuple_assignment([p for p in parts if isinstance(p, Store)])
             case If():
                 yield from self._if(statement)
             case For():
@@ -246,7 +246,7 @@ class _KernelPrinter:
         self._expressions.helpers.add(helper)
         yield f"{helper}<{types}>({place}, {function});"
 
-    def _together(self, stores: list[Store]) -> Iterator[str]:
+    def _tuple_assignment(self, stores: list[Store]) -> Iterator[str]:
         """What reads memory in constants of its own, and then the stores."""
         roots = [r for s in stores for r in (Root(s.index, True), Root(s.value, False))]
         printed = self._expressions.print(roots)

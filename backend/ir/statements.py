@@ -19,7 +19,7 @@ from spaces.model.schedules.domain_order import LoopKind, Partition
 from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
-    "Block | For | ParallelFor | Allocate | Provide | Store | Together | If | Stop | Barrier"
+    "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Stop | Barrier"
     " | Prefetch"
 )
 
@@ -247,7 +247,7 @@ def updated(statement: _Assignment) -> _Assignment:
 
 
 @frozen
-class Together(_Statement):
+class TupleAssignment(_Statement):
     """Several arrays change at once, those of a Tuple: all values and places are evaluated before
     anything is stored.
     """
@@ -259,11 +259,11 @@ class Together(_Statement):
         return self.body
 
     def with_children(self, children: tuple[Statement, ...]) -> Statement:
-        return Together(tuple(_assignment(child) for child in children))
+        return TupleAssignment(tuple(_assignment(child) for child in children))
 
 
 def _assignment(statement: Statement) -> Provide | Store:
-    """A part of :class:`Together` after a change that leaves it one."""
+    """A part of :class:`TupleAssignment` after a change that leaves it one."""
     assert isinstance(statement, Provide | Store)
     return statement
 

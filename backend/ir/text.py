@@ -19,7 +19,7 @@ from backend.ir.statements import (
     Statement,
     Stop,
     Store,
-    Together,
+    TupleAssignment,
 )
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -77,8 +77,8 @@ def _parts(statement: Statement, depth: int) -> Iterator[_Part]:
             within = f" within {statement.within}" if statement.within else ""
             yield f"{indent}allocate {statement.buffer}: {_size(statement)}{memory}{within}"
             yield _parts(statement.body, depth)
-        case Together(body=parts):
-            yield f"{indent}together:"
+        case TupleAssignment(body=parts):
+            yield f"{indent}at once:"
             for part in parts:
                 yield _parts(part, depth + 1)
         case Provide():

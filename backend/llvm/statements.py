@@ -23,7 +23,7 @@ from backend.ir.statements import (
     Statement,
     Stop,
     Store,
-    Together,
+    TupleAssignment,
 )
 from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
@@ -99,7 +99,7 @@ class Statements:
             case Store():
                 self.values.ready(statement)()
                 self.values.forget(statement.buffer)
-            case Together(body=parts):
+            case TupleAssignment(body=parts):
                 stores = [part for part in parts if isinstance(part, Store)]
                 for ready in [self.values.ready(store) for store in stores]:
                     ready()

@@ -22,7 +22,7 @@ from spaces.model.schedules.schedule import Schedule
 _P = TypeVar("_P")
 
 
-def together(programs: Sequence[LoopProgram]) -> LoopProgram:
+def combined(programs: Sequence[LoopProgram]) -> LoopProgram:
     """The program that runs the first of ``programs`` whose assumptions hold; one of them does."""
     *others, last = programs
     body = last.body

@@ -17,7 +17,7 @@ from backend.ir.statements import (
     Provide,
     Statement,
     Stop,
-    Together,
+    TupleAssignment,
     Update,
     block,
 )
@@ -124,7 +124,7 @@ def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
     changes = tuple(p for p in stored if p.value is not Call(p.value.type, p.func, args))
     if len(changes) == 1:
         return changes[0]
-    return Together(changes) if changes else EMPTY
+    return TupleAssignment(changes) if changes else EMPTY
 
 
 def _by_array(value: Expr) -> Expr:

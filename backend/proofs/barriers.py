@@ -133,7 +133,7 @@ class _Kernel:
         """All of them: first of the barriers, then of each shared buffer that is written."""
         barriers = [site for site in self._sites if isinstance(site.statement, Barrier)]
         for number, site in enumerate(barriers, 1):
-            yield self._together(site, number)
+            yield self._converged(site, number)
         written = dict.fromkeys(
             s.statement.buffer for s in self._sites if isinstance(s.statement, Store)
         )
@@ -141,7 +141,7 @@ class _Kernel:
             if buffer not in self._private:
                 yield from self._about(buffer)
 
-    def _together(self, barrier: Site, number: int) -> Obligation:
+    def _converged(self, barrier: Site, number: int) -> Obligation:
         """That all threads of a block come to a barrier equally often."""
         formula = self._opaque.formula
         bounds = [formula(e) for loop in barrier.loops for e in (loop.min, loop.extent)]

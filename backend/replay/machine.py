@@ -20,7 +20,7 @@ from backend.ir.statements import (
     Provide,
     Statement,
     Store,
-    Together,
+    TupleAssignment,
 )
 from backend.replay.formulas import Formula
 from backend.replay.memory import Finding, Iterations, Picture, Storage
@@ -102,7 +102,7 @@ class Machine:
                 yield from self._update(_stored(statement), statement.update.operator, frame)
             case Provide() | Store():
                 yield from self._write([_stored(statement)], frame)
-            case Together(body=parts):
+            case TupleAssignment(body=parts):
                 yield from self._write([_stored(part) for part in parts], frame)
             case Barrier():
                 yield statement

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.fused_groups import companions, depends, leaders
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import (
     INLINE,
@@ -20,7 +21,6 @@ from spaces.model.schedules.schedule import (
     Schedule,
     StageOf,
 )
-from spaces.model.schedules.together import companions, depends, leaders
 
 
 def with_companions(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:

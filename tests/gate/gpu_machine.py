@@ -39,7 +39,7 @@ from backend.ir.statements import (
     Prefetch,
     Statement,
     Store,
-    Together,
+    TupleAssignment,
     Update,
     updated,
 )
@@ -331,7 +331,7 @@ class GpuMachine:
                 self._change(node, operator, pad)
             case Store():
                 self._stores([updated(node)], pad)
-            case Together(body=parts):
+            case TupleAssignment(body=parts):
                 self._stores([part for part in parts if isinstance(part, Store)], pad)
             case Prefetch():
                 self._lines.append(f"{pad}pass")

@@ -71,7 +71,7 @@ FUSING = (
     ),
     Mutant(
         "stages-out-of-turn",
-        "Together.units",
+        "FusedGroups.units",
         "after.setdefault(before, []).append(root)",
         "after.setdefault(root, []).append(before)",
         "Stages of Funcs that are computed with each other run in the opposite order.",
@@ -119,7 +119,7 @@ FUSING = (
     ),
     Mutant(
         "chains-fuse-what-is-apart",
-        "Together.others",
+        "FusedGroups.others",
         "self.depths.get(found[-1], 0) > index",
         "found[-1] in self.depths",
         "A Func fused further in than the one that it is fused with has the loops of a third.",
@@ -128,7 +128,7 @@ FUSING = (
     Mutant(
         "served-by-another-func",
         "Levels._is_inside",
-        "any(o.func == func for o in self.together.others(one, path.index(place)))",
+        "any(o.func == func for o in self.fused_groups.others(one, path.index(place)))",
         "True",
         "A Func is computed at the loop of one that only some of those that need it run in.",
         _TESTS,
@@ -251,7 +251,7 @@ FUSING = (
     ),
     Mutant(
         "loops-shared-in-part",
-        "Together.shared",
+        "FusedGroups.shared",
         "sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], owners))",
         "depth",
         "Two stages have all loops in common that each of them has with another one.",

@@ -460,7 +460,7 @@ BARRIERS = (
     ),
     Mutant(
         "divergence-not-asked",
-        "_Kernel._together",
+        "_Kernel._converged",
         """
         (
             *(equal(bound, other(bound)) for bound in bounds),

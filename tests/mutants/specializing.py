@@ -10,7 +10,7 @@ _GPU_TESTS = ("test_gpu_specialize.py",)
 SPECIALIZING = (
     Mutant(
         "no-case-is-asked-for",
-        "together",
+        "combined",
         "If(_all(program.assumptions), program.body, body)",
         "If(_all(program.assumptions), body, program.body)",
         "The program of a case runs where it is not the case.",
@@ -18,7 +18,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "requirements-of-all-cases",
-        "together",
+        "combined",
         "Requirement(implied(program.assumptions, one.condition), one.message)",
         "one",
         "What one case requires is required in all.",
@@ -26,7 +26,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "rules-of-all-cases",
-        "_together",
+        "_of_cases",
         "implied(case.bounds.assumptions, one.condition)",
         "one.condition",
         "What the rules require in one case is required in all.",

@@ -25,7 +25,7 @@ TUPLES = (
     ),
     Mutant(
         "kernels-store-one-after-the-other",
-        "_KernelPrinter._together",
+        "_KernelPrinter._tuple_assignment",
         "root.expr.loads",
         "not root.expr.loads",
         "Kernels read a value of a Tuple when others have been stored.",

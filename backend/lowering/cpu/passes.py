@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from backend.access import AccessMode
 from backend.ir.program import LoopProgram
-from backend.lowering.cases import each, refused, together
+from backend.lowering.cases import combined, each, refused
 from backend.lowering.cpu.interleave import interleave
 from backend.lowering.cpu.parallel import parallel
 from backend.lowering.cpu.partition import partition
@@ -51,7 +51,7 @@ def lower_cases(
 ) -> dict[str, LoopProgram]:
     """The program after each pass of a pipeline that has a schedule for each of several cases."""
     programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode), _refused)
-    return {name: together([p[name] for p in programs]) for name in programs[0]}
+    return {name: combined([p[name] for p in programs]) for name in programs[0]}
 
 
 def _refused(

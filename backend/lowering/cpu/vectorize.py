@@ -16,7 +16,7 @@ from backend.ir.statements import (
     Statement,
     Stop,
     Store,
-    Together,
+    TupleAssignment,
     Update,
     block,
 )
@@ -99,11 +99,13 @@ class _Lanes:
                 return block(*(self.statement(s) for s in body))
             case Store():
                 return self._store(statement)
-            case Together(body=parts):
+            case TupleAssignment(body=parts):
                 wide = [self._store(part) for part in parts if isinstance(part, Store)]
                 stores = tuple(part for part in wide if isinstance(part, Store))
                 return (
-                    Together(stores) if len(stores) == len(parts) else self.lane_by_lane(statement)
+                    TupleAssignment(stores)
+                    if len(stores) == len(parts)
+                    else self.lane_by_lane(statement)
                 )
             case If():
                 return self._guard(statement)

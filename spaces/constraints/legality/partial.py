@@ -15,8 +15,8 @@ from spaces.constraints.rules.bounds import image_overrun
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.fused_groups import groups
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
-from spaces.model.schedules.together import groups
 
 
 def ask_other_records(

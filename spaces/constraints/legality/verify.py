@@ -82,7 +82,7 @@ def _verify_schedule(
     if found.violations:
         return Illegal(found.violations)
     verdicts = [_case(pipeline, c, device, exact) for c in cases(schedule) if not c.failure]
-    return _together(schedule, found.requirements, verdicts)
+    return _of_cases(schedule, found.requirements, verdicts)
 
 
 def verify_rest(
@@ -124,7 +124,7 @@ def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ..
     return tuple(told_where(v, case.assumptions) for v in violations)
 
 
-def _together(
+def _of_cases(
     schedule: Schedule, requirements: tuple[Requirement, ...], verdicts: list[Verdict]
 ) -> Verdict:
     """The verdict on a schedule, given those on its cases: the last stands for all, with what the

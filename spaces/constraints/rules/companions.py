@@ -10,9 +10,7 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.domain_order import DomainOrder
-from spaces.model.schedules.levels import LevelError
-from spaces.model.schedules.schedule import Companion, StageOf
-from spaces.model.schedules.together import (
+from spaces.model.schedules.fused_groups import (
     circle,
     companions,
     dependent,
@@ -21,6 +19,8 @@ from spaces.model.schedules.together import (
     leaders,
     turns,
 )
+from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.schedule import Companion, StageOf
 from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 
@@ -243,13 +243,13 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
 )
 def own_stages(records: Records, func: str) -> Iterator[Check]:
     """At most one check for each two stages."""
-    together = records.levels.together
-    mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in together.depths]
+    groups = records.levels.fused_groups
+    mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in groups.depths]
     for number, one in enumerate(mine):
         for before in mine[:number]:
             earlier, later = StageOf(func, before.stage), StageOf(func, one.stage)
-            shared = together.shared(earlier, later)
-            reason = shared and why_not_in_step(records, together, earlier, later, shared)
+            shared = groups.shared(earlier, later)
+            reason = shared and why_not_in_step(records, groups, earlier, later, shared)
             if reason:
                 yield _check(func, one, reason, "Compute it with another stage, or with none.")
 

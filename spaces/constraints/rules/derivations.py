@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation
-from spaces.model.schedules.reductions.accumulation import TOGETHER
+from spaces.model.schedules.reductions.accumulation import TUPLE_ACCUMULATIONS
 from spaces.model.schedules.schedule import Schedule
 
 _HALIDE = "Halide, Func::in and Func::clone_in."
@@ -53,7 +53,7 @@ operator = _rule(
     "derive.operator",
     "An update that is factored accumulates by an associative operator: it is f(...) = f(...) op "
     "e, with the same coordinates on both sides, and e not reading f; or several values of a Tuple "
-    f"change together: {TOGETHER}.",
+    f"change together: {TUPLE_ACCUMULATIONS}.",
     "Partial results are reduced in another order than the values were (Halide, Stage::rfactor).",
 )
 

@@ -11,12 +11,12 @@ from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.nest.splits import loop_dimensions, resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split, Tail
+from spaces.model.schedules.fused_groups import FusedGroups
 from spaces.model.schedules.schedule import LoopAlign, StageOf
-from spaces.model.schedules.together import Together
 
 
 def why_not_in_step(
-    records: Records, together: Together, earlier: StageOf, later: StageOf, shared: int
+    records: Records, groups: FusedGroups, earlier: StageOf, later: StageOf, shared: int
 ) -> str:
     """Why of two stages with ``shared`` loops in common the earlier one would not have done, in an
     iteration, all that matters to the later one there, and nothing that undoes it afterwards; empty
@@ -30,7 +30,7 @@ def why_not_in_step(
         walks.append(_Walk(stage, records.function(stage.func), definition, order, shared))
     aligned = False
     for index, loop in enumerate(walks[0].shared):
-        alignments = [_alignment(together, stage, index) for stage in (earlier, later)]
+        alignments = [_alignment(groups, stage, index) for stage in (earlier, later)]
         if alignments[0] != alignments[1]:
             return f"{earlier} and {later} are aligned in other ways along {loop}"
         aligned |= alignments[0] is not None
@@ -38,12 +38,12 @@ def why_not_in_step(
     return next(filter(None, reasons), "") or walks[0].apart(walks[1], aligned)
 
 
-def _alignment(together: Together, stage: StageOf, index: int) -> tuple[StageOf, LoopAlign] | None:
+def _alignment(groups: FusedGroups, stage: StageOf, index: int) -> tuple[StageOf, LoopAlign] | None:
     """With which iterations of another stage's loop those of one come together, where these are not
     the ones of the same number.
     """
-    one = together.pairs[stage]
-    loop = together.schedule.of(stage.func).stages[stage.stage].names[index]
+    one = groups.pairs[stage]
+    loop = groups.schedule.of(stage.func).stages[stage.stage].names[index]
     align = one.align(loop)
     return (one.other, align) if align in (LoopAlign.ALIGN_START, LoopAlign.ALIGN_END) else None
 

@@ -63,7 +63,7 @@ def placing_directive(records: Records, stage: StageOf) -> str:
     ``f.compute_with(g, x)``.
     """
     if stage in records.levels.fused:
-        one = records.levels.together.pairs[stage]
+        one = records.levels.fused_groups.pairs[stage]
         return f"{stage}.{format_call(call_of(one))}"
     return level_directive(stage.func, "compute", records.entry(stage.func).compute)
 

@@ -16,13 +16,13 @@ from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import Joined, LoopVar, Traversal
+from spaces.model.schedules.fused_groups import Fused, FusedGroups
 from spaces.model.schedules.schedule import Companion, LoopAlign, StageOf
-from spaces.model.schedules.together import Fused, Together
 
 
 def joined(
     turn: Fused,
-    together: Together,
+    groups: FusedGroups,
     traversals: Mapping[StageOf, Traversal],
     simplify: Simplifier,
     depth: int = 0,
@@ -32,7 +32,7 @@ def joined(
     if not turn.inside:
         return found
     own = {stage: one.loops[depth] for stage, one in found.items()}
-    shifts = {stage: _shift(stage, own, together.pairs, simplify) for stage in own}
+    shifts = {stage: _shift(stage, own, groups.pairs, simplify) for stage in own}
     loop = _fused(own[turn.root], [(own[s], shifts[s]) for s in own], simplify)
     for stage, before in found.items():
         one = own[stage]
@@ -40,7 +40,7 @@ def joined(
         place = Joined(one.loop, shifts[stage], one.min, one.max)
         found[stage] = evolve(before, loops=loops, joined=(*before.joined, place))
     for unit in turn.inside:
-        found |= joined(unit, together, found, simplify, depth + 1)
+        found |= joined(unit, groups, found, simplify, depth + 1)
     return found
 
 

@@ -22,10 +22,10 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import Guard, LoopVar
+from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
-from spaces.model.schedules.together import Fused
 
 Node: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
@@ -201,10 +201,10 @@ class _Assembly:
         each other are produced at once.
         """
         levels = self.bounds.levels
-        together = {name: group for group in levels.groups for name in group}
+        group_of = {name: group for group in levels.groups for name in group}
         found: dict[Path, list[tuple[str, ...]]] = {}
         for function in levels.functions:
-            group = tuple(together.get(function.name, (function.name,)))
+            group = tuple(group_of.get(function.name, (function.name,)))
             if function.name == group[0]:
                 found.setdefault(levels.site(function.name), []).append(group)
         return found

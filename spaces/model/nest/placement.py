@@ -35,9 +35,9 @@ from spaces.model.schedules.conditions import believe
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.explicit_bounds import declared
+from spaces.model.schedules.fused_groups import Fused, dependent, in_turn, turns
 from spaces.model.schedules.levels import LevelError, Levels, LoopOf, Path
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.schedules.together import Fused, dependent, in_turn, turns
 
 
 @frozen
@@ -207,7 +207,7 @@ class Bounds:
         placed = self.placements
         for turn in self.turns(group):
             own = {s: placed[s.func].stages[s.stage] for s in turn.stages}
-            for stage, loops in joined(turn, self.levels.together, own, self.simplify).items():
+            for stage, loops in joined(turn, self.levels.fused_groups, own, self.simplify).items():
                 before = placed[stage.func].stages
                 stages = (*before[: stage.stage], loops, *before[stage.stage + 1 :])
                 placed[stage.func] = evolve(placed[stage.func], stages=stages)

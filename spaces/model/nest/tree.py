@@ -15,10 +15,10 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.fused_groups import Fused, in_turn, turns
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
-from spaces.model.schedules.together import Fused, in_turn, turns
 
 
 @frozen
@@ -88,13 +88,13 @@ class _Builder:
     computed: dict[_Slot, list[str]] = field(init=False, factory=dict)
     stored: dict[_Slot, list[str]] = field(init=False, factory=dict)
     inlined: dict[str, ComputeNode] = field(init=False, factory=dict)
-    together: list[tuple[str, ...]] = field(init=False)
+    groups: list[tuple[str, ...]] = field(init=False)
     turns: dict[str, tuple[Fused, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
-        self.together = self._together()
+        self.groups = self._groups()
         for func in self.schedule.funcs:
             if func.compute.is_inline:
                 continue
@@ -107,7 +107,7 @@ class _Builder:
             if slot is not None and not func.store.is_inline:
                 self.stored.setdefault(slot, []).append(func.name)
 
-    def _together(self) -> list[tuple[str, ...]]:
+    def _groups(self) -> list[tuple[str, ...]]:
         """Funcs that are computed at once, producers first: one, or a group whose loops are fused;
         where the rules about groups are broken, each by itself.
         """
@@ -146,7 +146,7 @@ class _Builder:
     def _shared(self, stage: StageOf, index: int) -> _Slot:
         """A loop of a stage, or that with which it is fused."""
         if stage.func in self.turns:
-            stage = self.levels.together.owner(stage, index)
+            stage = self.levels.fused_groups.owner(stage, index)
         return (stage.func, stage.stage, index)
 
     def body(self, slot: _Slot, own: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -154,7 +154,7 @@ class _Builder:
         computed, stored = self.computed.get(slot, []), self.stored.get(slot, [])
         if not computed and not stored:
             return own
-        for funcs in reversed(self.together):
+        for funcs in reversed(self.groups):
             if funcs[0] in computed:
                 own = (*self.nest(funcs), *own)
             for name in reversed(funcs):

@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.fused_groups import FusedGroups, groups, in_turn
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
-from spaces.model.schedules.together import Together, groups, in_turn
 
 
 @frozen
@@ -59,7 +59,7 @@ class Levels:
     _sites: dict[str, Path] = field(init=False, factory=dict)
     _enclosing: dict[str, Path] = field(init=False, factory=dict)
     _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
-    _together: Together | None = field(init=False, default=None)
+    _fused_groups: FusedGroups | None = field(init=False, default=None)
     _fused: dict[StageOf, Path] | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
@@ -132,7 +132,7 @@ class Levels:
             one = open_.pop()
             path = self.fused.get(one, ())
             if place in path:
-                if any(o.func == func for o in self.together.others(one, path.index(place))):
+                if any(o.func == func for o in self.fused_groups.others(one, path.index(place))):
                     return True
             elif one.func not in seen:
                 seen.add(one.func)
@@ -150,11 +150,11 @@ class Levels:
         return tuple(group for group in groups(self.schedule) if set(group) <= known)
 
     @property
-    def together(self) -> Together:
+    def fused_groups(self) -> FusedGroups:
         """Which loops stages have in common."""
-        if self._together is None:
-            self._together = Together.of(self.schedule)
-        return self._together
+        if self._fused_groups is None:
+            self._fused_groups = FusedGroups.of(self.schedule)
+        return self._fused_groups
 
     @property
     def fused(self) -> dict[StageOf, Path]:
@@ -162,13 +162,13 @@ class Levels:
         if self._fused is None:
             self._fused = {
                 stage: tuple(self._own(stage, index) for index in range(depth))
-                for stage, depth in self.together.depths.items()
+                for stage, depth in self.fused_groups.depths.items()
             }
         return self._fused
 
     def _own(self, stage: StageOf, index: int) -> LoopOf:
         """Loop ``index`` of a stage, or that with which it is fused."""
-        owner = self.together.owner(stage, index)
+        owner = self.fused_groups.owner(stage, index)
         return LoopOf(
             owner.func, owner.stage, self.schedule.of(stage.func).stages[stage.stage].names[index]
         )

@@ -16,7 +16,11 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
-from spaces.model.schedules.reductions.accumulation import TOGETHER, Accumulation, accumulation
+from spaces.model.schedules.reductions.accumulation import (
+    TUPLE_ACCUMULATIONS,
+    Accumulation,
+    accumulation,
+)
 from spaces.model.schedules.reductions.associative import ASSOCIATIVE
 from spaces.model.schedules.refusal import Refusal
 
@@ -36,7 +40,7 @@ def factored(pipeline: Pipeline, step: RFactor) -> Pipeline:
             f"{step} reduces partial results, but {function.name}.update({step.update}) is not "
             f"{function.name}(...) = {function.name}(...) op ... with the same coordinates on both "
             f"sides and an operator known to be associative ({', '.join(ASSOCIATIVE)}; of several "
-            f"values of a Tuple {TOGETHER}).",
+            f"values of a Tuple {TUPLE_ACCUMULATIONS}).",
             "Write the update so, or compute the partial results as a Func.",
         )
     walks = _Walks(step, function)

@@ -27,7 +27,7 @@ from backend.ir.statements import (
     Provide,
     Stop,
     Store,
-    Together,
+    TupleAssignment,
 )
 from backend.ir.walk import map_all, map_own
 from spaces.model.expressions.expr import Variable, constant
@@ -62,7 +62,7 @@ STATEMENTS = (
     (Provide("f", (A, B), C), (), (A, B, C)),
     (Store("f", A, B, mask=TRUE), (), (A, B, TRUE)),
     (STORE, (), (A, B)),
-    (Together((STORE, OTHER)), (STORE, OTHER), ()),
+    (TupleAssignment((STORE, OTHER)), (STORE, OTHER), ()),
     (If(TRUE, STORE), (STORE,), (TRUE,)),
     (If(TRUE, STORE, OTHER), (STORE, OTHER), (TRUE,)),
     (Stop(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),

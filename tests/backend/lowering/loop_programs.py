@@ -21,7 +21,7 @@ from backend.ir.statements import (
     Provide,
     Statement,
     Stop,
-    Together,
+    TupleAssignment,
     Update,
     block,
 )
@@ -234,7 +234,7 @@ class Draw:
             ahead = tuple(a + 8 for a in at)
             return block(Prefetch(rng.choice(sources), ahead), store)
         if form < 0.55:
-            return Together((Provide(name, at, value),))
+            return TupleAssignment((Provide(name, at, value),))
         return store
 
     def _condition(self, at: Point) -> Expr:

@@ -36,7 +36,7 @@ from backend.ir.statements import (
     Statement,
     Stop,
     Store,
-    Together,
+    TupleAssignment,
     updated,
 )
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
@@ -159,7 +159,7 @@ class _Run:
                 self._allocate(node)
             case Provide() | Store():
                 self._stored([updated(node)])
-            case Together(body=parts):
+            case TupleAssignment(body=parts):
                 self._stored(parts)
             case Prefetch(at=at):
                 for place in at:

@@ -21,7 +21,7 @@ from spaces.model.schedules.reductions.best import best
 from spaces.model.schedules.reductions.nan_first import nan_first
 from spaces.model.schedules.reductions.pairs import product, running
 
-TOGETHER = (
+TUPLE_ACCUMULATIONS = (
     "the least or the greatest kept with what comes with it, products of complex numbers and their "
     "kin, and what is combined with the values before it"
 )

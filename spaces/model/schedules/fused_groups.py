@@ -79,7 +79,7 @@ class Fused:
 
 
 @frozen
-class Together:
+class FusedGroups:
     """Which loops the stages of ``schedule`` have in common.
 
     Attributes:
@@ -93,7 +93,7 @@ class Together:
     depths: dict[StageOf, int]
 
     @classmethod
-    def of(cls, schedule: Schedule) -> Together:
+    def of(cls, schedule: Schedule) -> FusedGroups:
         """What a schedule says of stages that are computed with others."""
         pairs = companions(schedule)
         names = {
@@ -158,7 +158,7 @@ def turns(schedule: Schedule, group: Sequence[str]) -> tuple[Fused, ...] | None:
     """
     counts = {func: len(schedule.of(func).stages) for func in group}
     stages = [StageOf(func, index) for func in reversed(group) for index in range(counts[func])]
-    return Together.of(schedule).units(stages)
+    return FusedGroups.of(schedule).units(stages)
 
 
 def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T, ...] | None:
