@@ -139,9 +139,9 @@ class CompiledPipeline:
         """What to raise for a status that is not 0, and what was told."""
         if status == OUTSIDE:
             return AccessError(told_outside(self._program, told))
-        count = len(self._program.requirements)
+        count = len(self._program.size_checks)
         if status <= count:
-            return size_error(self._program.requirements[status - 1], arguments)
+            return size_error(self._program.size_checks[status - 1], arguments)
         message = messages(self._program.body)[status - 1 - count]
         kinds = ("d" if type.is_float else "Q" if type.is_uint else "q" for type in message.types)
         values = struct.unpack_from(f"=8x{''.join(kinds)}", bytes(told)) if message.types else ()

@@ -187,11 +187,11 @@ class GpuPipeline:
         """Refuse a call that does not meet what a program requires."""
         values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
         asked = {expanded(p.condition) for p in self.pipeline.promises}  # of the arguments
-        for requirement in program.requirements:
-            if requirement.condition in asked:
+        for check in program.size_checks:
+            if check.condition in asked:
                 continue
-            if not evaluate(requirement.condition, values):
-                raise size_error(requirement, arguments)
+            if not evaluate(check.condition, values):
+                raise size_error(check, arguments)
 
 
 def _values(arguments: Arguments) -> dict[str, int | float]:

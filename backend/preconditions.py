@@ -13,7 +13,7 @@ from backend.arguments import (
     bind,
     whole_numbers,
 )
-from backend.ir.program import Requirement
+from backend.ir.program import SizeCheck
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.rewrite import variables
@@ -51,10 +51,10 @@ def check_run(
     check_sizes(size_preconditions(schedule), arguments)
 
 
-def size_error(requirement: Requirement, arguments: Arguments) -> SizeError:
-    """What to raise where a requirement does not hold, with the sizes that it names."""
+def size_error(check: SizeCheck, arguments: Arguments) -> SizeError:
+    """What to raise where a size check does not hold, with the sizes that it names."""
     values = {**arguments.sizes(), **arguments.scalars}
-    names = variables(requirement.condition)
+    names = variables(check.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
-    said = f"{requirement.message} Needed is {requirement.condition}, but {shown}."
+    said = f"{check.message} Needed is {check.condition}, but {shown}."
     return SizeError(said)

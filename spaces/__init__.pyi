@@ -247,7 +247,7 @@ from spaces.constraints.legality.verdict import (
     Verdict as Verdict,
     CheckedSchedule as CheckedSchedule,
     Illegal as Illegal,
-    Requirement as Requirement,
+    SizeCondition as SizeCondition,
 )
 from spaces.constraints.rules.findings import (
     Violation as Violation,

@@ -100,7 +100,7 @@ def compile_host_part(
         # take the place of those of its memory, which are there for hardened code.
         buffers=tuple(BufferParameter(b, types[b], 1, True) for b in buffers),
         scalars=tuple(ScalarParameter(v.name, v.type) for v in variables),
-        requirements=(),
+        size_checks=(),
         body=part.body,
     )
     for lowering in (unroll, vectorize, interleave, parallel):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from backend.ir.node import Node
-from backend.ir.program import BufferParameter, Requirement, ScalarParameter
+from backend.ir.program import BufferParameter, ScalarParameter, SizeCheck
 from backend.ir.statements import Dimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32, Type
@@ -160,7 +160,7 @@ class GpuProgram:
     name: str
     buffers: tuple[BufferParameter, ...]
     scalars: tuple[ScalarParameter, ...]
-    requirements: tuple[Requirement, ...]
+    size_checks: tuple[SizeCheck, ...]
     kernels: tuple[DeviceFunction, ...]
     body: HostNode
     assumptions: tuple[Expr, ...] = ()

@@ -38,7 +38,7 @@ class ScalarParameter:
 
 
 @frozen
-class Requirement:
+class SizeCheck:
     """A condition on sizes that the caller is told about where it does not hold."""
 
     condition: Expr
@@ -57,7 +57,7 @@ class LoopProgram:
     name: str
     buffers: tuple[BufferParameter, ...]
     scalars: tuple[ScalarParameter, ...]
-    requirements: tuple[Requirement, ...]
+    size_checks: tuple[SizeCheck, ...]
     body: Statement
     assumptions: tuple[Expr, ...] = ()
     hinted: bool = False

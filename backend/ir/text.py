@@ -31,7 +31,7 @@ def program_text(program: LoopProgram) -> str:
         role = "output" if buffer.is_output else "image"
         lines.append(f"  {role} {buffer.name}: {buffer.type}, {buffer.dimensions} dimensions")
     lines += [f"  scalar {s.name}: {s.type}" for s in program.scalars]
-    lines += [f"  require {r.condition}" for r in program.requirements]
+    lines += [f"  check {r.condition}" for r in program.size_checks]
     return "\n".join([*lines, *_lines(program.body, 1)])
 
 

@@ -59,7 +59,7 @@ struct {name}_arguments {{
  * Returns {ILL_SIZED} and computes nothing where an extent is below 1, a coordinate does not fit
  * int32_t, or the innermost stride of more than one element is not 1.
  * Returns the number of the first of these that does not hold, and then computes nothing:
-{_requirements(program)}{_stops(program)}{_accesses(program, access_mode)} */
+{_size_checks(program)}{_stops(program)}{_accesses(program, access_mode)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
 #ifdef __cplusplus
@@ -91,8 +91,8 @@ def _c_type(type: Type) -> str:
     return f"{'int' if type.is_int else 'uint'}{type.bits}_t"
 
 
-def _requirements(program: LoopProgram) -> str:
-    lines = (f"{n}: {r.condition}" for n, r in enumerate(program.requirements, start=1))
+def _size_checks(program: LoopProgram) -> str:
+    lines = (f"{n}: {r.condition}" for n, r in enumerate(program.size_checks, start=1))
     return _indented(lines) or " *   (it asks for nothing)"
 
 
@@ -100,7 +100,7 @@ def _stops(program: LoopProgram) -> str:
     stops = messages(program.body)
     if not stops:
         return ""
-    lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.requirements) + 1))
+    lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.size_checks) + 1))
     text = "\n * Or the number of what it stops at; the outputs then hold anything:\n"
     return text + _indented(lines) + _told(program)
 

@@ -2,7 +2,7 @@
 
 The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of
 each buffer its address and then min, extent and stride of each dimension, then each scalar (floats
-by their bits). It returns 0; or the number, counted from 1, of a requirement that does not hold,
+by their bits). It returns 0; or the number, counted from 1, of a size check that does not hold,
 and after these of a message that it stops with; or :data:`~backend.llvm.module.OUT_OF_MEMORY`,
 :data:`~backend.llvm.module.ILL_SIZED`; or, in hardened code,
 :data:`~backend.llvm.accesses.OUTSIDE`.
@@ -79,6 +79,6 @@ def _entry(module: Module, program: LoopProgram) -> None:
     statements = Statements(frame, frame.values(variables, buffers))
     for buffer in program.buffers:
         statements.dimensions(buffer)
-    statements.requirements(program)
+    statements.size_checks(program)
     statements.statement(program.body)
     frame.close()

@@ -52,7 +52,7 @@ class Module:
         self.types = types_of(self.program)
         self.coordinates = coordinates_of(self.program)
         self.numbers = {name: number for number, name in enumerate(self.types)}
-        first = len(self.program.requirements) + 1
+        first = len(self.program.size_checks) + 1
         self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
         self.scopes = AliasScopes(self.module, tuple(self.types))
         self.runtime = {

@@ -84,10 +84,10 @@ class Statements:
                 fits = build.and_(fits, build.or_(is_step, build.icmp_signed("==", extent, i64(1))))
             self._leave_if(build.not_(fits), i32(ILL_SIZED))
 
-    def requirements(self, program: LoopProgram) -> None:
-        """Return the number of the first requirement that does not hold."""
-        for number, requirement in enumerate(program.requirements, start=1):
-            holds = self.values.condition(requirement.condition)
+    def size_checks(self, program: LoopProgram) -> None:
+        """Return the number of the first size check that does not hold."""
+        for number, check in enumerate(program.size_checks, start=1):
+            holds = self.values.condition(check.condition)
             self._leave_if(self._build.not_(holds), i32(number))
 
     def statement(self, statement: Statement) -> None:

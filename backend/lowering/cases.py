@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from backend.ir.program import LoopProgram, Requirement
+from backend.ir.program import LoopProgram, SizeCheck
 from backend.ir.statements import EMPTY, If
 from backend.lowering.start import over_arrays
 from spaces.model.algorithm.pipeline import Pipeline
@@ -28,15 +28,15 @@ def combined(programs: Sequence[LoopProgram]) -> LoopProgram:
     body = last.body
     for program in reversed(others):
         body = If(_all(program.assumptions), program.body, body)
-    running = [set(p.requirements) for p in programs if p.body is not EMPTY]
-    requirements = dict.fromkeys(
+    running = [set(p.size_checks) for p in programs if p.body is not EMPTY]
+    size_checks = dict.fromkeys(
         one
         if running and all(one in others for others in running)
-        else Requirement(implied(program.assumptions, one.condition), one.message)
+        else SizeCheck(implied(program.assumptions, one.condition), one.message)
         for program in programs
-        for one in program.requirements
+        for one in program.size_checks
     )
-    return evolve(last, requirements=tuple(requirements), body=body, assumptions=())
+    return evolve(last, size_checks=tuple(size_checks), body=body, assumptions=())
 
 
 def each(
@@ -68,12 +68,12 @@ def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -
     ``assumptions`` hold.
     """
     never = (refusal(message),)
-    return evolve(program, requirements=never, body=EMPTY, assumptions=assumptions)
+    return evolve(program, size_checks=never, body=EMPTY, assumptions=assumptions)
 
 
-def refusal(message: str) -> Requirement:
+def refusal(message: str) -> SizeCheck:
     """What no call meets."""
-    return Requirement(constant(False, Bool), message)
+    return SizeCheck(constant(False, Bool), message)
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:

@@ -24,7 +24,7 @@ from backend.ir.statements import (
 from backend.ir.walk import map_all
 from backend.lowering.analyses.data_indices import wrapping
 from backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
-from backend.lowering.analyses.requirements import requirements
+from backend.lowering.analyses.size_checks import size_checks
 from backend.lowering.analyses.updates import updates_of
 from backend.lowering.prefetch import prefetches
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
@@ -57,7 +57,7 @@ def start(nest: LoopNest) -> LoopProgram:
         name=pipeline.name,
         buffers=(*images, *outputs),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
-        requirements=requirements(nest),
+        size_checks=size_checks(nest),
         body=_statements(nest.body, nest.bounds),
         assumptions=tuple(map(expanded, nest.assumptions)),
         hinted=is_hinted(v for f in pipeline.functions for s in f.stages for v in s.values),
@@ -202,8 +202,8 @@ def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
     """The program with variables replaced."""
     return evolve(
         program,
-        requirements=tuple(
-            evolve(r, condition=substitute(r.condition, names)) for r in program.requirements
+        size_checks=tuple(
+            evolve(r, condition=substitute(r.condition, names)) for r in program.size_checks
         ),
         assumptions=tuple(substitute(a, names) for a in program.assumptions),
         body=map_all(program.body, lambda expr: substitute(expr, names)),

@@ -48,7 +48,7 @@ def launches(program: GpuProgram) -> tuple[LaunchSite, ...]:
     formula.
     """
     images = {b.name for b in program.buffers if not b.is_output}
-    conditions = (*program.assumptions, *(r.condition for r in program.requirements))
+    conditions = (*program.assumptions, *(r.condition for r in program.size_checks))
     known = tuple(
         c
         for c in conditions

@@ -189,7 +189,7 @@ def test_how_large_a_grid_may_be_is_not_assumed() -> None:
     target = device("sm_80")
     verdict = verify(pipeline, schedule, target)
     assert isinstance(verdict, CheckedSchedule)
-    assert any(r.rule == "gpu.grid-dimension" for r in verdict.requirements)
+    assert any(r.rule == "gpu.grid-dimension" for r in verdict.size_conditions)
     for asked in all_obligations(pipeline, schedule, target):
         numbers = [n.value for n in walk(*asked.hypotheses) if isinstance(n, Const)]
         assert all(number < 65535 for number in numbers)

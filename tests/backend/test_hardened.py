@@ -230,7 +230,7 @@ def test_lanes_that_are_not_kept_are_not_tested(name: str) -> None:
 
 def unasked(program: LoopProgram) -> LoopProgram:
     """A program that takes any sizes."""
-    return evolve(program, requirements=())
+    return evolve(program, size_checks=())
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

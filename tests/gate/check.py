@@ -139,7 +139,7 @@ class Outcome:
         shown: for an illegal one about which a rule claims wrong results, what was seen to go
             wrong unchecked; empty where nothing was.
         runs: what was run and found to be as the reference says, or refused for its sizes as the
-            verdict's requirements say.
+            verdict's size conditions say.
         mismatch: what is not as the verdict says; empty where all is.
         constructs: what the case is made of, by number.
         branches: those that it took and none before it, where they were recorded.
@@ -438,7 +438,7 @@ def _interpret(oracle: Oracle, verdict: CheckedSchedule, made: GpuPipeline) -> C
 
 def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) -> Counter[str]:
     """Compiled code at all sizes: it computes the reference, or refuses a size that the verdict's
-    requirements do not allow.
+    size conditions do not allow.
     """
     runs: Counter[str] = Counter()
     subject = oracle.subject
@@ -449,7 +449,7 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
         try:
             outputs = run(subject.images, sizes=subject.sizes(size))
         except SizeError as error:
-            if _requirements_hold(oracle, verdict, size):
+            if _size_conditions_hold(oracle, verdict, size):
                 raise Mismatch(f"size {size} is refused, but legal: {error}") from error
             runs["refused"] += 1
             continue
@@ -470,9 +470,9 @@ def _sizes(subject: Subject) -> tuple[int, ...]:
 
 
 def _accepted(oracle: Oracle, verdict: CheckedSchedule) -> int | None:
-    """The first small size that meets the verdict's requirements."""
+    """The first small size that meets the verdict's size conditions."""
     small = (s for s in (EXACT, ODD) if _is_storable(oracle, verdict, s))
-    return next((s for s in small if _requirements_hold(oracle, verdict, s)), None)
+    return next((s for s in small if _size_conditions_hold(oracle, verdict, s)), None)
 
 
 def _is_storable(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
@@ -487,9 +487,9 @@ def _whole_values(oracle: Oracle, size: int) -> dict[str, int]:
     return {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
 
 
-def _requirements_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
+def _size_conditions_hold(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
     values = _whole_values(oracle, size)
-    return all(number(r.condition, values) for r in verdict.requirements)
+    return all(number(r.condition, values) for r in verdict.size_conditions)
 
 
 def _difference(name: str, size: int, found: NDArray[Any], wanted: NDArray[Any]) -> str:

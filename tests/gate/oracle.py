@@ -188,7 +188,7 @@ def evidence(oracle: Oracle, schedule: Schedule) -> str:
 def _is_accepted(oracle: Oracle, nest: LoopNest, size: int) -> bool:
     """Whether a call of that size meets all that the program requires."""
     values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
-    return all(number(r.condition, values) for r in start(nest).requirements)
+    return all(number(r.condition, values) for r in start(nest).size_checks)
 
 
 def _lowering(nest: LoopNest) -> str:

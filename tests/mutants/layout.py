@@ -173,7 +173,7 @@ BOUNDS = (
     ),
     Mutant(
         "raw-schedules-unchecked",
-        "requirements",
+        "size_checks",
         "(*..., *_declared(nest), *...)",
         "(*..., *...)",
         "Compiled code does not ask whether its bounds are wide enough.",

@@ -206,9 +206,9 @@ MUTANTS = (
     Mutant(
         "stops-with-another-message",
         "Module.__attrs_post_init__",
-        "len(self.program.requirements) + 1",
-        "len(self.program.requirements)",
-        "The status of a condition that does not hold is that of the requirement before it.",
+        "len(self.program.size_checks) + 1",
+        "len(self.program.size_checks)",
+        "The status of a condition that does not hold is that of the size check before it.",
         _REQUIRED,
     ),
     Mutant(

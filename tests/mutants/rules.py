@@ -50,7 +50,7 @@ DROPPED = (
         _EXAMPLES,
     ),
     Mutant(
-        "requirements-forgotten",
+        "size-conditions-forgotten",
         "judge",
         "item.check.holds.names",
         "item.check.holds.names and not sizes",

@@ -45,7 +45,7 @@ SIZES = (
         _REGRESSIONS,
     ),
     Mutant(
-        "typed-requirements-forgotten",
+        "typed-size-conditions-forgotten",
         "size_preconditions",
         "_is_typed(r) and not r.condition.has_floats",
         "False",

@@ -17,9 +17,9 @@ SPECIALIZING = (
         _TESTS,
     ),
     Mutant(
-        "requirements-of-all-cases",
+        "size-checks-of-all-cases",
         "combined",
-        "Requirement(implied(program.assumptions, one.condition), one.message)",
+        "SizeCheck(implied(program.assumptions, one.condition), one.message)",
         "one",
         "What one case requires is required in all.",
         _TESTS,
@@ -91,8 +91,8 @@ SPECIALIZING = (
     Mutant(
         "cases-unknown-to-barriers",
         "launches",
-        "(*program.assumptions, *(r.condition for r in program.requirements))",
-        "tuple(r.condition for r in program.requirements)",
+        "(*program.assumptions, *(r.condition for r in program.size_checks))",
+        "tuple(r.condition for r in program.size_checks)",
         "Barriers are not proven with what is the case.",
         _GPU_TESTS,
     ),

@@ -10,15 +10,15 @@ from spaces.model.schedules.conditions import believe
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:
-    """A simplifier that believes the requirements of single sizes, and what is assumed."""
+    """A simplifier that believes the size checks of single sizes, and what is assumed."""
     simplify = Simplifier()
-    for requirement in program.requirements:
-        match requirement.condition:
+    for check in program.size_checks:
+        match check.condition:
             case Op(name="ge", args=(Variable(name=name), least)) if least.type == Int32:
                 known, _ = simplify.known(name)
                 low = least if known is None else Op(least.type, "max", (known, least))
                 simplify.assume(name, simplify(low), None)
-    for condition in (*(r.condition for r in program.requirements), *program.assumptions):
+    for condition in (*(r.condition for r in program.size_checks), *program.assumptions):
         believe(simplify, condition)
     return simplify
 

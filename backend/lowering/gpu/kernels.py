@@ -72,7 +72,7 @@ def carve_kernels(
         name=program.name,
         buffers=program.buffers,
         scalars=program.scalars,
-        requirements=program.requirements,
+        size_checks=program.size_checks,
         kernels=tuple(carver.kernels),
         body=body,
         assumptions=program.assumptions,

@@ -92,7 +92,7 @@ def lower_gpu_cases(
 def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -> GpuProgram:
     return evolve(
         program,
-        requirements=(refusal(message),),
+        size_checks=(refusal(message),),
         kernels=(),
         body=HostBlock(()),
         assumptions=assumptions,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.verdict import Requirement
+from spaces.constraints.legality.verdict import SizeCondition
 from spaces.constraints.rules import specializations
 from spaces.constraints.rules.bounds import unbounded, unbounded_check
 from spaces.constraints.rules.catalogue import (
@@ -151,21 +151,21 @@ class Judgement:
     """What became of some checks: violations, and conditions on sizes that are left."""
 
     violations: tuple[Violation, ...]
-    requirements: tuple[Requirement, ...]
+    size_conditions: tuple[SizeCondition, ...]
 
 
 def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
     """Decide each check, at the estimated ``sizes`` where it depends on sizes.
 
-    A check that depends on a size without an estimate becomes a requirement; one that holds at the
-    estimates is a requirement for other sizes too.
+    A check that depends on a size without an estimate becomes a size condition; one that holds at
+    the estimates is a condition for other sizes too.
     """
     violations: list[Violation] = []
-    requirements: list[Requirement] = []
+    size_conditions: list[SizeCondition] = []
     done: dict[Expr, int] = {}
     for item in asked:
         if fails(item.check, sizes, done):
             violations.append(violation(item, sizes))
         elif item.check.holds.names:
-            requirements.append(Requirement(item.rule.id, item.check))
-    return Judgement(tuple(violations), tuple(requirements))
+            size_conditions.append(SizeCondition(item.rule.id, item.check))
+    return Judgement(tuple(violations), tuple(size_conditions))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from spaces.constraints.legality.verdict import CheckedSchedule, Requirement
+from spaces.constraints.legality.verdict import CheckedSchedule, SizeCondition
 from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.rules.findings import told_at
 from spaces.constraints.sizes.forms import AtLeastZero, Condition, Divisible, Forms
@@ -34,12 +34,12 @@ class Precondition:
     Attributes:
         condition: what must hold, over sizes (``out.extent.0``) and scalar parameters.
         words: the same as a clause.
-        requirement: the rule that asks for it, and about what.
+        source: the rule that asks for it, and about what.
     """
 
     condition: Expr
     words: str
-    requirement: Requirement
+    source: SizeCondition
 
     def __str__(self) -> str:
         return f"{self.condition}: {self.words}"
@@ -51,7 +51,7 @@ class Precondition:
     def refusal(self, values: Mapping[str, int]) -> str:
         """What is wrong with a call at sizes where it does not hold, and what to change."""
         shown = ", ".join(f"{name} is {values[name]}" for name in variables(self.condition))
-        told = told_at(self.requirement.check, values)
+        told = told_at(self.source.check, values)
         return f"{told} Needed is {self.condition}, but {shown}."
 
     def json(self) -> dict[str, str]:
@@ -59,8 +59,8 @@ class Precondition:
         return {
             "condition": str(self.condition),
             "words": self.words,
-            "rule": self.requirement.rule,
-            "func": self.requirement.func,
+            "rule": self.source.rule,
+            "func": self.source.func,
         }
 
 
@@ -81,14 +81,14 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
             f"schedule, not {type(checked).__name__}: sizes depend on the pipeline and the device."
         )
     forms = Forms(checked.pipeline)
-    formulas = tuple(r for r in checked.requirements if not _is_about_strides(r))
+    formulas = tuple(r for r in checked.size_conditions if not _is_about_strides(r))
     whole = [r for r in formulas if not _is_typed(r)]
     asked = [(c, r) for r in whole for c in forms.parts(r.condition)]
     exact = [c for c, _ in asked if isinstance(c, Divisible) and c.most == 0]
-    simple: dict[Condition, Requirement] = {}
-    for condition, requirement in asked:
+    simple: dict[Condition, SizeCondition] = {}
+    for condition, source in asked:
         for part in forms.given(condition, exact):
-            simple.setdefault(part, requirement)
+            simple.setdefault(part, source)
     plain = tuple(
         Precondition(
             forms.expr(condition),
@@ -101,19 +101,19 @@ def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
     return (*plain, *(Precondition(r.condition, _statement(r), r) for r in typed))
 
 
-def _is_about_strides(requirement: Requirement) -> bool:
-    return any(".stride." in name for name in variables(requirement.condition))
+def _is_about_strides(source: SizeCondition) -> bool:
+    return any(".stride." in name for name in variables(source.condition))
 
 
-def _is_typed(requirement: Requirement) -> bool:
+def _is_typed(source: SizeCondition) -> bool:
     """Whether numbers are calculated that are no mathematical integers: they may wrap."""
-    nodes = walk(requirement.condition)
-    return requirement.condition.has_floats or any(
+    nodes = walk(source.condition)
+    return source.condition.has_floats or any(
         isinstance(n, Op) and n.name in ARITHMETIC and n.type != Int32 for n in nodes
     )
 
 
-def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, forms: Forms) -> str:
+def _words(condition: Condition, source: SizeCondition, pipeline: Pipeline, forms: Forms) -> str:
     """The condition as a clause; what is no plain limit is told by its rule."""
     limit = forms.single(condition) if isinstance(condition, AtLeastZero) else None
     if limit is not None:
@@ -127,16 +127,16 @@ def _words(condition: Condition, requirement: Requirement, pipeline: Pipeline, f
     alone = forms.alone(condition.dividend) if isinstance(condition, Divisible) and whole else None
     if isinstance(condition, Divisible) and alone is not None:
         return f"{_subject(alone, pipeline)} a multiple of {condition.divisor}"
-    about = requirement.check.values
+    about = source.check.values
     if "image" in about and "dimension" in about:
         image, dimension = about["image"], about["dimension"]
         return f"image {image} must hold all that is read of it in dimension {dimension}"
-    return _statement(requirement)
+    return _statement(source)
 
 
-def _statement(requirement: Requirement) -> str:
+def _statement(source: SizeCondition) -> str:
     """What a rule demands, as a clause."""
-    statement = rule(requirement.rule).statement.rstrip(".")
+    statement = rule(source.rule).statement.rstrip(".")
     return statement[:1].lower() + statement[1:]
 
 

@@ -24,7 +24,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 @frozen
-class Requirement:
+class SizeCondition:
     """A condition on the sizes of a call under which a rule holds.
 
     ``condition`` is over size variables (``out.extent.0``) and scalar parameters.
@@ -55,7 +55,7 @@ class CheckedSchedule:
 
     Attributes:
         bounds: where each Func is computed and stored, and the regions of both.
-        requirements: what must hold of the sizes of a call.
+        size_conditions: what must hold of the sizes of a call.
         cases: of a schedule with specializations, each of its cases; ``bounds`` are those of the
             last, in which no condition holds.
     """
@@ -64,7 +64,7 @@ class CheckedSchedule:
     schedule: Schedule
     device: Device
     bounds: Bounds = field(repr=False, eq=False)
-    requirements: tuple[Requirement, ...] = field(default=(), repr=False)
+    size_conditions: tuple[SizeCondition, ...] = field(default=(), repr=False)
     cases: tuple[CheckedSchedule, ...] = field(default=(), repr=False)
 
     @property

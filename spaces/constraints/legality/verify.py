@@ -20,7 +20,7 @@ from spaces.constraints.legality.judge import (
     pipeline_faults,
 )
 from spaces.constraints.legality.partial import ask_other_nest, ask_other_records, mended
-from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Requirement, Verdict
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, SizeCondition, Verdict
 from spaces.constraints.rules.estimates import is_told, shortages
 from spaces.constraints.rules.findings import Violation, told_where
 from spaces.constraints.rules.inlining import inline_size, is_soon_inlined
@@ -45,7 +45,7 @@ def verify(
     illegal, such as estimates that contradict one another, comes first.
 
     Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
-    have none is left in the ``requirements`` of a :class:`CheckedSchedule`.
+    have none is left in the ``size_conditions`` of a :class:`CheckedSchedule`.
 
     Args:
         pipeline: the algorithm.
@@ -82,7 +82,7 @@ def _verify_schedule(
     if found.violations:
         return Illegal(found.violations)
     verdicts = [_case(pipeline, c, device, exact) for c in cases(schedule) if not c.failure]
-    return _of_cases(schedule, found.requirements, verdicts)
+    return _of_cases(schedule, found.size_conditions, verdicts)
 
 
 def verify_rest(
@@ -125,7 +125,7 @@ def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ..
 
 
 def _of_cases(
-    schedule: Schedule, requirements: tuple[Requirement, ...], verdicts: list[Verdict]
+    schedule: Schedule, size_conditions: tuple[SizeCondition, ...], verdicts: list[Verdict]
 ) -> Verdict:
     """The verdict on a schedule, given those on its cases: the last stands for all, with what the
     others require where they are the case.
@@ -133,21 +133,21 @@ def _of_cases(
     checked = tuple(v for v in verdicts if isinstance(v, CheckedSchedule))
     if len(checked) < len(verdicts):
         return Illegal(_told_once([v for verdict in verdicts for v in verdict.violations]))
-    required = list(requirements)
+    required = list(size_conditions)
     for case in checked:
         knowing = Simplifier()
         for assumption in case.bounds.assumptions:
             believe(knowing, assumption)
-        for one in case.requirements:
-            if all(one in other.requirements for other in checked):
+        for one in case.size_conditions:
+            if all(one in other.size_conditions for other in checked):
                 required.append(one)
                 continue
             known = knowing(one.condition)
             if not (isinstance(known, Const) and known.value):
                 holds = implied(case.bounds.assumptions, one.condition)
-                required.append(Requirement(one.rule, attrs.evolve(one.check, holds=holds)))
+                required.append(SizeCondition(one.rule, attrs.evolve(one.check, holds=holds)))
     once = tuple(r for i, r in enumerate(required) if r not in required[:i])
-    return attrs.evolve(checked[-1], schedule=schedule, requirements=once, cases=checked)
+    return attrs.evolve(checked[-1], schedule=schedule, size_conditions=once, cases=checked)
 
 
 def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
@@ -176,7 +176,7 @@ def _verify(
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
-    return CheckedSchedule(pipeline, schedule, device, bounds, judgement.requirements)
+    return CheckedSchedule(pipeline, schedule, device, bounds, judgement.size_conditions)
 
 
 def _inexact(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Violation, ...]:

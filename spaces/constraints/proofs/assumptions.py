@@ -88,8 +88,8 @@ _Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 def _required(checked: CheckedSchedule) -> _Required:
-    of_outputs = tuple(r.condition for r in checked.requirements if r.rule == _OUTPUT)
-    others = (r.condition for r in checked.requirements if r.rule not in (_OUTPUT, *_IDLE))
+    of_outputs = tuple(r.condition for r in checked.size_conditions if r.rule == _OUTPUT)
+    others = (r.condition for r in checked.size_conditions if r.rule not in (_OUTPUT, *_IDLE))
     return of_outputs, tuple(others)
 
 

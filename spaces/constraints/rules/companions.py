@@ -243,13 +243,13 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
 )
 def own_stages(records: Records, func: str) -> Iterator[Check]:
     """At most one check for each two stages."""
-    groups = records.levels.fused_groups
-    mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in groups.depths]
+    fused = records.levels.fused_groups
+    mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in fused.depths]
     for number, one in enumerate(mine):
         for before in mine[:number]:
             earlier, later = StageOf(func, before.stage), StageOf(func, one.stage)
-            shared = groups.shared(earlier, later)
-            reason = shared and why_not_in_step(records, groups, earlier, later, shared)
+            shared = fused.shared(earlier, later)
+            reason = shared and why_not_in_step(records, fused, earlier, later, shared)
             if reason:
                 yield _check(func, one, reason, "Compute it with another stage, or with none.")
 

@@ -150,7 +150,7 @@ def test_memory_that_lacks_one_element_is_noticed(name: str) -> None:
 
 
 def test_an_image_that_is_too_small_is_not_read_beyond() -> None:
-    compiled = compile_wrong(SCHEDULES["global"], lambda p: evolve(p, requirements=()))
+    compiled = compile_wrong(SCHEDULES["global"], lambda p: evolve(p, size_checks=()))
     rows = np.ascontiguousarray(PIXELS[:10])
     for executor in (Emulator(), Emulator("reverse"), SanitizedEmulator("address,undefined")):
         with pytest.raises(AccessError, match=r"touches image\(") as raised:

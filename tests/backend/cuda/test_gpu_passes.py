@@ -72,7 +72,7 @@ def whole(oracle: Oracle, size: int) -> dict[str, int]:
 def is_accepted(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
     """Whether a call at a size meets what a schedule requires."""
     values = whole(oracle, size)
-    return all(evaluate(r.condition, values) for r in verdict.requirements)
+    return all(evaluate(r.condition, values) for r in verdict.size_conditions)
 
 
 def check_passes(oracle: Oracle, schedule: Schedule, negative: bool) -> set[str]:

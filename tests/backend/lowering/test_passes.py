@@ -61,7 +61,7 @@ def check_passes(pipeline: Pipeline, schedule: Schedule, outputs: Ranges) -> dic
     sizes = buffer_sizes(pipeline, nest, outputs, (7, 6))
     values = variables(sizes)
     stages = lower(nest)
-    assume(all(number(r.condition, values) for r in stages["start"].requirements))
+    assume(all(number(r.condition, values) for r in stages["start"].size_checks))
     (image,), (out,) = pipeline.images, pipeline.outputs
     shape = tuple(extent for _, extent in reversed(sizes[image.name]))
     array = np.random.default_rng(0).integers(0, 99, shape).astype(image.type.dtype)

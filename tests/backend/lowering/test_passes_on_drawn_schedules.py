@@ -64,7 +64,7 @@ def check_passes(oracle: Oracle, verdict: CheckedSchedule, rng: random.Random) -
 
 def accepts(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
     values = {n: v for n, v in oracle.values(size).items() if isinstance(v, int)}
-    return all(number(r.condition, values) for r in verdict.requirements)
+    return all(number(r.condition, values) for r in verdict.size_conditions)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

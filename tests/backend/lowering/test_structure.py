@@ -51,7 +51,7 @@ def allowed(directives: Directives, width: int, image: int) -> bool:
     sizes |= {f"input.{p}": v for p, v in {"min.0": 0, "min.1": 0, "extent.1": 66}.items()}
     sizes |= {"blur_y.extent.0": width, "input.extent.0": image}
     start = programs(BLUR, directives)["start"]
-    return all(evaluate(r.condition, sizes) for r in start.requirements)
+    return all(evaluate(r.condition, sizes) for r in start.size_checks)
 
 
 @pytest.mark.parametrize(

@@ -63,5 +63,5 @@ def test_proofs_and_runs_agree(data: st.DataObject) -> None:
     output = algorithm.outputs[0]
     extents = data.draw(st.tuples(st.integers(3, 9), st.integers(3, 9)))
     run = replay_nest(nest, {f"{output}.extent.{d}": extent for d, extent in enumerate(extents)})
-    if all(evaluate(r.condition, run.sizes) for r in start(nest).requirements):
+    if all(evaluate(r.condition, run.sizes) for r in start(nest).size_checks):
         assert not serious(run), str(run)

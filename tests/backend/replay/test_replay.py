@@ -187,7 +187,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     assume(checked.legal)
     assert isinstance(checked, CheckedSchedule)
     found = replay_nest(checked.nest, data.draw(sizes_of(algorithm)))
-    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
+    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).size_checks))
     assert not found.shows_a_mistake, str(found)
 
 
@@ -200,7 +200,7 @@ def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert isinstance(checked, CheckedSchedule)
     sizes = data.draw(sizes_of(algorithm))
     found = replay_nest(checked.nest, sizes)
-    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).requirements))
+    assume(all(evaluate(r.condition, found.sizes) for r in start(checked.nest).size_checks))
     assert not found.shows_a_mistake, str(found)
     lowered = replay_kernels(checked.nest, lower_gpu(checked.nest), sizes)
     assert not lowered.shows_a_mistake, str(lowered)

@@ -54,7 +54,7 @@ def test_what_holds_at_the_estimates_is_required_of_other_sizes() -> None:
     d = schedule(SIZED).split("x", "x", "xi", 64, "shift_inwards")
     verdict = verify(SIZED, d.schedule, device("cpu"))
     assert verdict
-    assert "bounds.smaller-than-tile" in {r.rule for r in verdict.requirements}
+    assert "bounds.smaller-than-tile" in {r.rule for r in verdict.size_conditions}
     wider = schedule(SIZED).split("x", "x", "xi", 65, "shift_inwards")
     assert "bounds.smaller-than-tile" in broken(SIZED, wider, "cpu")
 

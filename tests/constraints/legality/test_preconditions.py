@@ -125,7 +125,7 @@ def test_words_name_the_buffer_and_the_dimension():
 def test_simple_conditions_are_those_of_the_rules_and_none_follows_from_the_others(case: str):
     subject = checked(case)
     simple = [p.condition for p in size_preconditions(subject)]
-    given_ = [r.condition for r in subject.requirements]
+    given_ = [r.condition for r in subject.size_conditions]
     names = {n for c in (*simple, *given_) for n in variables(c)}
     terms = {n: z3.Int(n) for n in names}
     solver = z3.Solver()
@@ -140,8 +140,8 @@ def test_simple_conditions_are_those_of_the_rules_and_none_follows_from_the_othe
 
 
 @by_case
-def test_requirements_are_about_sizes(case: str):
-    assert all(variables(r.condition) for r in checked(case).requirements)
+def test_size_conditions_are_about_sizes(case: str):
+    assert all(variables(r.condition) for r in checked(case).size_conditions)
 
 
 def at_sizes(pipe: Pipeline, ranges: dict[str, tuple[tuple[int, int], ...]]) -> Pipeline:

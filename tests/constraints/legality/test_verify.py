@@ -259,12 +259,12 @@ def test_numbers_at_the_estimates_are_said_to_be():
     assert overrun.message.endswith("(At the estimated sizes by.extent.0 = 1536.)")
 
 
-def test_without_estimates_sizes_become_requirements():
+def test_without_estimates_sizes_become_conditions():
     pipeline = algorithms.blur()
     text = "by.split(x, x, xi, 32, TailStrategy::RoundUp).split(y, y, yi, 8)"
     verdict = verify(pipeline, parse_schedule(text, pipeline), CPU)
     assert isinstance(verdict, CheckedSchedule)
-    found = {r.rule: r for r in verdict.requirements}
+    found = {r.rule: r for r in verdict.size_conditions}
 
     def holds(rule: str, width: int, height: int) -> bool:
         sizes = {"by.extent.0": width, "by.extent.1": height}

@@ -123,13 +123,13 @@ def test_legal_orders_of_updates_compute_what_is_written(algorithm, data):
     verdict = verify(algorithm, written, device("cpu"))
     if not verdict:
         return
-    assert all(not r.rule.startswith("race") for r in verdict.requirements)
-    holds = [value_of(r.condition, SIZES, image) for r in verdict.requirements if _known(r)]
+    assert all(not r.rule.startswith("race") for r in verdict.size_conditions)
+    holds = [value_of(r.condition, SIZES, image) for r in verdict.size_conditions if _known(r)]
     if all(holds):
         expected = values(loop_nest(algorithm, Schedule.default(algorithm)))
         assert values(verdict.nest) == expected
 
 
-def _known(requirement) -> bool:
+def _known(condition) -> bool:
     """Conditions on the image are met by one that is defined everywhere."""
-    return requirement.rule != "bounds.image-overrun"
+    return condition.rule != "bounds.image-overrun"

@@ -44,6 +44,6 @@ def test_what_is_left_to_ask_of_a_call_names_no_loop() -> None:
     schedule = spaces.parse_schedule("out.reorder(y, x); wide.compute_at(out, x);", pipeline)
     verdict = spaces.verify(pipeline, schedule, spaces.device("cpu"))
     assert isinstance(verdict, spaces.CheckedSchedule)
-    asked = {name for r in verdict.requirements for name in r.condition.names}
+    asked = {name for r in verdict.size_conditions for name in r.condition.names}
     assert asked
     assert not {name for name in asked if ".s0." in name}

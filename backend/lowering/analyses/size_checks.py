@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from functools import reduce
 
-from backend.ir.program import Requirement
+from backend.ir.program import SizeCheck
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Const, constant, walk
@@ -20,7 +20,7 @@ from spaces.model.schedules.domain_order import Fuse, Split, Tail
 from spaces.model.schedules.explicit_bounds import declared
 
 
-def requirements(nest: LoopNest) -> tuple[Requirement, ...]:
+def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
     """What must hold in a call, each once; of what is known to hold nothing is said."""
     found = (
         *_promises(nest.pipeline),
@@ -35,14 +35,14 @@ def requirements(nest: LoopNest) -> tuple[Requirement, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _promises(pipeline: Pipeline) -> Iterator[Requirement]:
+def _promises(pipeline: Pipeline) -> Iterator[SizeCheck]:
     """What is promised of integers; promises of floats are kept by who takes the arguments."""
     for promise in pipeline.promises:
         if not any(n.type.is_float for n in walk(promise.condition)):
-            yield Requirement(expanded(promise.condition), promise.message)
+            yield SizeCheck(expanded(promise.condition), promise.message)
 
 
-def _least_extents(nest: LoopNest) -> Iterator[Requirement]:
+def _least_extents(nest: LoopNest) -> Iterator[SizeCheck]:
     """What shifts its last tile inwards must be at least as large as one tile."""
     for name in nest.pipeline.outputs:
         function = nest.pipeline.function(name)
@@ -55,7 +55,7 @@ def _least_extents(nest: LoopNest) -> Iterator[Requirement]:
                 if tail_of_writes(tail) is not Tail.SHIFT_INWARDS:
                     continue
                 d = function.args.index(record.old)
-                yield Requirement(
+                yield SizeCheck(
                     size_variable(name, "extent", d) >= factor_expr(record.factor),
                     f"{name}.{record.old} is split by {record.factor} with the tail "
                     f"{tail}, so dimension {d} of output {name} must have at least "
@@ -64,7 +64,7 @@ def _least_extents(nest: LoopNest) -> Iterator[Requirement]:
                 )
 
 
-def _declared(nest: LoopNest) -> Iterator[Requirement]:
+def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
     """What is required of a Func lies within its bounds."""
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
@@ -81,10 +81,10 @@ def _declared(nest: LoopNest) -> Iterator[Requirement]:
             for excess in (claim.low - low, high - claim.high):
                 most = whole.of(simplify(excess)).max
                 if most is not None and not simplify.at_most(most, constant(0, Int32)):
-                    yield Requirement(most <= constant(0, Int32), text)
+                    yield SizeCheck(most <= constant(0, Int32), text)
 
 
-def _bounded_storage(nest: LoopNest) -> Iterator[Requirement]:
+def _bounded_storage(nest: LoopNest) -> Iterator[SizeCheck]:
     """What is stored of a Func fits the storage bounds given for it."""
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
@@ -94,14 +94,14 @@ def _bounded_storage(nest: LoopNest) -> Iterator[Requirement]:
             d = args.index(bound.dimension)
             most = whole.of(simplify(placement.storage.needed(d))).max
             if most is not None and not simplify.at_most(most, constant(bound.extent, Int32)):
-                yield Requirement(
+                yield SizeCheck(
                     most <= constant(bound.extent, Int32),
                     f"The storage of {name} is bounded by {bound.extent} along {bound.dimension}, "
                     "but more is needed; give it a larger bound, or ask for a smaller output.",
                 )
 
 
-def _fused(nest: LoopNest) -> Iterator[Requirement]:
+def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
     """The iterations of fused loops can be counted; those fused first come first, so that no
     product of more than two extents is asked for that are not known to be small.
     """
@@ -118,7 +118,7 @@ def _fused(nest: LoopNest) -> Iterator[Requirement]:
                     continue
                 iterations = reduce(operator.mul, (end for end in ends if end is not None))
                 if not simplify.at_most(iterations, most):
-                    yield Requirement(
+                    yield SizeCheck(
                         iterations <= most,
                         f"{name}.{step.record.fused} has more than {most} iterations, which no "
                         f"{Int32} counts; ask for a smaller output, or do not fuse "
@@ -128,7 +128,7 @@ def _fused(nest: LoopNest) -> Iterator[Requirement]:
 
 def _inside(
     kind: str, boxes: dict[str, tuple[Interval, ...]], simplify: Simplifier
-) -> Iterator[Requirement]:
+) -> Iterator[SizeCheck]:
     """What is touched of a buffer must lie in it."""
     verb = "computes" if kind == "output" else "reads"
     for name, box in boxes.items():
@@ -151,17 +151,17 @@ def _inside(
                 simple = simplify(condition)
                 if not (isinstance(simple, Const) and simple.value):
                     text = f"The pipeline {verb} elements of {where} {end} its range: {advice}"
-                    yield Requirement(condition, text)
+                    yield SizeCheck(condition, text)
 
 
-def _alike(pipeline: Pipeline) -> Iterator[Requirement]:
+def _alike(pipeline: Pipeline) -> Iterator[SizeCheck]:
     """The arrays of one Tuple lie at the same coordinates."""
     for f in map(pipeline.function, pipeline.outputs):
         for buffer in f.buffers[1:]:
             for d in range(len(f.args)):
                 for part in ("min", "extent"):
                     first, other = (size_variable(b, part, d) for b in (f.buffers[0], buffer))
-                    yield Requirement(
+                    yield SizeCheck(
                         first == other,
                         f"{f.buffers[0]} and {buffer} hold the values of one Tuple, so dimension "
                         f"{d} of both must begin at the same coordinate and have as many elements.",
