@@ -15,7 +15,8 @@ from apps.errors import Stop
 from spaces.model.algorithm.pipeline import Image, Pipeline
 
 Photograph: TypeAlias = NDArray[np.uint8]
-Array: TypeAlias = NDArray[np.generic]
+Array: TypeAlias = NDArray[Any]
+"""An input or output of a pipeline, whose types are known when it is built."""
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""

@@ -123,9 +123,14 @@ def _signature(name: str, function: Callable[..., object], *, method: bool = Fal
     return f"{name}(\n" + "".join(f"    {part},\n" for part in shown) + f"){arrow}"
 
 
+_STARS: Mapping[object, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
 def _parameter(parameter: inspect.Parameter, written: Mapping[str, object]) -> str:
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    text = stars.get(parameter.kind, "") + parameter.name
+    text = _STARS.get(parameter.kind, "") + parameter.name
     annotation = written.get(parameter.name, parameter.annotation)
     text += f": {annotation}" if isinstance(annotation, str) else ""
     if parameter.default is parameter.empty:

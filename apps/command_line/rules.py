@@ -71,8 +71,10 @@ def _list(chosen: Sequence[Rule | AdviceRule], as_json: bool) -> None:
     if as_json:
         line(json.dumps([_json(each) for each in chosen], indent=2))
         return
-    kinds = {"rule": Rule, "advice": AdviceRule}
-    tables = [(name, [r for r in chosen if isinstance(r, kind)]) for name, kind in kinds.items()]
+    tables: list[tuple[str, Sequence[Rule | AdviceRule]]] = [
+        ("rule", [r for r in chosen if isinstance(r, Rule)]),
+        ("advice", [r for r in chosen if isinstance(r, AdviceRule)]),
+    ]
     for place, (name, rows) in enumerate((name, rows) for name, rows in tables if rows):
         if place:
             line("")

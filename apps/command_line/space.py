@@ -97,8 +97,13 @@ def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> 
     space = space_of(find(app), device)
     exact = space.candidates <= EXACT_UP_TO
     if as_json:
-        legal, error = (space.count(), 0) if exact else map(round, space.estimate(SAMPLES))
-        number = {"candidates": space.candidates, "exact": exact, "legal": legal, "error": error}
+        legal, error = (space.count(), 0.0) if exact else space.estimate(SAMPLES)
+        number = {
+            "candidates": space.candidates,
+            "exact": exact,
+            "legal": round(legal),
+            "error": round(error),
+        }
         line(json.dumps({"app": app, "device": device, **number}, indent=2))
         return
     line(f"{_about(space.candidates)} candidates")

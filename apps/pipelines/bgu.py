@@ -101,7 +101,7 @@ def pipeline() -> Pipeline:
     )
 
 
-def _sums(small: ImageParam, values: ImageParam, x: Var, y: Var, z: Var, c: Var) -> Func:
+def _sums(small: ImageParam, values: ImageParam, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
     """For each cell the products of the colors of its pixels that a fit of least squares needs."""
     source, target = edges_repeated(small), edges_repeated(values)
     gray = Func("gray")
@@ -122,7 +122,7 @@ def _sums(small: ImageParam, values: ImageParam, x: Var, y: Var, z: Var, c: Var)
     return histogram
 
 
-def _blurred(histogram: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
+def _blurred(histogram: Func, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
     blur_z, blur_y, blur_x = Func("blur_z"), Func("blur_y"), Func("blur_x")
     taps = [(i - 3, weight) for i, weight in enumerate(TAPS)]
     blur_z[x, y, z, c] = _sum([histogram[x, y, z + i, c] * weight for i, weight in taps])
@@ -131,7 +131,7 @@ def _blurred(histogram: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
     return blur_x
 
 
-def _fitted(sums: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
+def _fitted(sums: Func, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
     """The systems of equations after elimination: a stage for each of the four columns, in which
     the row of that number is divided by its diagonal element and taken from the rows below.
 
@@ -161,7 +161,7 @@ def _fitted(sums: Func, x: Var, y: Var, z: Var, c: Var) -> Func:
     return stage
 
 
-def _solution(eliminated: Func, x: Var, y: Var, z: Var) -> list[Expr]:
+def _solution(eliminated: Func, x: Expr, y: Expr, z: Expr) -> list[Expr]:
     """The affine maps: four factors, of red, green, blue and 1, for each color."""
     entries = [eliminated[x, y, z, i].as_expr() for i in range(_CHANNELS)]
     found: list[Expr] = []

@@ -27,7 +27,7 @@ from spaces import (
     lerp,
     mux,
 )
-from spaces.model.expressions.expr import ExprLike
+from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT = 1536, 2560
 
@@ -84,7 +84,7 @@ def pipeline() -> Pipeline:
     return spaces.pipeline(output, name="bilateral_grid", estimates={image: size, output: size})
 
 
-def _weighted(values: Sequence[ExprLike]) -> Expr:
+def _weighted(values: Sequence[Arithmetic]) -> Expr:
     total = values[0] * WEIGHTS[0]
     for value, weight in zip(values[1:], WEIGHTS[1:], strict=True):
         total = total + value * weight

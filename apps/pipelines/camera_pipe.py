@@ -97,7 +97,7 @@ def pipeline() -> Pipeline:
     )
 
 
-def _demosaic(quarter: Func, x: Var, y: Var, c: Var) -> Func:
+def _demosaic(quarter: Func, x: Expr, y: Expr, c: Expr) -> Func:
     """All three colors at each pixel: green where gradients are least, then red and blue by how
     they differ from green nearby.
     """
@@ -157,7 +157,7 @@ def _like(green: Func, other_green: Func, color: Func, at: Pixel, a: Pixel, b: P
     return apart + rounding_halving_add(color[a], color[b])
 
 
-def _diagonal(green: Func, other_green: Func, color: Func, x: Var, y: Var, step: int) -> Expr:
+def _diagonal(green: Func, other_green: Func, color: Func, x: Expr, y: Expr, step: int) -> Expr:
     """A color at the pixel of the opposite one, along the diagonal with the smaller gradient;
     ``step`` is 1 at blue pixels and -1 at red ones.
     """
@@ -169,7 +169,7 @@ def _diagonal(green: Func, other_green: Func, color: Func, x: Var, y: Var, step:
 
 
 def _correct(
-    of: Func, temperature: Param, warm: ImageParam, cold: ImageParam, x: Var, y: Var, c: Var
+    of: Func, temperature: Param, warm: ImageParam, cold: ImageParam, x: Expr, y: Expr, c: Expr
 ) -> Func:
     """To sRGB by a mixture of two matrices, in 1/256.
 
@@ -197,7 +197,7 @@ def _weight_of_warm(temperature: Param) -> Expr:
 
 
 def _curve(
-    of: Func, gamma: Param, contrast: Param, black: Param, white: Param, x: Var, y: Var, c: Var
+    of: Func, gamma: Param, contrast: Param, black: Param, white: Param, x: Expr, y: Expr, c: Expr
 ) -> Func:
     """10 bits to 8 by a table: black and white points, gamma, and an S for contrast."""
     curve = Func("curve")
@@ -214,7 +214,7 @@ def _curve(
     return result
 
 
-def _sharpen(of: Func, sharpness: Param, x: Var, y: Var, c: Var) -> Func:
+def _sharpen(of: Func, sharpness: Param, x: Expr, y: Expr, c: Expr) -> Func:
     """The picture plus ``sharpness`` times what a 3x3 blur takes from it."""
     strength = Func("strength")
     strength[()] = saturating_cast(UInt8, sharpness * 32.0)

@@ -35,7 +35,7 @@ def rectified(of: Func, name: str) -> Func:
 
 def network(
     of: Func, name: str, inputs: int, outputs: int, layers: int, channels: int
-) -> tuple[Func, dict[ImageParam, list[int]]]:
+) -> tuple[Func, dict[Func | ImageParam | str, list[int]]]:
     """``layers`` convolutions in a row, from ``inputs`` channels to ``outputs``, and the extents of
     their weights and biases. Between them are ``channels`` channels, rectified; the last is
     called ``name``.
@@ -50,7 +50,7 @@ def network(
     for n in range(2, layers):
         layer = convolution(active, f"conv_{n}", *inner, channels, n - 2)
         active = rectified(layer, f"relu_{n}")
-    extents = {
+    extents: dict[Func | ImageParam | str, list[int]] = {
         first[0]: [channels, inputs, 3, 3],
         first[1]: [channels],
         inner[0]: [channels, channels, 3, 3, layers - 2],

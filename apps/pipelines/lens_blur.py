@@ -18,6 +18,7 @@ from apps.pictures import Array, Photograph, clipped
 from apps.pipelines.edges import edges_repeated
 from apps.pipelines.resampling import halved
 from spaces import (
+    Expr,
     Float32,
     Func,
     ImageParam,
@@ -86,7 +87,7 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
     )
 
 
-def _cost(left: Func, right: Func, x: Var, y: Var, z: Var) -> Func:
+def _cost(left: Func, right: Func, x: Expr, y: Expr, z: Expr) -> Func:
     """How different the views are at a shift of two pixels a slice, or one more."""
     c = Var("c")
     different, cost = Func("different"), Func("cost")
@@ -98,7 +99,7 @@ def _cost(left: Func, right: Func, x: Var, y: Var, z: Var) -> Func:
 
 
 def _smoothed(
-    cost: Func, view: ImageParam, slices: int, levels: int, x: Var, y: Var, z: Var, c: Var
+    cost: Func, view: ImageParam, slices: int, levels: int, x: Expr, y: Expr, z: Expr, c: Expr
 ) -> Func:
     """The differences, those of flat surroundings replaced by those farther away: an average by
     weights that say how much the differences at a pixel vary.
@@ -133,7 +134,7 @@ def _smoothed(
     return smooth
 
 
-def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+def _doubled(of: Func, name: str, x: Expr, y: Expr, *more: Expr) -> Func:
     """``of`` at twice the resolution: a quarter of the farther sample and three quarters of the
     nearer, in two passes.
     """
@@ -147,7 +148,7 @@ def _doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
 
 def _averaged(
     colored: Func, depth: Func, radius: Func, largest: int,
-    samples: int, x: Var, y: Var, z: Var, c: Var,
+    samples: int, x: Expr, y: Expr, z: Expr, c: Expr,
 ) -> Func:  # fmt: skip
     """Colors, and 255, summed over random pixels around each: those whose blur reaches it."""
     r = RDom([(-largest, 2 * largest + 1)], name="around")

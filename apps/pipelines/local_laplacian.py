@@ -18,6 +18,7 @@ from apps.pictures import Array, Photograph, deep, photographed
 from apps.pipelines.edges import edges_repeated
 from apps.pipelines.resampling import doubled
 from spaces import (
+    Expr,
     Float32,
     Func,
     ImageParam,
@@ -112,7 +113,7 @@ def pipeline(levels: int = LEVELS, intensities: int = INTENSITIES) -> Pipeline:
     return spaces.pipeline(output, name="local_laplacian", estimates={image: size, output: size})
 
 
-def _halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+def _halved(of: Func, name: str, x: Expr, y: Expr, *more: Expr) -> Func:
     """``of`` at half the resolution, by weights 1 3 3 1 along y, then along x."""
     down, both, result = Func(f"{name}_y"), Func(f"{name}_yx"), Func(name)
     down[x, y, *more] = (

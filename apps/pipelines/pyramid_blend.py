@@ -13,7 +13,7 @@ from apps.app import App
 from apps.pictures import Array, Photograph, clipped, to_array
 from apps.pipelines.edges import edges_repeated
 from apps.pipelines.resampling import doubled, halved
-from spaces import Float32, Func, ImageParam, Pipeline, Var
+from spaces import Expr, Float32, Func, ImageParam, Pipeline, Var
 
 WIDTH, HEIGHT, CHANNELS = 1920, 1024, 3
 
@@ -62,7 +62,7 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
     )
 
 
-def _band(levels: list[Func], j: int, name: str, x: Var, y: Var, c: Var) -> Func:
+def _band(levels: list[Func], j: int, name: str, x: Expr, y: Expr, c: Expr) -> Func:
     """What level ``j`` holds that the coarser ones don't; all of it for the coarsest."""
     if j + 1 == len(levels):
         return levels[j]

@@ -6,10 +6,10 @@ The filters of Halide's apps: Burt and Adelson, "The Laplacian Pyramid as a Comp
 
 from __future__ import annotations
 
-from spaces import Expr, Float32, Func, Var, cast, lerp
+from spaces import Expr, Float32, Func, cast, lerp
 
 
-def halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+def halved(of: Func, name: str, x: Expr, y: Expr, *more: Expr) -> Func:
     """``of`` at half the resolution, by weights 1 3 3 1 along each axis, in two passes: ``name_x``
     along x, then ``name``.
     """
@@ -27,7 +27,7 @@ def halved(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     return result
 
 
-def doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
+def doubled(of: Func, name: str, x: Expr, y: Expr, *more: Expr) -> Func:
     """``of`` at twice the resolution: a quarter of the farther sample and three quarters of the
     nearer, in two passes: ``name_up_x`` along x, then ``name_up``.
     """
@@ -41,6 +41,6 @@ def doubled(of: Func, name: str, x: Var, y: Var, *more: Var) -> Func:
     return result
 
 
-def _share_of_left(x: Var) -> Expr:
+def _share_of_left(x: Expr) -> Expr:
     """A quarter at even places, which lie nearer to what is right of them, else three quarters."""
     return cast(Float32, x % 2 * 2 + 1) * 0.25

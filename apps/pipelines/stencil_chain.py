@@ -56,8 +56,9 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
     small.thumbnail((2 * STENCILS, 2 * STENCILS))
     dots = np.asarray(small.convert("1"))
     bit = np.zeros(gray.shape, np.uint16)
-    top, left = ((whole - part) // 2 for whole, part in zip(bit.shape, dots.shape, strict=True))
-    bit[top : top + dots.shape[0], left : left + dots.shape[1]] = dots
+    height, width = dots.shape
+    top, left = (gray.shape[0] - height) // 2, (gray.shape[1] - width) // 2
+    bit[top : top + height, left : left + width] = dots
     return {"input": (gray.astype(np.uint16) & ~np.uint16(1)) | bit}
 
 

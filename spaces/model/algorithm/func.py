@@ -145,7 +145,7 @@ class Func:
         return self[coordinates]
 
     def __setitem__(self, coordinates: Any, value: Any) -> None:
-        if isinstance(value, _Accumulated):
+        if isinstance(value, _Accumulated) and value.func is self:
             return  # `f[x] += e` has already added its definitions.
         args = coordinates_of(coordinates)
         if self.definitions:
@@ -230,10 +230,6 @@ class Func:
             )
 
 
-class _Accumulated:
-    """What ``f[x] += e`` hands to the assignment that Python performs next."""
-
-
 class FuncRef(Arithmetic):
     """A Func at coordinates, to be read or to be updated in place. That of a Tuple holds several
     values, ``ref[0]``, ``ref[1]`` and so on.
@@ -296,7 +292,7 @@ class FuncRef(Arithmetic):
     def __hash__(self) -> int:
         return id(self)
 
-    def _accumulate(self, operation: str, identity: int, value: Any) -> _Accumulated:
+    def _accumulate(self, operation: str, identity: int, value: Any) -> FuncRef:
         given = _values(value)
         if self.func.definitions:
             operands = self.func._matched(given)
@@ -310,19 +306,23 @@ class FuncRef(Arithmetic):
             _COMBINED[operation](current, cast(current.type, operand))
             for current, operand in zip(self, operands, strict=True)
         )
-        return _Accumulated()
+        return _Accumulated(self.func, self.args)
 
-    def __iadd__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+    def __iadd__(self, value: ExprLike) -> FuncRef:  # type: ignore[override]
         return self._accumulate("+", 0, value)
 
-    def __isub__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+    def __isub__(self, value: ExprLike) -> FuncRef:  # type: ignore[override]
         return self._accumulate("-", 0, value)
 
-    def __imul__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+    def __imul__(self, value: ExprLike) -> FuncRef:  # type: ignore[override]
         return self._accumulate("*", 1, value)
 
-    def __itruediv__(self, value: ExprLike) -> _Accumulated:  # type: ignore[override]
+    def __itruediv__(self, value: ExprLike) -> FuncRef:  # type: ignore[override]
         return self._accumulate("/", 1, value)
+
+
+class _Accumulated(FuncRef):
+    """What ``f[x] += e`` hands to the assignment that Python performs next."""
 
 
 _COMBINED: dict[str, Callable[[Any, Any], Any]] = {

@@ -23,7 +23,7 @@ def check_name(kind: str, name: object) -> str:
 
 
 def Var(name: str) -> Variable:
-    """A coordinate of a Func's domain."""
+    """A coordinate of a Func's domain; where a function takes one, its type is ``Expr``."""
     if name in OUTERMOST:
         raise DefinitionError(f"{name} is a loop of gpu_single_thread(); choose another name.")
     return Variable(Int32, check_name("Var", name))

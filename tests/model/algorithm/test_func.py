@@ -106,6 +106,16 @@ def test_accumulating_defines_the_neutral_element(
     assert accumulated.values[0] is expected(Call(Int32, "f", (X,)))
 
 
+def test_an_accumulated_reference_is_read_like_any_other() -> None:
+    f, g = Func("f"), Func("g")
+    f[X] = 0
+    reference = f[X]
+    reference += X
+    g[X] = reference
+    assert len(f.definitions) == 2
+    assert pipeline(g).function("g").stages[0].values[0] is Call(Int32, "f", (X,))
+
+
 def test_accumulating_over_an_rvar_defines_a_var() -> None:
     r, f = RDom([(0, 8)]), Func("hist")
     f[r] += 1
