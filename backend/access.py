@@ -22,7 +22,7 @@ class AccessMode(StrEnum):
     written reads as poison. For tests: slower, with the same results."""
 
 
-class Access(IntEnum):
+class AccessKind(IntEnum):
     """What is done to memory."""
 
     READ = 0
@@ -58,7 +58,7 @@ class Outside:
     """
 
     buffer: str
-    access: Access
+    access: AccessKind
     offset: int
     nbytes: int
     first: int
@@ -93,7 +93,9 @@ class Outside:
         return tuple(side.min + n for side, n in zip(self.sides, found, strict=True))
 
     def __str__(self) -> str:
-        verb = {Access.READ: "reads", Access.WRITE: "writes", Access.TOUCH: "touches"}[self.access]
+        verb = {AccessKind.READ: "reads", AccessKind.WRITE: "writes", AccessKind.TOUCH: "touches"}[
+            self.access
+        ]
         place = f"{self.buffer}({', '.join(map(str, self.coordinate))})"
         bound = "; ".join(
             f"dimension {d} holds {side.min} .. {side.min + side.extent - 1}"

@@ -14,7 +14,7 @@ from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
-from backend.cuda.kernel import Kernel
+from backend.cuda.kernel import CudaKernel
 from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
@@ -77,7 +77,7 @@ class GpuPipeline:
         return self._printed.module.source
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[CudaKernel, ...]:
         """Each kernel's name, parameters, block size and shared memory, in order of launch, case
         by case.
         """

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from docs.rules import SUBJECTS
 from spaces.constraints.examples.catalogue import EXACT_EXAMPLES, EXAMPLES
-from spaces.constraints.examples.example import Subject
+from spaces.constraints.examples.example import ExampleSubject
 from spaces.constraints.rules.catalogue import RULES, rule
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -246,7 +246,7 @@ def _refused() -> dict[str, list[str]]:
     return {name: [id for id in order if id in ids] for name, ids in found.items()}
 
 
-def _calls(subject: Subject) -> set[tuple[str, object]]:
+def _calls(subject: ExampleSubject) -> set[tuple[str, object]]:
     """The directives of a schedule, with the stage and arguments; none where none give it."""
     try:
         entries = directive_calls(subject.pipeline, subject.schedule)

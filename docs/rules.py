@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
-from spaces.constraints.examples.example import Example, Subject
+from spaces.constraints.examples.example import Example, ExampleSubject
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.findings import Finding
@@ -96,17 +96,17 @@ def _example(example: Example, verb: str) -> Iterator[str]:
     yield _block(example.legal)
 
 
-def _findings(subject: Subject) -> tuple[Finding, ...]:
+def _findings(subject: ExampleSubject) -> tuple[Finding, ...]:
     verdict = subject.verdict
     found = verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
     return tuple({finding.message: finding for finding in found}.values())
 
 
-def _block(subject: Subject) -> str:
+def _block(subject: ExampleSubject) -> str:
     return f"```\n{_text(subject)}\n```\n"
 
 
-def _text(subject: Subject) -> str:
+def _text(subject: ExampleSubject) -> str:
     """The schedule as directives; entries that no directives give in words."""
     default = Schedule.default(derived(subject.pipeline, subject.schedule))
     given = [(f.name, len(f.stages)) for f in subject.schedule.funcs]

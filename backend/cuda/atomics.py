@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.cuda.c_text import Text, call, conversion, ctype
+from backend.cuda.c_text import CExpression, call, conversion, ctype
 from spaces.model.expressions.types import Type
 
 _FUNCTIONS: Mapping[str, str] = {
@@ -18,19 +18,19 @@ _FUNCTIONS: Mapping[str, str] = {
 """CUDA C++ Programming Guide, "Atomic Functions"; on every device that is compiled for."""
 
 
-def atomic_call(operator: str, type: Type, place: str, value: Text) -> str | None:
+def atomic_call(operator: str, type: Type, place: str, value: CExpression) -> str | None:
     """The call that changes the element at the address ``place``, or None where CUDA has none: sums
     of 32-bit floats are there, which take numbers next to zero for zero in global memory.
     """
     name = _FUNCTIONS.get(operator)
     if type.is_float:
         native = operator == "add" and type.bits == 32
-        return str(call(name or "", Text(place), value)) if native else None
+        return str(call(name or "", CExpression(place), value)) if native else None
     if name is None or type.bits < 32:
         return None
     word = ctype(type)
     if operator not in ("min", "max"):  # bits do not depend on the sign, and unsigned sums wrap
         word = f"unsigned {'int' if type.bits == 32 else 'long long'}"
     if word == ctype(type):
-        return str(call(name, Text(place), value))
-    return str(call(name, Text(f"({word}*){place}"), conversion(word, value)))
+        return str(call(name, CExpression(place), value))
+    return str(call(name, CExpression(f"({word}*){place}"), conversion(word, value)))

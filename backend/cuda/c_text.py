@@ -33,7 +33,7 @@ _LEVELS: Mapping[str, int] = {
 
 
 @frozen
-class Text:
+class CExpression:
     """An expression of C; ``level`` is the precedence of its outermost operator."""
 
     text: str
@@ -47,36 +47,36 @@ class Text:
         return self.text
 
 
-def binary(symbol: str, a: Text, b: Text) -> Text:
+def binary(symbol: str, a: CExpression, b: CExpression) -> CExpression:
     """An infix operator."""
     level = _LEVELS[symbol]
-    return Text(f"{a.at(level)} {symbol} {b.at(level + 1)}", level)
+    return CExpression(f"{a.at(level)} {symbol} {b.at(level + 1)}", level)
 
 
-def conversion(ctype: str, a: Text) -> Text:
+def conversion(ctype: str, a: CExpression) -> CExpression:
     """A cast to a C type."""
-    return Text(f"({ctype}){a.at(_UNARY)}", _UNARY)
+    return CExpression(f"({ctype}){a.at(_UNARY)}", _UNARY)
 
 
-def negation(a: Text) -> Text:
+def negation(a: CExpression) -> CExpression:
     """The opposite of a condition."""
-    return Text(f"!{a.at(_UNARY)}", _UNARY)
+    return CExpression(f"!{a.at(_UNARY)}", _UNARY)
 
 
-def choice(condition: Text, a: Text, b: Text) -> Text:
+def choice(condition: CExpression, a: CExpression, b: CExpression) -> CExpression:
     """``a`` where the condition holds, else ``b``."""
     test = condition.at(_TERNARY + 1)
-    return Text(f"{test} ? {a.at(_TERNARY + 1)} : {b.at(_TERNARY + 1)}", _TERNARY)
+    return CExpression(f"{test} ? {a.at(_TERNARY + 1)} : {b.at(_TERNARY + 1)}", _TERNARY)
 
 
-def call(name: str, *arguments: Text) -> Text:
+def call(name: str, *arguments: CExpression) -> CExpression:
     """A function's value."""
-    return Text(f"{name}({', '.join(map(str, arguments))})")
+    return CExpression(f"{name}({', '.join(map(str, arguments))})")
 
 
-def element(buffer: str, index: Text) -> Text:
+def element(buffer: str, index: CExpression) -> CExpression:
     """An element of an array."""
-    return Text(f"{buffer}[{index}]")
+    return CExpression(f"{buffer}[{index}]")
 
 
 def ctype(type: Type) -> str:
@@ -84,25 +84,25 @@ def ctype(type: Type) -> str:
     return CTYPE_OF[str(type)]
 
 
-def literal(value: int | float, type: Type) -> Text:
+def literal(value: int | float, type: Type) -> CExpression:
     """A constant; floats have as many digits as it takes to mean the same bits."""
     if type.is_float:
         return _float_literal(float(value), type)
     if type.is_bool:
-        return Text("true" if value else "false")
+        return CExpression("true" if value else "false")
     number = int(value)
     suffix = {"int64": "ll", "uint32": "u", "uint64": "ull"}.get(str(type), "")
     if number == type.min_value and type.bits >= 32 and type.is_int:
-        return Text(f"{number + 1}{suffix} - 1", _LEVELS["-"])
-    return Text(f"{number}{suffix}", _ATOM if number >= 0 else _UNARY)
+        return CExpression(f"{number + 1}{suffix} - 1", _LEVELS["-"])
+    return CExpression(f"{number}{suffix}", _ATOM if number >= 0 else _UNARY)
 
 
-def _float_literal(value: float, type: Type) -> Text:
+def _float_literal(value: float, type: Type) -> CExpression:
     single = type.bits == 32
     if not math.isfinite(value):
         bits = np.array(value, type.dtype).view(np.uint32 if single else np.int64)
         if single:
-            return Text(f"__uint_as_float({int(bits):#x}u)")
-        return Text(f"__longlong_as_double({int(bits)}ll)")
+            return CExpression(f"__uint_as_float({int(bits):#x}u)")
+        return CExpression(f"__longlong_as_double({int(bits)}ll)")
     text = f"{np.float32(value)!s}f" if single else repr(value)
-    return Text(text, _UNARY if text.startswith("-") else _ATOM)
+    return CExpression(text, _UNARY if text.startswith("-") else _ATOM)

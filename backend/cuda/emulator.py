@@ -23,10 +23,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.access import Access, AccessError, Outside
+from backend.access import AccessError, AccessKind, Outside
 from backend.cuda.errors import DivergentBarrierError
 from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import CudaModule, Dim3, Kernel
+from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
 from backend.cuda.program import CudaExecutor, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
@@ -46,7 +46,7 @@ def access_error(message: str) -> AccessError:
     """The error of hardened text, from what the shim says of the access."""
     buffer, index, element, nbytes = message.rsplit(maxsplit=3)
     at = int(index) * int(element)
-    outside = Outside(buffer, Access.TOUCH, at, int(element), 0, int(nbytes), int(element), ())
+    outside = Outside(buffer, AccessKind.TOUCH, at, int(element), 0, int(nbytes), int(element), ())
     return AccessError(outside)
 
 
@@ -113,7 +113,7 @@ class _InProcess(HostMemory):
     def launch(
         self,
         module: CudaModule,
-        kernel: Kernel,
+        kernel: CudaKernel,
         grid: Dim3,
         arguments: tuple[NDArray[np.uint8] | np.generic, ...],
     ) -> None:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from backend.cuda.c_text import (
-    Text,
+    CExpression,
     binary,
     call,
     choice,
@@ -48,7 +48,7 @@ class Printed:
     """Definitions of names for what occurs more than once, and the text of each root."""
 
     definitions: tuple[str, ...]
-    texts: tuple[Text, ...]
+    texts: tuple[CExpression, ...]
 
 
 _Key: TypeAlias = tuple[Expr, bool]
@@ -72,8 +72,8 @@ class ExpressionPrinter:
     buffer: Callable[[str], str]
     fresh: Callable[[str], str]
     helpers: set[str]
-    _texts: dict[_Key, Text] = field(factory=dict)
-    _rings: dict[_Key, Text] = field(factory=dict)
+    _texts: dict[_Key, CExpression] = field(factory=dict)
+    _rings: dict[_Key, CExpression] = field(factory=dict)
     _reads: dict[Expr, bool] = field(factory=dict)
     _never_negative: dict[Expr, bool] = field(factory=dict)
 
@@ -91,7 +91,7 @@ class ExpressionPrinter:
             if not is_simple and (uses[key] > 1 or depth > _DEEPEST):
                 name = self.fresh("t")
                 definitions.append(f"const {ctype(node.type)} {name} = {text};")
-                text, depth = Text(name), 0
+                text, depth = CExpression(name), 0
                 self._rings.pop(key, None)
             self._texts[key], depths[key] = text, depth
         return Printed(tuple(definitions), tuple(self._texts[key] for key in keys))
@@ -135,19 +135,19 @@ class ExpressionPrinter:
                 stack.extend((child, False) for child in reversed(self._children(key)))
         return order, uses
 
-    def _help(self, name: str, *arguments: Text, types: str = "") -> Text:
+    def _help(self, name: str, *arguments: CExpression, types: str = "") -> CExpression:
         """A call of a helper function, for the C types given."""
         self.helpers.add(name)
         return call(f"{name}<{types}>" if types else name, *arguments)
 
-    def _text(self, key: _Key) -> Text:
+    def _text(self, key: _Key) -> CExpression:
         node = key[0]
         operands = [self._texts[child] for child in self._children(key)]
         match node:
             case Const(value=value):
                 return literal(value, node.type)
             case Variable(name=name):
-                return Text(self.variable(name))
+                return CExpression(self.variable(name))
             case Load(buffer=buffer):
                 return element(self.buffer(buffer), operands[0])
             case Cast(value=value):
@@ -158,7 +158,7 @@ class ExpressionPrinter:
                 raise TypeError(f"`{node}` is not lowered to an access of memory.")
         raise TypeError(f"{type(node).__name__} has no meaning in a kernel: `{node}`.")
 
-    def _operator(self, node: Op, key: _Key, operands: list[Text]) -> Text:
+    def _operator(self, node: Op, key: _Key, operands: list[CExpression]) -> CExpression:
         name, of = node.name, node.args[-1].type
         if of.is_bool and name in _BOOLEAN:
             return binary(_BOOLEAN[name], *operands)
@@ -176,7 +176,7 @@ class ExpressionPrinter:
             return self._float(name, node.type, operands)
         return self._integer(node, key, operands)
 
-    def _bits(self, node: Op, operands: list[Text]) -> Text:
+    def _bits(self, node: Op, operands: list[CExpression]) -> CExpression:
         """What depends on a type besides that of the result."""
         to, source = node.type, node.args[0].type
         if node.name == "reinterpret":
@@ -193,14 +193,14 @@ class ExpressionPrinter:
         types = f"{ctype(to)}, {ctype(Type('uint', to.bits))}, {ctype(by.type)}"
         return self._help(node.name, *operands, types=types)
 
-    def _shift_by_number(self, node: Op, value: Text, number: int) -> Text:
+    def _shift_by_number(self, node: Op, value: CExpression, number: int) -> CExpression:
         symbol, type = ("<<" if node.name == "shift_left" else ">>"), node.type
         if symbol == "<<":
             value = conversion(_computing(type)[1], value)
         shifted = binary(symbol, value, literal(number, Int32))
         return conversion(ctype(type), shifted) if symbol == "<<" else shifted
 
-    def _float(self, name: str, type: Type, operands: list[Text]) -> Text:
+    def _float(self, name: str, type: Type, operands: list[CExpression]) -> CExpression:
         if name in _SYMBOLS:
             return binary(_SYMBOLS[name], *operands)
         helper = {"min": "lesser", "max": "greater", "mod": "float_mod"}.get(name)
@@ -209,7 +209,7 @@ class ExpressionPrinter:
         function = "fabs" if name == "abs" else FLOAT_FUNCTIONS[name].cuda
         return call(f"{function}f" if type.bits == 32 else function, *operands)
 
-    def _integer(self, node: Op, key: _Key, operands: list[Text]) -> Text:
+    def _integer(self, node: Op, key: _Key, operands: list[CExpression]) -> CExpression:
         name, type = node.name, node.type
         if name in ("add", "sub", "mul"):
             if key[1]:
@@ -230,7 +230,7 @@ class ExpressionPrinter:
             return text if type.bits >= 32 else conversion(ctype(type), text)
         return self._division(node, key, operands)
 
-    def _division(self, node: Op, key: _Key, operands: list[Text]) -> Text:
+    def _division(self, node: Op, key: _Key, operands: list[CExpression]) -> CExpression:
         name, type, divisor = node.name, node.type, node.args[1]
         signed, unsigned = _computing(type)
         counts = type.is_uint or (key[1] and self._is_count(node.args[0]))
@@ -268,7 +268,7 @@ class ExpressionPrinter:
                 return node.name == "mod" or self._is_count(value)
         return False
 
-    def _ring(self, key: _Key) -> Text:
+    def _ring(self, key: _Key) -> CExpression:
         """An operand of a sum, difference or product in the unsigned type it is worked out in."""
         node, text = key[0], self._texts[key]
         if key in self._rings:
@@ -276,14 +276,14 @@ class ExpressionPrinter:
         if node.type.is_uint and node.type.bits >= 32:
             return text
         if isinstance(node, Const) and node.value >= 0:
-            return Text(f"{int(node.value)}{'ull' if node.type.bits == 64 else 'u'}")
+            return CExpression(f"{int(node.value)}{'ull' if node.type.bits == 64 else 'u'}")
         return conversion(_computing(node.type)[1], text)
 
-    def _cast(self, to: Type, source: Type, text: Text) -> Text:
+    def _cast(self, to: Type, source: Type, text: CExpression) -> CExpression:
         if to.is_bool and source.is_float:
-            return binary(">=", text, Text("1"))
+            return binary(">=", text, CExpression("1"))
         if to.is_bool:
-            return binary("!=", binary("&", text, Text("1")), Text("0"))
+            return binary("!=", binary("&", text, CExpression("1")), CExpression("0"))
         if to.is_float or not source.is_float:
             return conversion(ctype(to), text)
         if to.bits < 32:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.kernel import CudaModule, Kernel
+from backend.cuda.kernel import CudaKernel, CudaModule
 
 _HEADERS = ("shim.h", "shim_math.h", "shim_main.h")
 
@@ -64,7 +64,7 @@ def _text(module: CudaModule) -> str:
     )
 
 
-def _call(kernel: Kernel) -> str:
+def _call(kernel: CudaKernel) -> str:
     """A function that unpacks a kernel's arguments, and a check that text and record agree."""
     types = [param.declared_type() for param in kernel.params]
     values = ", ".join(f"*({each}*)arguments[{at}]" for at, each in enumerate(types))

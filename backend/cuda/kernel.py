@@ -80,7 +80,7 @@ KernelParam: TypeAlias = BufferParam | ScalarParam
 
 
 @attrs.frozen(slots=True)
-class Kernel:
+class CudaKernel:
     """One ``__global__`` function of a text, as its host needs to know it.
 
     Attributes:
@@ -116,10 +116,10 @@ class CudaModule:
     """
 
     source: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[CudaKernel, ...]
     granule: int = 1
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> CudaKernel:
         """The kernel of that name; KeyError, naming those there are, where there is none."""
         for kernel in self.kernels:
             if kernel.name == name:

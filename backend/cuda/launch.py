@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import CudaModule, Dim3, Kernel
+from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
 from backend.cuda.nvrtc import compile_cuda
 from backend.cuda.program import CudaExecutor, Session
 
@@ -89,7 +89,7 @@ class _GpuDevice:
     def launch(
         self,
         module: CudaModule,
-        kernel: Kernel,
+        kernel: CudaKernel,
         grid: Dim3,
         arguments: tuple[Any, ...],
     ) -> None:

@@ -13,7 +13,13 @@ from backend.cuda.c_text import binary, ctype
 from backend.cuda.declarations import CHECKED_PRELUDE, CheckedDeclarations, Declarations
 from backend.cuda.expressions import ExpressionPrinter, Root
 from backend.cuda.helpers import HELPERS
-from backend.cuda.kernel import DYNAMIC_SHARED_PRELUDE, BufferParam, CudaModule, Kernel, ScalarParam
+from backend.cuda.kernel import (
+    DYNAMIC_SHARED_PRELUDE,
+    BufferParam,
+    CudaKernel,
+    CudaModule,
+    ScalarParam,
+)
 from backend.cuda.names import Names
 from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.identities import coordinate
@@ -61,7 +67,7 @@ class PrintedKernel:
     """
 
     function: DeviceFunction
-    record: Kernel
+    record: CudaKernel
     buffers: tuple[str, ...]
     scalars: tuple[Variable, ...]
 
@@ -136,7 +142,7 @@ class _KernelPrinter:
         places = {v.name for v in (*THREAD, *BLOCK)}
         scalars = tuple(v for v in free_variables(function.body) if v.name not in places)
         is_dynamic = function.shared_bytes > STATIC_SHARED_BYTES
-        record = Kernel(
+        record = CudaKernel(
             name=name,
             params=(
                 *(self._memory.parameter(b, types[b], b in written) for b in buffers),
@@ -175,7 +181,7 @@ class _KernelPrinter:
     def _dynamic_bytes(self) -> int:
         return max((end for _, end in self._offsets()), default=0)
 
-    def _shared(self, record: Kernel) -> Iterator[str]:
+    def _shared(self, record: CudaKernel) -> Iterator[str]:
         arrays = self._function.shared
         if not record.dynamic_shared_bytes:
             for array in arrays:

@@ -24,11 +24,11 @@ from backend.cuda.kernel import (
     CTYPES,
     AllocStep,
     BufferParam,
+    CudaKernel,
     CudaModule,
     Dim3,
     FreeStep,
     HostStep,
-    Kernel,
     LaunchStep,
     ScalarParam,
     Step,
@@ -42,31 +42,31 @@ MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_THREADS_PER_BLOCK = 1024
 MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 
-Allocation = TypeVar("Allocation")
+Handle = TypeVar("Handle")
 
 
-class CudaDevice(Protocol[Allocation]):
-    """What an executor stands on. `Allocation` is its handle of one allocation."""
+class CudaDevice(Protocol[Handle]):
+    """What an executor stands on. A `Handle` names one allocation on the device."""
 
-    def allocate(self, nbytes: int) -> Allocation:
+    def allocate(self, nbytes: int) -> Handle:
         """Fresh memory of at least `nbytes` (which may be 0), contents undefined."""
 
-    def upload(self, memory: Allocation, host: NDArray[Any]) -> None:
+    def upload(self, memory: Handle, host: NDArray[Any]) -> None:
         """Copies a C-contiguous array to the beginning of `memory`."""
 
-    def download(self, memory: Allocation, host: NDArray[Any]) -> None:
+    def download(self, memory: Handle, host: NDArray[Any]) -> None:
         """Waits for all launches, then fills a C-contiguous array from `memory`."""
 
     def launch(
         self,
         module: CudaModule,
-        kernel: Kernel,
+        kernel: CudaKernel,
         grid: Dim3,
-        arguments: tuple[Allocation | np.generic, ...],
+        arguments: tuple[Handle | np.generic, ...],
     ) -> None:
         """Runs a kernel; may return before it ends. No size in `grid` is 0."""
 
-    def free(self, memory: Allocation) -> None:
+    def free(self, memory: Handle) -> None:
         """Gives `memory` back."""
 
     def wait(self) -> None:
@@ -74,16 +74,16 @@ class CudaDevice(Protocol[Allocation]):
 
 
 @attrs.define(slots=True)
-class _Buffer(Generic[Allocation]):
+class _Buffer(Generic[Handle]):
     dtype: np.dtype[Any]
     nbytes: int
     host: NDArray[Any] | None
-    memory: Allocation | None = None
+    memory: Handle | None = None
     host_current: bool = True
     device_current: bool = False
 
 
-class Session(Generic[Allocation]):
+class Session(Generic[Handle]):
     """The buffers of one program on one device; a context manager that frees them.
 
     `run` may be called many times: what is already on the device is not copied again. `fetch`
@@ -92,13 +92,13 @@ class Session(Generic[Allocation]):
 
     def __init__(
         self,
-        device: CudaDevice[Allocation],
+        device: CudaDevice[Handle],
         module: CudaModule,
         buffers: Mapping[str, NDArray[Any]],
     ) -> None:
         self._device = device
         self._module = module
-        self._buffers: dict[str, _Buffer[Allocation]] = {}
+        self._buffers: dict[str, _Buffer[Handle]] = {}
         for name, array in buffers.items():
             if array.dtype not in CTYPES.values():
                 raise CudaProgramError(
@@ -107,7 +107,7 @@ class Session(Generic[Allocation]):
                 )
             self._buffers[name] = _Buffer(array.dtype, array.nbytes, array)
 
-    def __enter__(self) -> Session[Allocation]:
+    def __enter__(self) -> Session[Handle]:
         return self
 
     def __exit__(
@@ -172,7 +172,7 @@ class Session(Generic[Allocation]):
                 f"({', '.join(param.name for param in kernel.params)}), "
                 f"but a launch gives it {len(step.arguments)}"
             )
-        arguments: list[Allocation | np.generic] = []
+        arguments: list[Handle | np.generic] = []
         bound: list[tuple[str, BufferParam]] = []
         for param, argument in zip(kernel.params, step.arguments, strict=True):
             if isinstance(param, ScalarParam):
@@ -189,7 +189,7 @@ class Session(Generic[Allocation]):
             if param.written:
                 self._buffers[name].host_current = False
 
-    def _fitting(self, kernel: Kernel, param: BufferParam, name: str) -> _Buffer[Allocation]:
+    def _fitting(self, kernel: CudaKernel, param: BufferParam, name: str) -> _Buffer[Handle]:
         buffer = self._find(name, f"kernel {kernel.name} is given")
         if buffer.dtype != CTYPES[param.ctype]:
             raise CudaProgramError(
@@ -217,7 +217,7 @@ class Session(Generic[Allocation]):
         for name in step.writes:
             self._buffers[name].device_current = False
 
-    def _find(self, name: str, who: str) -> _Buffer[Allocation]:
+    def _find(self, name: str, who: str) -> _Buffer[Handle]:
         if name not in self._buffers:
             raise CudaProgramError(
                 f"{who} buffer {name}, which is neither passed nor allocated; "
@@ -225,7 +225,7 @@ class Session(Generic[Allocation]):
             )
         return self._buffers[name]
 
-    def _to_device(self, buffer: _Buffer[Allocation]) -> Allocation:
+    def _to_device(self, buffer: _Buffer[Handle]) -> Handle:
         if buffer.memory is None:
             buffer.memory = self._allocated(buffer.nbytes)
         if not buffer.device_current and buffer.host is not None:
@@ -233,7 +233,7 @@ class Session(Generic[Allocation]):
             buffer.device_current = True
         return buffer.memory
 
-    def _to_host(self, buffer: _Buffer[Allocation], host: NDArray[Any]) -> None:
+    def _to_host(self, buffer: _Buffer[Handle], host: NDArray[Any]) -> None:
         if buffer.host_current or buffer.memory is None:
             return
         if host.flags.c_contiguous:
@@ -244,11 +244,11 @@ class Session(Generic[Allocation]):
             host[...] = dense
         buffer.host_current = True
 
-    def _allocated(self, nbytes: int) -> Allocation:
+    def _allocated(self, nbytes: int) -> Handle:
         granule = self._module.granule
         return self._device.allocate(-(-nbytes // granule) * granule)
 
-    def _release(self, buffer: _Buffer[Allocation]) -> None:
+    def _release(self, buffer: _Buffer[Handle]) -> None:
         if buffer.memory is not None:
             self._device.free(buffer.memory)
             buffer.memory = None
@@ -293,7 +293,7 @@ class CudaExecutor(ABC):
             session.fetch()
 
 
-def _check_sizes(kernel: Kernel, grid: Dim3) -> None:
+def _check_sizes(kernel: CudaKernel, grid: Dim3) -> None:
     x, y, z = kernel.block
     if x * y * z > MAX_THREADS_PER_BLOCK:
         raise CudaLaunchError(
@@ -309,7 +309,7 @@ def _check_sizes(kernel: Kernel, grid: Dim3) -> None:
                 )
 
 
-def _check_aliases(kernel: Kernel, bound: list[tuple[str, BufferParam]]) -> None:
+def _check_aliases(kernel: CudaKernel, bound: list[tuple[str, BufferParam]]) -> None:
     for at, (name, param) in enumerate(bound):
         for other_name, other in bound[:at]:
             if name == other_name and (param.written or other.written):
@@ -320,7 +320,10 @@ def _check_aliases(kernel: Kernel, bound: list[tuple[str, BufferParam]]) -> None
 
 
 def _scalar(
-    kernel: Kernel, param: ScalarParam, argument: str | int | float, scalars: Mapping[str, Scalar]
+    kernel: CudaKernel,
+    param: ScalarParam,
+    argument: str | int | float,
+    scalars: Mapping[str, Scalar],
 ) -> np.generic:
     value: Scalar
     if isinstance(argument, str):

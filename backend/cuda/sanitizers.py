@@ -40,7 +40,7 @@ from backend.cuda.errors import (
     SanitizerError,
 )
 from backend.cuda.host_build import build, program_text
-from backend.cuda.kernel import BufferParam, CudaModule, Dim3, Kernel, KernelParam
+from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, Dim3, KernelParam
 from backend.cuda.program import CudaExecutor, Session
 
 Sanitizers = Literal["address,undefined", "thread"]
@@ -110,7 +110,7 @@ class _Subprocess(HostMemory):
     def launch(
         self,
         module: CudaModule,
-        kernel: Kernel,
+        kernel: CudaKernel,
         grid: Dim3,
         arguments: tuple[NDArray[np.uint8] | np.generic, ...],
     ) -> None:
@@ -130,7 +130,7 @@ class _Subprocess(HostMemory):
                     if isinstance(argument, np.ndarray) and _kind(param) == 1:
                         argument[:] = np.frombuffer(file.read(argument.nbytes), np.uint8)
 
-    def _header(self, module: CudaModule, kernel: Kernel, grid: Dim3) -> bytes:
+    def _header(self, module: CudaModule, kernel: CudaKernel, grid: Dim3) -> bytes:
         return struct.pack(
             "=10IQ",
             module.kernels.index(kernel),
@@ -142,7 +142,7 @@ class _Subprocess(HostMemory):
             self._settings.seed,
         )
 
-    def _call(self, kernel: Kernel, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def _call(self, kernel: CudaKernel, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         done = self._limited(kernel, command)
         if "unexpected memory mapping" not in done.stderr:
             return done
@@ -158,7 +158,9 @@ class _Subprocess(HostMemory):
             )
         return done
 
-    def _limited(self, kernel: Kernel, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def _limited(
+        self, kernel: CudaKernel, command: Sequence[str]
+    ) -> subprocess.CompletedProcess[str]:
         limit_s = self._settings.timeout_s
         try:
             return subprocess.run(
@@ -196,7 +198,7 @@ def _kind(param: KernelParam) -> int:
     return 1 if param.written else 2
 
 
-def _raise_what_went_wrong(kernel: Kernel, done: subprocess.CompletedProcess[str]) -> None:
+def _raise_what_went_wrong(kernel: CudaKernel, done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode == 0:
         return
     if done.returncode == _DIVERGED:
@@ -218,6 +220,6 @@ def _raise_what_went_wrong(kernel: Kernel, done: subprocess.CompletedProcess[str
     raise CudaLaunchError(f"kernel {kernel.name} crashed ({why}): {done.stderr.strip()}")
 
 
-def _finding(kernel: Kernel, finding: str, line: int | None, report: str) -> SanitizerError:
+def _finding(kernel: CudaKernel, finding: str, line: int | None, report: str) -> SanitizerError:
     where = f", line {line} of the text" if line else ""
     return SanitizerError(f"kernel {kernel.name}{where}: {finding}", finding, line, report)

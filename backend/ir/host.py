@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from backend.ir.node import Node
 from backend.ir.program import BufferParameter, ScalarParameter, SizeCheck
-from backend.ir.statements import Dimension, Statement
+from backend.ir.statements import BufferDimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32, Type
 
@@ -164,4 +164,4 @@ class GpuProgram:
     kernels: tuple[DeviceFunction, ...]
     body: HostNode
     assumptions: tuple[Expr, ...] = ()
-    dimensions: Mapping[str, tuple[Dimension, ...]] = {}
+    dimensions: Mapping[str, tuple[BufferDimension, ...]] = {}

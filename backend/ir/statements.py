@@ -111,7 +111,7 @@ class ParallelFor(_Statement):
 
 
 @frozen
-class Dimension:
+class BufferDimension:
     """One dimension of flat memory: its first coordinate, how many there are, and how many elements
     lie between neighbors.
     """
@@ -142,7 +142,7 @@ class Allocate(_Statement):
     folds: tuple[Expr | None, ...] = ()
     order: tuple[int, ...] = ()
     within: str = ""
-    dimensions: tuple[Dimension, ...] = ()
+    dimensions: tuple[BufferDimension, ...] = ()
 
     nests_deep: ClassVar[bool] = True
 
@@ -172,7 +172,7 @@ class Allocate(_Statement):
             extents=tuple(next(given) for _ in self.extents),
             folds=tuple(None if fold is None else next(given) for fold in self.folds),
             dimensions=tuple(
-                Dimension(next(given), next(given), next(given)) for _ in self.dimensions
+                BufferDimension(next(given), next(given), next(given)) for _ in self.dimensions
             ),
         )
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from attrs import define, field, frozen
 from llvmlite import ir
 
-from backend.access import POISON, Access, Outside, Side
+from backend.access import POISON, AccessKind, Outside, Side
 from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.statements import Allocate
@@ -191,7 +191,7 @@ class HardenedAccesses(Accesses):
         return build.or_(before, behind)
 
     def stop(
-        self, outside: Value, access: Access, buffer: str, place: Value, nbytes: Value
+        self, outside: Value, access: AccessKind, buffer: str, place: Value, nbytes: Value
     ) -> None:
         """Leave the function where an access is outside."""
         assert self._leave is not None
@@ -206,13 +206,13 @@ class CheckedMemory(AccessEmitter):
 
     accesses: HardenedAccesses
 
-    def touch(self, access: Access, buffer: str, address: Value, type: Type) -> None:
+    def touch(self, access: AccessKind, buffer: str, address: Value, type: Type) -> None:
         place, nbytes = self.builder.ptrtoint(address, I64), i64(type.bytes * type.lanes)
         outside = self.accesses.is_outside(buffer, place, nbytes)
         self.accesses.stop(outside, access, buffer, place, nbytes)
 
     def touch_masked(
-        self, access: Access, buffer: str, address: Value, type: Type, mask: Value
+        self, access: AccessKind, buffer: str, address: Value, type: Type, mask: Value
     ) -> None:
         """From the first lane that the mask names to the last one."""
         build, lanes = self.builder, ir.IntType(type.lanes)
@@ -234,7 +234,7 @@ class CheckedMemory(AccessEmitter):
 
     def touch_lanes(
         self,
-        access: Access,
+        access: AccessKind,
         buffer: str,
         address: Callable[[int], Value],
         type: Type,
@@ -299,7 +299,7 @@ def told_outside(program: LoopProgram, told: ctypes.Array[ctypes.c_int64]) -> Ou
     sides = (Side(*words[3 * d : 3 * d + 3]) for d in range(count))
     return Outside(
         buffer=buffer,
-        access=Access(access),
+        access=AccessKind(access),
         offset=address - origin,
         nbytes=nbytes,
         first=first - origin,

@@ -19,7 +19,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.walk import messages
 from backend.llvm.accesses import access_words
 from backend.llvm.alias import LoopHint
-from backend.llvm.module import Frame, Module
+from backend.llvm.module import FunctionBuilder, Module
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.blocks import POINTER, Value
 from backend.llvm.statements import Statements
@@ -62,7 +62,7 @@ def llvm_module(
 def _entry(module: Module, program: LoopProgram) -> None:
     """The function that callers call."""
     function = module.define(entry_name(program.name), POINTER, POINTER)
-    frame = evolve(Frame.begin(module, function), pool=function.args[0])
+    frame = evolve(FunctionBuilder.begin(module, function), pool=function.args[0])
     words = Words(frame.entry.builder, function.args[1])
     buffers: dict[str, Value] = {}
     variables: dict[str, Value] = {}

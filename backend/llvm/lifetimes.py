@@ -14,7 +14,7 @@ from backend.ir.walk import free_buffers
 
 
 @frozen
-class Part:
+class StatementLifetimes:
     """A statement with the storage that is used from here on, and that used no more after it."""
 
     begins: tuple[Allocate, ...]
@@ -22,7 +22,7 @@ class Part:
     ends: tuple[Allocate, ...]
 
 
-def parts_of(node: Allocate) -> list[Part]:
+def parts_of(node: Allocate) -> list[StatementLifetimes]:
     """The statements inside storage and the storage directly in it, in order. Storage that nothing
     uses is left out.
     """
@@ -32,7 +32,7 @@ def parts_of(node: Allocate) -> list[Part]:
         storage.append(body)
         body = body.body
     if len(storage) == 1:
-        return [Part((node,), body, (node,))]  # nothing else could lie in it
+        return [StatementLifetimes((node,), body, (node,))]  # nothing else could lie in it
     statements = body.body if isinstance(body, Block) else (body,)
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -43,7 +43,7 @@ def parts_of(node: Allocate) -> list[Part]:
                 first.setdefault(buffer, number)
                 last[buffer] = number
     return [
-        Part(
+        StatementLifetimes(
             tuple(a for a in storage if first.get(a.buffer) == number),
             statement,
             tuple(a for a in reversed(storage) if last.get(a.buffer) == number),

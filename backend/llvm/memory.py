@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from attrs import frozen
 from llvmlite import ir
 
-from backend.access import Access
+from backend.access import AccessKind
 from backend.llvm.alias import AliasScopes
 from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
 from backend.llvm.runtime.blocks import I32, I64, VOID, IRType, Value, i32, i64
@@ -55,17 +55,17 @@ class AccessEmitter:
     scopes: AliasScopes
     operators: Operators
 
-    def touch(self, access: Access, buffer: str, address: Value, type: Type) -> None:
+    def touch(self, access: AccessKind, buffer: str, address: Value, type: Type) -> None:
         """A scalar or a dense vector will be touched."""
 
     def touch_masked(
-        self, access: Access, buffer: str, address: Value, type: Type, mask: Value
+        self, access: AccessKind, buffer: str, address: Value, type: Type, mask: Value
     ) -> None:
         """The lanes of a dense vector that ``mask`` names will be touched."""
 
     def touch_lanes(
         self,
-        access: Access,
+        access: AccessKind,
         buffer: str,
         address: Callable[[int], Value],
         type: Type,
@@ -79,7 +79,7 @@ class AccessEmitter:
 
     def load(self, buffer: str, address: Value, type: Type) -> Value:
         """A scalar or a dense vector; booleans become bits."""
-        self.touch(Access.READ, buffer, address, type)
+        self.touch(AccessKind.READ, buffer, address, type)
         return self._load(buffer, address, type)
 
     def _load(self, buffer: str, address: Value, type: Type) -> Value:
@@ -92,7 +92,7 @@ class AccessEmitter:
 
     def store(self, buffer: str, address: Value, value: Value, type: Type) -> None:
         """Store a scalar or a dense vector."""
-        self.touch(Access.WRITE, buffer, address, type)
+        self.touch(AccessKind.WRITE, buffer, address, type)
         self._store(buffer, address, value, type)
 
     def _store(self, buffer: str, address: Value, value: Value, type: Type) -> None:
@@ -104,7 +104,7 @@ class AccessEmitter:
         """Combine one element with ``value`` in one step. Where the processor cannot, what it holds
         is exchanged for the result as long as another thread comes in between.
         """
-        self.touch(Access.WRITE, buffer, address, type)
+        self.touch(AccessKind.WRITE, buffer, address, type)
         instruction = _IN_ONE_STEP.get((operator, type.code))
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
@@ -139,7 +139,7 @@ class AccessEmitter:
         if stride == -1:
             address = self.address(address, i64(1 - type.lanes), type)
             mask = self._pick(mask, None, lanes[::-1])
-        self.touch_masked(Access.READ, buffer, address, type, mask)
+        self.touch_masked(AccessKind.READ, buffer, address, type, mask)
         name = f"llvm.masked.load.{_suffix_in_memory(type)}.p0"
         zeros = ir.Constant(kind, None)
         align = i32(type.bytes)
@@ -153,7 +153,7 @@ class AccessEmitter:
         self, buffer: str, address: Value, value: Value, type: Type, mask: Value
     ) -> None:
         """Store a dense vector in the lanes that ``mask`` names."""
-        self.touch_masked(Access.WRITE, buffer, address, type, mask)
+        self.touch_masked(AccessKind.WRITE, buffer, address, type, mask)
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         full = _SHORTEST_BYTES // type.bytes
@@ -227,7 +227,7 @@ class AccessEmitter:
         kept: Kept | None = None,
     ) -> Value:
         """A vector whose lanes are loaded one by one; those that are not kept, from elsewhere."""
-        self.touch_lanes(Access.READ, buffer, address, type, kept)
+        self.touch_lanes(AccessKind.READ, buffer, address, type, kept)
         place = self._kept_in(address, kept)
         result = ir.Constant(llvm_type(type), ir.Undefined)
         for lane in range(type.lanes):
@@ -244,7 +244,7 @@ class AccessEmitter:
         kept: Kept | None = None,
     ) -> None:
         """Store the lanes of a vector one by one, in order; those that are not kept, elsewhere."""
-        self.touch_lanes(Access.WRITE, buffer, address, type, kept)
+        self.touch_lanes(AccessKind.WRITE, buffer, address, type, kept)
         place = self._kept_in(address, kept)
         for lane in range(type.lanes):
             part = self.builder.extract_element(value, i32(lane))

@@ -29,7 +29,7 @@ from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
-from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, Frame, Module
+from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionBuilder, Module
 from backend.llvm.operators import llvm_type
 from backend.llvm.runtime.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
@@ -49,7 +49,7 @@ inside several functions."""
 class Statements:
     """Emits statements into one function."""
 
-    frame: Frame
+    frame: FunctionBuilder
     values: Expressions
     _owned: list[Value] = field(factory=list)
     """The heap blocks that are in use."""
@@ -316,7 +316,7 @@ class _Closure:
         wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
         return [POINTER] * (2 + accesses.words_passed * len(self.loop.buffers)) + wide
 
-    def pack(self, frame: Frame, values: Expressions) -> Value:
+    def pack(self, frame: FunctionBuilder, values: Expressions) -> Value:
         """Store it on the stack of the caller."""
         held = [
             frame.pool,
@@ -337,7 +337,7 @@ class _Closure:
         """The function ``i32 task(closure, index)``."""
         task = module.define(module.task_name(self.loop.var), POINTER, I32)
         task.linkage = "internal"
-        frame = Frame.begin(module, task)
+        frame = FunctionBuilder.begin(module, task)
         entry = frame.entry.builder
         pool, told, *given = (
             entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)

@@ -12,7 +12,7 @@ from backend.ir.identities import coordinate
 from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.sizes import times
-from backend.ir.statements import Allocate, Dimension, Prefetch, Provide, Statement, Store
+from backend.ir.statements import Allocate, BufferDimension, Prefetch, Provide, Statement, Store
 from backend.ir.vectors import Load
 from backend.ir.walk import map_own
 from backend.lowering.passes import named
@@ -64,7 +64,7 @@ def flatten_with_dimensions(program: LoopProgram) -> LoopProgram:
     return _flattened(program, _dimensions)
 
 
-_Kept: TypeAlias = Callable[[Allocate, Layout], tuple[Dimension, ...]]
+_Kept: TypeAlias = Callable[[Allocate, Layout], tuple[BufferDimension, ...]]
 """What a flat allocation keeps of its dimensions."""
 
 
@@ -73,11 +73,11 @@ def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
     return evolve(program, body=_Pass(layouts, kept, Simplifier()).statement(program.body))
 
 
-def _dimensions(node: Allocate, layout: Layout) -> tuple[Dimension, ...]:
+def _dimensions(node: Allocate, layout: Layout) -> tuple[BufferDimension, ...]:
     """Those of an allocation; along folded ones coordinates are what remains of them."""
     places = zip(layout.mins, node.extents, layout.strides, layout.folds, strict=True)
     return tuple(
-        Dimension(low if fold is None else constant(0, Int32), extent, stride)
+        BufferDimension(low if fold is None else constant(0, Int32), extent, stride)
         for low, extent, stride, fold in places
     )
 

@@ -18,7 +18,7 @@ from backend.ir.vectors import Load
 from backend.proofs.launches import LaunchSite, launches
 from backend.proofs.meetings import Meeting, is_exact, meetings
 from backend.proofs.places import Places, shapes
-from backend.proofs.sites import Site, sites
+from backend.proofs.sites import StatementSite, sites
 from backend.replay import replay_kernels
 from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
 from spaces.constraints.proofs.prove import SECONDS
@@ -118,7 +118,7 @@ class _Kernel:
     launch: LaunchSite
     places: Places
     _opaque: Opaque = field(factory=Opaque)
-    _sites: tuple[Site, ...] = field(init=False)
+    _sites: tuple[StatementSite, ...] = field(init=False)
     _private: frozenset[str] = field(init=False)
     _varying: frozenset[str] = field(init=False)
 
@@ -141,7 +141,7 @@ class _Kernel:
             if buffer not in self._private:
                 yield from self._about(buffer)
 
-    def _converged(self, barrier: Site, number: int) -> Obligation:
+    def _converged(self, barrier: StatementSite, number: int) -> Obligation:
         """That all threads of a block come to a barrier equally often."""
         formula = self._opaque.formula
         bounds = [formula(e) for loop in barrier.loops for e in (loop.min, loop.extent)]
@@ -182,7 +182,11 @@ class _Kernel:
                     yield self._apart(buffer, first, second, mixed, statement)
 
     def _writes_apart(
-        self, buffer: str, first: Site, second: Site, pairs: list[tuple[Expr, Expr]]
+        self,
+        buffer: str,
+        first: StatementSite,
+        second: StatementSite,
+        pairs: list[tuple[Expr, Expr]],
     ) -> Obligation:
         statement = f"Threads that write {buffer} between two barriers write different places"
         if first is second and isinstance(first.statement, Store):
@@ -196,8 +200,8 @@ class _Kernel:
     def _apart(
         self,
         buffer: str,
-        first: Site,
-        second: Site,
+        first: StatementSite,
+        second: StatementSite,
         pairs: list[tuple[Expr, Expr]],
         statement: str,
         leaves: tuple[Expr, ...] | None = None,
@@ -228,7 +232,7 @@ class _Kernel:
             and not self.places.is_symbolic(buffer),
         )
 
-    def _running(self, site: Site) -> tuple[Expr, ...]:
+    def _running(self, site: StatementSite) -> tuple[Expr, ...]:
         """What is known of one thread that runs a statement."""
         rounds = [r for loop in site.loops for r in self._rounds(loop)]
         conditions = [(self._opaque.formula(c), holds) for c, holds in site.conditions]
@@ -300,18 +304,18 @@ class _Kernel:
         )
 
 
-def _written(site: Site, buffer: str) -> tuple[Expr, ...]:
+def _written(site: StatementSite, buffer: str) -> tuple[Expr, ...]:
     """The indices at which a statement writes a buffer."""
     store = site.statement
     return (store.index,) if isinstance(store, Store) and store.buffer == buffer else ()
 
 
-def _read(site: Site, buffer: str) -> tuple[Expr, ...]:
+def _read(site: StatementSite, buffer: str) -> tuple[Expr, ...]:
     """The indices at which a statement reads a buffer."""
     return tuple(load.index for load in site.reads if load.buffer == buffer)
 
 
-def _purpose(reader: Site) -> str:
+def _purpose(reader: StatementSite) -> str:
     """What a statement reads for."""
     match reader.statement:
         case Store(buffer=name):

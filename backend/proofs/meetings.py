@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement
-from backend.proofs.sites import Site
+from backend.proofs.sites import StatementSite
 from spaces.model.expressions.expr import Const
 
 
@@ -34,7 +34,7 @@ class Meeting:
     first_is_earlier: bool = True
 
 
-def meetings(first: Site, second: Site) -> Iterator[Meeting]:
+def meetings(first: StatementSite, second: StatementSite) -> Iterator[Meeting]:
     """The ways in which two accesses, the first one not later in the text, have no barrier between
     them.
     """
@@ -106,7 +106,7 @@ def _runs(loop: For) -> bool:
     return isinstance(loop.extent, Const) and loop.extent.value >= 1
 
 
-def _common(first: Site, second: Site) -> int:
+def _common(first: StatementSite, second: StatementSite) -> int:
     """How many statements are around both."""
     shared = 0
     for a, b in zip(first.places[:-1], second.places[:-1], strict=False):
@@ -116,7 +116,7 @@ def _common(first: Site, second: Site) -> int:
     return shared
 
 
-def _between(first: Site, second: Site, depth: int) -> bool:
+def _between(first: StatementSite, second: StatementSite, depth: int) -> bool:
     """Whether a thread gets from ``first`` to ``second`` without a barrier, in the same round of
     the loops around both.
     """
@@ -132,21 +132,21 @@ def _between(first: Site, second: Site, depth: int) -> bool:
     return _after(first, depth) and all(map(passable, gap)) and _before(second, depth)
 
 
-def _after(site: Site, level: int) -> bool:
+def _after(site: StatementSite, level: int) -> bool:
     """Whether a thread gets from a site to the end of the statement at ``level`` of its path
     without a barrier.
     """
     return all(all(map(passable, b.body[place + 1 :])) for b, place in _blocks(site, level))
 
 
-def _before(site: Site, level: int) -> bool:
+def _before(site: StatementSite, level: int) -> bool:
     """Whether a thread gets from the beginning of the statement at ``level`` of its path to a site
     without a barrier.
     """
     return all(all(map(passable, b.body[:place])) for b, place in _blocks(site, level))
 
 
-def _blocks(site: Site, level: int) -> Iterator[tuple[Block, int]]:
+def _blocks(site: StatementSite, level: int) -> Iterator[tuple[Block, int]]:
     """The blocks around a site from ``level`` of its path inwards, and its place in each."""
     for depth in range(level, len(site.path) - 1):
         outer = site.path[depth]

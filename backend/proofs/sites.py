@@ -16,7 +16,7 @@ Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]
 
 
 @frozen(eq=False)
-class Site:
+class StatementSite:
     """A statement of a kernel where it stands.
 
     Attributes:
@@ -39,7 +39,7 @@ class Site:
         """The loops around it, outermost first."""
         return tuple(s for s in self.path[:-1] if isinstance(s, For))
 
-    def is_around(self, other: Site) -> bool:
+    def is_around(self, other: StatementSite) -> bool:
         """Whether the other one stands inside it, or is it."""
         return other.places[: len(self.places)] == self.places
 
@@ -50,12 +50,12 @@ class Site:
         return tuple(node for node in nodes if isinstance(node, Load))
 
 
-def sites(body: Statement) -> tuple[Site, ...]:
+def sites(body: Statement) -> tuple[StatementSite, ...]:
     """All statements of a kernel, in the order of its text."""
-    return tuple(_sites(Site((body,), (0,), ())))
+    return tuple(_sites(StatementSite((body,), (0,), ())))
 
 
-def _sites(site: Site) -> Iterator[Site]:
+def _sites(site: StatementSite) -> Iterator[StatementSite]:
     yield site
 
     for place, inner in enumerate(site.statement.children):
@@ -63,4 +63,4 @@ def _sites(site: Site) -> Iterator[Site]:
         if isinstance(site.statement, If):
             known = ((site.statement.condition, place == 0),)
         path, places = (*site.path, inner), (*site.places, place)
-        yield from _sites(Site(path, places, (*site.conditions, *known)))
+        yield from _sites(StatementSite(path, places, (*site.conditions, *known)))

@@ -25,7 +25,7 @@ from backend.reference.boxes import (
 )
 from backend.reference.formula import Environment, Formula, Read
 from backend.reference.requirements import Requirements
-from backend.reference.updates import Domain, OutgrownError, Update, where
+from backend.reference.updates import Domain, OutgrownError, UpdateRun, where
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.expr import Call, Expr, Variable, cast, walk
 from spaces.model.expressions.types import Int32
@@ -156,13 +156,13 @@ class _Evaluation:
         read = partial(self._read, function.name, None)
         own = Values(box, tuple(np.zeros(shape(box), type.dtype) for type in function.types))
         if pure.predicates:
-            Update(function, pure, domain, own, self._constants, read).run()
+            UpdateRun(function, pure, domain, own, self._constants, read).run()
         else:
             self._fill(own, pure, {**self._constants, **next(domain.meshes())}, read)
         read = partial(self._read, function.name, own)
         for stage in updates:
             domain = self._domain(function, stage, box)
-            Update(function, stage, domain, own, self._constants, read).run()
+            UpdateRun(function, stage, domain, own, self._constants, read).run()
         return own
 
     def _fill(self, own: Values, pure: Stage, env: Environment, read: Read) -> None:

@@ -92,7 +92,7 @@ def where(
 
 
 @frozen
-class Update:
+class UpdateRun:
     """One update stage about to run on the values that its Func has so far."""
 
     function: Function

@@ -23,7 +23,7 @@ Access: TypeAlias = Callable[[str, tuple[int, ...], Type], Any]
 _Step: TypeAlias = tuple[Callable[[Lookup, Access, list[Any]], Any], tuple[int, ...]]
 
 
-class Formula:
+class ScalarFormula:
     """An expression prepared to be evaluated many times; what it shares is computed once."""
 
     def __init__(self, root: Expr) -> None:

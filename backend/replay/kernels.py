@@ -23,9 +23,9 @@ from backend.ir.host import (
 from backend.ir.sizes import elements
 from backend.ir.statements import Barrier
 from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
-from backend.replay.memory import Finding, Storage
+from backend.replay.memory import ReplayBuffer, WrongAccess
 from backend.replay.orders import Steps, scheduled
-from backend.replay.report import Mistake
+from backend.replay.report import FaultKind
 
 
 def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
@@ -44,7 +44,7 @@ def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
                 yield from host_steps(machine, inside, frame)
         case GlobalArray(buffer=name, type=type, body=inside):
             total = elements(node.sizes, lambda size: machine.value(size, frame))
-            frame.buffers[name] = Storage(name, type, ((0, total),), (None,))
+            frame.buffers[name] = ReplayBuffer(name, type, ((0, total),), (None,))
             yield from host_steps(machine, inside, frame)
             del frame.buffers[name]
         case Launch(kernel=kernel):
@@ -111,7 +111,7 @@ class _Block:
 
     def steps(self) -> Steps:
         for array in self.kernel.shared:
-            storage = Storage(array.buffer, array.type, ((0, array.elements),), (None,))
+            storage = ReplayBuffer(array.buffer, array.type, ((0, array.elements),), (None,))
             self.frame.buffers[array.buffer] = storage
         threads = self._threads()
         while threads:
@@ -146,5 +146,5 @@ class _Block:
             return
         where = "ends without it" if parted.is_done else "waits at another one"
         detail = f"{parted.frame.path[-1][1]} {where}"
-        finding = Finding(Mistake.DIVERGED, detail)
+        finding = WrongAccess(FaultKind.DIVERGED, detail)
         self.machine.report("barrier", self.kernel.name, (), finding, waiting[0].frame)

@@ -22,10 +22,10 @@ from backend.ir.statements import (
     Store,
     TupleAssignment,
 )
-from backend.replay.formulas import Formula
-from backend.replay.memory import Finding, Iterations, Picture, Storage
+from backend.replay.formulas import ScalarFormula
+from backend.replay.memory import Iterations, Picture, ReplayBuffer, WrongAccess
 from backend.replay.orders import Order, Steps, in_turns, scheduled
-from backend.replay.report import Access, Coordinate, Fault, Mistake
+from backend.replay.report import Access, Coordinate, Fault, FaultKind
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
@@ -39,7 +39,7 @@ _ALIKE = 2
 _IN_ORDER = (LoopKind.SERIAL, LoopKind.UNROLLED)
 
 
-_Found: TypeAlias = Callable[[str, Coordinate, Finding, Any], None]
+_Found: TypeAlias = Callable[[str, Coordinate, WrongAccess, Any], None]
 """What becomes of a read that is wrong: the buffer, where, what is wrong, and the value."""
 
 
@@ -52,7 +52,7 @@ class Frame:
     """What a task sees: its loop variables, the buffers, and the concurrent iterations it is in."""
 
     loops: dict[str, int]
-    buffers: dict[str, Picture | Storage]
+    buffers: dict[str, Picture | ReplayBuffer]
     path: Iterations = ()
 
     def task(self, loop: int, variables: Mapping[str, int], iteration: str) -> Frame:
@@ -74,7 +74,7 @@ class Machine:
     constants: Mapping[str, Any]
     order: Order
     faults: list[Fault] = field(factory=list)
-    _formulas: dict[Expr, Formula] = field(factory=dict)
+    _formulas: dict[Expr, ScalarFormula] = field(factory=dict)
     _work: int = 0
     _loops: int = 0
 
@@ -116,20 +116,22 @@ class Machine:
             TooMuchWorkError: the run has taken long enough.
         """
 
-        def found(name: str, at: Coordinate, finding: Finding, value: Any) -> None:
+        def found(name: str, at: Coordinate, finding: WrongAccess, value: Any) -> None:
             self.report("read", name, at, finding, frame, value)
 
         return self._evaluated(expr, frame, found)
 
-    def _stored_value(self, own: Set[str], expr: Expr, frame: Frame) -> tuple[Any, Finding | None]:
+    def _stored_value(
+        self, own: Set[str], expr: Expr, frame: Frame
+    ) -> tuple[Any, WrongAccess | None]:
         """A value to be stored in one of some buffers; and, where it is made of elements of these
         that nobody computed, one of them. Beyond what is asked for an update may do so: it is wrong
         only where something else reads the value.
         """
-        unset: list[Finding] = []
+        unset: list[WrongAccess] = []
 
-        def found(name: str, at: Coordinate, finding: Finding, value: Any) -> None:
-            if name in own and finding.mistake is Mistake.UNWRITTEN:
+        def found(name: str, at: Coordinate, finding: WrongAccess, value: Any) -> None:
+            if name in own and finding.kind is FaultKind.UNWRITTEN:
                 unset.append(finding)
             else:
                 self.report("read", name, at, finding, frame, value)
@@ -140,7 +142,7 @@ class Machine:
     def _evaluated(self, expr: Expr, frame: Frame, found: _Found) -> Any:
         formula = self._formulas.get(expr)
         if formula is None:
-            formula = self._formulas[expr] = Formula(expr)
+            formula = self._formulas[expr] = ScalarFormula(expr)
         self._work += formula.cost
         if self._work > MOST_WORK:
             raise TooMuchWorkError
@@ -174,31 +176,31 @@ class Machine:
         self._loops += 1
         return self._loops
 
-    def storage(self, node: Allocate, frame: Frame) -> Storage:
+    def storage(self, node: Allocate, frame: Frame) -> ReplayBuffer:
         """The memory that an allocation stands for."""
         if not node.extents:  # flat, or of a Func without dimensions
             total = elements(node.sizes, lambda size: self.value(size, frame))
-            return Storage(node.buffer, node.type, ((0, total),), (None,))
+            return ReplayBuffer(node.buffer, node.type, ((0, total),), (None,))
         mins = [self.value(e, frame) for e in node.mins]
         extents = [self.value(e, frame) for e in node.extents]
         folds = [None if e is None else self.value(e, frame) for e in node.folds]
-        return Storage(node.buffer, node.type, tuple(zip(mins, extents, strict=True)), folds)
+        return ReplayBuffer(node.buffer, node.type, tuple(zip(mins, extents, strict=True)), folds)
 
     def report(
         self,
         access: Access,
         buffer: str,
         at: Coordinate,
-        finding: Finding,
+        finding: WrongAccess,
         frame: Frame,
         obtained: Any = None,
     ) -> None:
         """Note what is wrong, unless enough like it is known."""
-        kind = (finding.mistake, access, buffer)
-        if sum((f.mistake, f.access, f.buffer) == kind for f in self.faults) < _ALIKE:
+        kind = (finding.kind, access, buffer)
+        if sum((f.kind, f.access, f.buffer) == kind for f in self.faults) < _ALIKE:
             iteration = dict(frame.loops)
             self.faults.append(
-                Fault(finding.mistake, access, buffer, at, iteration, finding.detail, obtained)
+                Fault(finding.kind, access, buffer, at, iteration, finding.detail, obtained)
             )
 
     def _loop(self, loop: For, frame: Frame) -> Steps:
@@ -249,7 +251,7 @@ class Machine:
         value = self.value(operand, frame)
         yield None
         now, finding = frame.buffers[name].read(at, ())
-        unset = finding if finding and finding.mistake is Mistake.UNWRITTEN else None
+        unset = finding if finding and finding.kind is FaultKind.UNWRITTEN else None
         if finding is not None and unset is None:
             self.report("read", name, at, finding, frame, now)
         parts = (constant(now, operand.type), constant(value, operand.type))

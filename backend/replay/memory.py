@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from backend.arguments import Array, Range
 from backend.replay.formulas import stored
-from backend.replay.report import Coordinate, Mistake
+from backend.replay.report import Coordinate, FaultKind
 from spaces.model.expressions.types import Type
 
 Iterations: TypeAlias = tuple[tuple[int, str], ...]
@@ -30,10 +30,10 @@ def concurrent(a: Iterations, b: Iterations) -> bool:
 
 
 @frozen
-class Finding:
+class WrongAccess:
     """What is wrong with an access."""
 
-    mistake: Mistake
+    kind: FaultKind
     detail: str
 
 
@@ -42,7 +42,7 @@ class _Cell:
     owner: Coordinate
     value: Any
     writer: Iterations
-    unset: Finding | None
+    unset: WrongAccess | None
     readers: dict[Iterations, None] = field(factory=dict)
 
 
@@ -56,27 +56,27 @@ class Picture:
     array: Array
 
     @property
-    def made_of_unset(self) -> tuple[tuple[Coordinate, Any, Finding], ...]:
+    def made_of_unset(self) -> tuple[tuple[Coordinate, Any, WrongAccess], ...]:
         """Of an image all values are given."""
         return ()
 
     def write(
-        self, at: Coordinate, value: Any, path: Iterations, unset: Finding | None = None
-    ) -> Finding | None:
+        self, at: Coordinate, value: Any, path: Iterations, unset: WrongAccess | None = None
+    ) -> WrongAccess | None:
         """An image is never written."""
-        return Finding(Mistake.OUTSIDE, "it is an image, which is read only")
+        return WrongAccess(FaultKind.OUTSIDE, "it is an image, which is read only")
 
-    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, Finding | None]:
+    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, WrongAccess | None]:
         """The value at a coordinate; outside of the image, a value that nobody can expect."""
         outside = _outside(at, self.ranges)
         if outside is not None:
-            return rubbish(self.name, at, self.type), Finding(Mistake.OUTSIDE, outside)
+            return rubbish(self.name, at, self.type), WrongAccess(FaultKind.OUTSIDE, outside)
         place = tuple(x - low for x, (low, _) in zip(at, self.ranges, strict=True))
         return stored(self.type, self.array[tuple(reversed(place))]), None
 
 
 @define
-class Storage:
+class ReplayBuffer:
     """Memory that a program writes.
 
     ``ranges`` are (min, extent) by dimension, innermost first; a dimension with a fold counts
@@ -89,42 +89,42 @@ class Storage:
     folds: Sequence[int | None]
     cells: dict[Coordinate, _Cell] = field(factory=dict)
 
-    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, Finding | None]:
+    def read(self, at: Coordinate, path: Iterations) -> tuple[Any, WrongAccess | None]:
         """The value there, and what is wrong with reading it."""
         place, outside = self._place(at)
         if outside is not None:
-            return rubbish(self.name, at, self.type), Finding(Mistake.OUTSIDE, outside)
+            return rubbish(self.name, at, self.type), WrongAccess(FaultKind.OUTSIDE, outside)
         cell = self.cells.get(place)
         if cell is None:
             detail = "nothing was computed there before"
-            return rubbish(self.name, at, self.type), Finding(Mistake.UNWRITTEN, detail)
+            return rubbish(self.name, at, self.type), WrongAccess(FaultKind.UNWRITTEN, detail)
         finding = None
         if concurrent(cell.writer, path):
             detail = f"an iteration that may run at the same time writes it ({_told(cell.writer)})"
-            finding = Finding(Mistake.RACE, detail)
+            finding = WrongAccess(FaultKind.RACE, detail)
         elif cell.owner != at:
             owner = ", ".join(map(str, cell.owner))
             detail = f"its place holds {self.name}({owner}), written into it since"
-            finding = Finding(Mistake.OVERWRITTEN, detail)
+            finding = WrongAccess(FaultKind.OVERWRITTEN, detail)
         cell.readers[path] = None
         return cell.value, finding or cell.unset
 
     @property
-    def made_of_unset(self) -> Iterator[tuple[Coordinate, Any, Finding]]:
+    def made_of_unset(self) -> Iterator[tuple[Coordinate, Any, WrongAccess]]:
         """Where values lie that are made of what nobody computed."""
         for cell in self.cells.values():
             if cell.unset is not None:
                 yield cell.owner, cell.value, cell.unset
 
     def write(
-        self, at: Coordinate, value: Any, path: Iterations, unset: Finding | None = None
-    ) -> Finding | None:
+        self, at: Coordinate, value: Any, path: Iterations, unset: WrongAccess | None = None
+    ) -> WrongAccess | None:
         """Store a value, with what says that it is made of values that nobody computed; what is
         wrong with storing it. Outside of the allocation it is lost.
         """
         place, outside = self._place(at)
         if outside is not None:
-            return Finding(Mistake.OUTSIDE, outside)
+            return WrongAccess(FaultKind.OUTSIDE, outside)
         before = self.cells.get(place)
         self.cells[place] = _Cell(at, value, path, unset)
         if before is None or same(before.value, value):
@@ -134,14 +134,14 @@ class Storage:
                 f"an iteration that may run at the same time writes {before.value} to its place "
                 f"({_told(before.writer)})"
             )
-            return Finding(Mistake.RACE, detail)
+            return WrongAccess(FaultKind.RACE, detail)
         for reader in before.readers:
             if concurrent(reader, path):
                 detail = (
                     "an iteration that may run at the same time reads the value before "
                     f"({_told(reader)})"
                 )
-                return Finding(Mistake.RACE, detail)
+                return WrongAccess(FaultKind.RACE, detail)
         return None
 
     def _place(self, at: Coordinate) -> tuple[Coordinate, str | None]:

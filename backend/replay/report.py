@@ -18,7 +18,7 @@ Coordinate: TypeAlias = tuple[int, ...]
 """Innermost first; in the flat memory of a kernel, the one index."""
 
 
-class Mistake(StrEnum):
+class FaultKind(StrEnum):
     """How an access can be wrong."""
 
     OUTSIDE = "outside of its allocation"
@@ -33,7 +33,7 @@ class Fault:
     """An access that a correct program does not make.
 
     Attributes:
-        mistake: what is wrong with it.
+        kind: what is wrong with it.
         access: what it does.
         buffer: the Func or image that is accessed; the kernel, for a barrier.
         coordinate: where, innermost first; in a kernel the one flat index.
@@ -44,7 +44,7 @@ class Fault:
         order: the order in which concurrent iterations ran; empty where there are none.
     """
 
-    mistake: Mistake
+    kind: FaultKind
     access: Access
     buffer: str
     coordinate: Coordinate
@@ -56,7 +56,7 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"{self.buffer}({', '.join(map(str, self.coordinate))})"
-        if self.mistake is Mistake.DIVERGED:
+        if self.kind is FaultKind.DIVERGED:
             place = f"a barrier of {self.buffer}"
         verb = {"read": "is read", "write": "is written", "barrier": "is reached"}[self.access]
         where = ", ".join(f"{name} = {value}" for name, value in self.iteration.items())

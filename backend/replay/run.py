@@ -20,9 +20,9 @@ from backend.replay.formulas import stored
 from backend.replay.inputs import Inputs, TooLargeError, inputs_for
 from backend.replay.kernels import host_steps
 from backend.replay.machine import Frame, Machine, TooMuchWorkError
-from backend.replay.memory import Picture, Storage, count, same
+from backend.replay.memory import Picture, ReplayBuffer, count, same
 from backend.replay.orders import Order, Steps
-from backend.replay.report import Access, Coordinate, Fault, Mistake, Number, Replay, WrongValue
+from backend.replay.report import Access, Coordinate, Fault, FaultKind, Number, Replay, WrongValue
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
@@ -97,7 +97,7 @@ def _replayed(
         expected = evaluate(pipeline, inputs.images, inputs.scalars, sizes_given)
     except (TooLargeError, ImageBoundsError) as error:
         return Replay(dict(sizes), (), (), (), f"It was not run: {error}")
-    faults: dict[tuple[Mistake, Access, str], Fault] = {}
+    faults: dict[tuple[FaultKind, Access, str], Fault] = {}
     wrong: dict[str, WrongValue] = {}
     done: list[str] = []
     limit = ""
@@ -120,7 +120,7 @@ def _replayed(
                 if found is not None:
                     wrong.setdefault(name, evolve(found, order=label))
         for fault in machine.faults:
-            key = (fault.mistake, fault.access, fault.buffer)
+            key = (fault.kind, fault.access, fault.buffer)
             faults.setdefault(key, evolve(fault, order=label))
     told = tuple(_with_expected(pipeline, inputs, fault) for fault in faults.values())
     return Replay(inputs.sizes, tuple(done), told, tuple(wrong.values()), limit)
@@ -132,24 +132,26 @@ def _run(steps: Steps) -> None:
             pass
 
 
-def _memory(pipeline: Pipeline, inputs: Inputs, layout: _Layout) -> dict[str, Picture | Storage]:
+def _memory(
+    pipeline: Pipeline, inputs: Inputs, layout: _Layout
+) -> dict[str, Picture | ReplayBuffer]:
     """Images and outputs as the program finds them."""
-    made: dict[str, Picture | Storage] = {}
+    made: dict[str, Picture | ReplayBuffer] = {}
     for image in pipeline.images:
         ranges = layout.ranges(inputs.ranges[image.name])
         array = inputs.images[image.name].reshape([extent for _, extent in reversed(ranges)])
         made[image.name] = Picture(image.name, image.type, ranges, array)
     for name, type in pipeline.output_arrays.items():
         ranges = layout.ranges(inputs.ranges[name])
-        made[name] = Storage(name, type, ranges, (None,) * len(ranges))
+        made[name] = ReplayBuffer(name, type, ranges, (None,) * len(ranges))
     return made
 
 
 def _written(
-    memory: Picture | Storage, ranges: tuple[Range, ...], layout: _Layout
+    memory: Picture | ReplayBuffer, ranges: tuple[Range, ...], layout: _Layout
 ) -> dict[Coordinate, Number]:
     """The values of an output by coordinate."""
-    cells = memory.cells.items() if isinstance(memory, Storage) else ()
+    cells = memory.cells.items() if isinstance(memory, ReplayBuffer) else ()
     if layout is _Layout.COORDINATES:
         return {at[: len(ranges)]: cell.value for at, cell in cells}
     values = {}

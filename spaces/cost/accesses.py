@@ -66,7 +66,7 @@ class Index:
 
 
 @frozen
-class Access:
+class ReadGroup:
     """Reads of one buffer that move together: one index a dimension, the innermost first."""
 
     buffer: str
@@ -114,7 +114,7 @@ class Work:
             ``cos(x)`` need no repetition from line to line.
     """
 
-    accesses: tuple[Access, ...]
+    accesses: tuple[ReadGroup, ...]
     parts: tuple[tuple[frozenset[str], Operations], ...]
 
     @cached_property
@@ -239,7 +239,7 @@ class _Reader:
                 moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
         return _Reader(coordinates, moved_by)
 
-    def grouped(self, calls: list[Call]) -> tuple[Access, ...]:
+    def grouped(self, calls: list[Call]) -> tuple[ReadGroup, ...]:
         """Reads of one buffer with the same moves become one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
         for call in calls:
@@ -247,7 +247,7 @@ class _Reader:
             key = (call.target, tuple(c.moves for c in found))
             groups.setdefault(key, []).append(found)
         return tuple(
-            Access(
+            ReadGroup(
                 buffer,
                 tuple(
                     _index(moves[d], [member[d] for member in members]) for d in range(len(moves))

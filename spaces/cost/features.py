@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import attrs
 from attrs import field, frozen
 
-from spaces.cost.accesses import Access, Work, loads_of_funcs
+from spaces.cost.accesses import ReadGroup, Work, loads_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
@@ -339,7 +339,7 @@ def reads_of(stage: StageFeatures) -> Number:
     return stage.points * sum(access.reads for access in stage.work.accesses)
 
 
-def read_extents(access: Access, extents: Mapping[str, Number]) -> tuple[Number, ...]:
+def read_extents(access: ReadGroup, extents: Mapping[str, Number]) -> tuple[Number, ...]:
     """Elements of the buffer that ``access`` spans a dimension, while Vars range over
     ``extents``.
     """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import occupancy_fractions
-from spaces.cost.accesses import Access
+from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, KernelFeatures, Number, StageFeatures, volume
 from spaces.model.schedules.domain_order import LoopKind
@@ -25,7 +25,7 @@ TRANSACTION_BYTES = 128
 
 
 @frozen
-class Occupancy:
+class OccupancyModel:
     """Estimated cost of a schedule on one GPU, in operations a thread.
 
     Attributes:
@@ -50,7 +50,7 @@ class Occupancy:
     block: float = 2.0
 
     @staticmethod
-    def of(device: Device) -> Occupancy:
+    def of(device: Device) -> OccupancyModel:
         """The model for one GPU.
 
         Raises:
@@ -60,7 +60,7 @@ class Occupancy:
             raise ValueError(
                 f"The cost model 'occupancy' is for GPUs, and {device.name} is a CPU; use 'reuse'."
             )
-        return Occupancy(device)
+        return OccupancyModel(device)
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         features = batch.features
@@ -155,7 +155,7 @@ def stage_threads(stage: StageFeatures) -> Number:
     return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
 
 
-def consecutive_loads(features: Features, stage: StageFeatures, access: Access) -> Number:
+def consecutive_loads(features: Features, stage: StageFeatures, access: ReadGroup) -> Number:
     """Loads of neighboring threads that one transaction serves, at least 1."""
     threads = [loop for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD]
     if not threads:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from spaces.constraints.devices.device import Device
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
-from spaces.cost.occupancy import Occupancy
+from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
 from spaces.model.suggestions import suggestion
@@ -27,7 +27,7 @@ def _weighted(device: Device) -> CostModel:
 _factories: dict[str, Factory] = {
     "weighted": _weighted,
     "reuse": Reuse.of,
-    "occupancy": Occupancy.of,
+    "occupancy": OccupancyModel.of,
 }
 
 

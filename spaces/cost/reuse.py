@@ -16,7 +16,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.cost.accesses import Access, Course, Operations
+from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, Number, StageFeatures, read_extents, volume
 from spaces.cost.traffic import Footprint, Traffic
@@ -79,7 +79,7 @@ def input_loads(
     return loads * func.allocations
 
 
-def walks_along_rows(features: Features, stage: StageFeatures, access: Access) -> bool:
+def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup) -> bool:
     """Whether the loop that runs fastest moves along the innermost dimension of the buffer.
 
     Loops that run once in a typical visit, as those of a window that slides by one value, move
@@ -175,7 +175,7 @@ class Reuse:
         """Vector registers that ``lanes`` values take, at least one."""
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
-    def _load(self, stage: StageFeatures, access: Access, bits: int) -> Number:
+    def _load(self, stage: StageFeatures, access: ReadGroup, bits: int) -> Number:
         """Cycles to load one vector of values, found in the first-level cache."""
         along = stage.vector_dimensions
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]

@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 
 from backend import compile as compiling
-from backend.access import POISON, Access, AccessError, AccessMode, Outside, Side
+from backend.access import POISON, AccessError, AccessKind, AccessMode, Outside, Side
 from backend.compile import CompiledPipeline, compile_cpu_unchecked
 from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
@@ -256,7 +256,7 @@ def test_an_output_is_not_written_beyond() -> None:
     taller = np.zeros((60, 80), np.uint8)
     with pytest.raises(AccessError, match=r"writes out\(5, 46\)") as raised:
         compiled.run({"image": taller}, sizes={"out": [(5, 64), (7, 40 - 1)], "image": (80, 60)})
-    assert raised.value.outside.access is Access.WRITE
+    assert raised.value.outside.access is AccessKind.WRITE
 
 
 def test_what_is_not_written_is_poison() -> None:
@@ -349,7 +349,7 @@ int main(void) {
 
 def outside(offset: int, nbytes: int, sides: tuple[Side, ...], first: int = 0) -> Outside:
     last = first + 4 * math.prod(side.extent for side in sides)
-    return Outside("g", Access.READ, offset, nbytes, first, last, 4, sides)
+    return Outside("g", AccessKind.READ, offset, nbytes, first, last, 4, sides)
 
 
 ROWS = (Side(-3, 10, 1), Side(5, 4, 10))

@@ -15,7 +15,7 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.halide.source import halide_source
 from backend.reference import evaluate
 from backend.replay import replay_nest
-from backend.replay.report import Mistake
+from backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -215,7 +215,7 @@ def test_tails_visit_points_that_predicates_would_leave_out() -> None:
             values[y + 3] = np.where(here, values[y + 2] + step * 3, values[y + 3])
     np.testing.assert_array_equal(found, values[:7])
     seen = replay_nest(verdict.nest, {"out.min.0": -6, "out.extent.0": 8})
-    assert Mistake.OUTSIDE not in {fault.mistake for fault in seen.faults}
+    assert FaultKind.OUTSIDE not in {fault.kind for fault in seen.faults}
 
 
 def test_a_nest_without_its_predicates_is_not_as_defined() -> None:

@@ -7,7 +7,7 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel
-from spaces.cost.occupancy import Occupancy
+from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.registry import (
     UnknownModelError,
     cost_model,
@@ -38,7 +38,7 @@ class TestReuse(CostModelContract):
 
 class TestOccupancy(CostModelContract):
     def model(self) -> CostModel:
-        return Occupancy.of(device("sm_80"))
+        return OccupancyModel.of(device("sm_80"))
 
     def structures(self):
         pipe = blur()
@@ -61,7 +61,7 @@ def test_models_by_name() -> None:
     assert {"occupancy", "reuse", "weighted"} <= set(cost_model_names())
     assert isinstance(cost_model("weighted", FOUR_CORES), Weighted)
     assert isinstance(cost_model("reuse", FOUR_CORES), Reuse)
-    assert isinstance(cost_model("occupancy", device("sm_75")), Occupancy)
+    assert isinstance(cost_model("occupancy", device("sm_75")), OccupancyModel)
 
 
 def test_a_user_registers_a_model() -> None:

@@ -8,7 +8,7 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
-from spaces.cost.occupancy import Occupancy, stage_threads
+from spaces.cost.occupancy import OccupancyModel, stage_threads
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -50,7 +50,7 @@ def test_a_producer_widens_the_block() -> None:
 def test_the_multiprocessor_is_full() -> None:
     pipe = _khwz()
     (kernel,) = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
-    model = Occupancy(SM_75, registers_per_thread=64)
+    model = OccupancyModel(SM_75, registers_per_thread=64)
     assert model.occupancy(kernel, kernel.threads) == 1.0
 
 
@@ -85,7 +85,7 @@ def test_configurations_that_do_not_fit_cost_infinitely_much(
 ) -> None:
     pipe = _khwz()
     batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [tx], "TY": [ty]})
-    cost = Occupancy(SM_75).cost(batch)
+    cost = OccupancyModel(SM_75).cost(batch)
     assert cost.shape == (1,)
     assert np.isfinite(cost[0]) == useful
 
@@ -93,7 +93,7 @@ def test_configurations_that_do_not_fit_cost_infinitely_much(
 def test_too_few_blocks_leave_multiprocessors_idle() -> None:
     pipe = _khwz(width=128, height=128)
     batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [32, 8], "TY": [12, 4]})
-    few, many = Occupancy(SM_75).cost(batch)  # 44 and 512 blocks for 68 multiprocessors
+    few, many = OccupancyModel(SM_75).cost(batch)  # 44 and 512 blocks for 68 multiprocessors
     assert np.isinf(few)
     assert np.isfinite(many)
 
@@ -104,7 +104,7 @@ def test_fusing_beats_a_kernel_for_each_stage() -> None:
     for name in ("W", "H"):
         apart = apart.func(name).compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
     apart = apart.func("K").compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
-    model = Occupancy(SM_75)
+    model = OccupancyModel(SM_75)
     separate = model.cost(Batch.of(pipe, apart.schedule))
     tiles = {"TX": [32], "TY": [4, 12, 28]}
     fused = model.cost(Batch.of(pipe, _nested(pipe, "TX", "TY"), tiles))
@@ -113,7 +113,7 @@ def test_fusing_beats_a_kernel_for_each_stage() -> None:
 
 def test_the_cpu_has_no_occupancy() -> None:
     with pytest.raises(ValueError, match="'occupancy' is for GPUs"):
-        Occupancy.of(device("cpu"))
+        OccupancyModel.of(device("cpu"))
 
 
 def test_what_threads_keep_to_themselves_is_free() -> None:
@@ -123,13 +123,13 @@ def test_what_threads_keep_to_themselves_is_free() -> None:
     apart = apart.compute_root().gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8)
     private = apart.func("K").compute_at("W", "xi").schedule
     cheap, dear = (
-        float(Occupancy(SM_75, shared_load=price).cost(Batch.of(pipe, private)))
+        float(OccupancyModel(SM_75, shared_load=price).cost(Batch.of(pipe, private)))
         for price in (0.0, 100.0)
     )
     assert cheap == dear
     shared = _nested(pipe, 32, 12)
     cheap, dear = (
-        float(Occupancy(SM_75, shared_load=price).cost(Batch.of(pipe, shared)))
+        float(OccupancyModel(SM_75, shared_load=price).cost(Batch.of(pipe, shared)))
         for price in (0.0, 100.0)
     )
     assert cheap < dear
@@ -140,6 +140,6 @@ def test_a_thread_alone_keeps_nothing_busy() -> None:
     pipe = _khwz()
     together = _nested(pipe, 32, 12)
     alone = schedule(pipe, together).func("W").serial("x").serial("y").schedule
-    model = Occupancy(SM_75)
+    model = OccupancyModel(SM_75)
     by_many, by_one = (float(model.cost(Batch.of(pipe, s))) for s in (together, alone))
     assert by_one > 10 * by_many

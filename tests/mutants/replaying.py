@@ -22,7 +22,7 @@ REPLAY = (
     ),
     Mutant(
         "owners-not-compared",
-        "Storage.read",
+        "ReplayBuffer.read",
         "cell.owner != at",
         "cell.owner != at and not self.folds",
         "A value that another has overwritten in its place is read unseen.",
@@ -30,7 +30,7 @@ REPLAY = (
     ),
     Mutant(
         "readers-forgotten",
-        "Storage.read",
+        "ReplayBuffer.read",
         "cell.readers[path] = None",
         "cell.readers.clear()",
         "What is read and written at once is seen only where the write came first.",

@@ -155,7 +155,7 @@ SIZES = (
     Mutant(
         "updates-not-tested",
         "AccessEmitter.update",
-        "self.touch(Access.WRITE, buffer, address, type)",
+        "self.touch(AccessKind.WRITE, buffer, address, type)",
         "",
         "Updates in one step touch anything.",
         _HARDENED,

@@ -11,7 +11,7 @@ _TOLD = ("test_commands_verify.py",)
 TEXTS = (
     Mutant(
         "lanes-are-bytes",
-        "Arithmetic.size",
+        "NumberReader.size",
         "self.vector_bits // bits",
         "self.vector_bits // 8",
         "natural_vector_size is the same for all types.",
@@ -27,7 +27,7 @@ TEXTS = (
     ),
     Mutant(
         "products-without-end",
-        "Arithmetic.product",
+        "NumberReader.product",
         "value = _held(value * other, sign)",
         "value *= other",
         "Products of declared numbers grow without limit.",

@@ -60,7 +60,7 @@ TUPLES = (
     ),
     Mutant(
         "components-accumulate-crosswise",
-        "Update._is_own_element",
+        "UpdateRun._is_own_element",
         "(expr.component or 0) == component",
         "True",
         "A sum of another component is taken for one of the component itself.",

@@ -41,7 +41,7 @@ def i64(value: int) -> Value:
     return ir.Constant(I64, value)
 
 
-class Layout:
+class RecordLayout:
     """The named fields of a record in memory, laid out as C does."""
 
     def __init__(self, fields: Mapping[str, IRType]) -> None:
@@ -93,36 +93,36 @@ class Body:
             slot.align = align
         return slot
 
-    def at(self, record: Value, layout: Layout, name: str) -> Value:
+    def at(self, record: Value, layout: RecordLayout, name: str) -> Value:
         """The address of the field `name` of `record`."""
         # A local's pointer knows what it points to and must not be told.
         told = layout.type if record.type.is_opaque else None
         path = [i32(0), i32(layout.place(name))]
         return self.builder.gep(record, path, inbounds=True, source_etype=told)
 
-    def get(self, record: Value, layout: Layout, name: str) -> Value:
+    def get(self, record: Value, layout: RecordLayout, name: str) -> Value:
         """The value of a field that no other thread changes meanwhile."""
         return self.builder.load(self.at(record, layout, name), typ=layout.field_type(name))
 
-    def set(self, record: Value, layout: Layout, name: str, value: Value) -> None:
+    def set(self, record: Value, layout: RecordLayout, name: str, value: Value) -> None:
         """Change a field that no other thread looks at meanwhile."""
         self.builder.store(value, self.at(record, layout, name))
 
-    def add(self, record: Value, layout: Layout, name: str, amount: int) -> Value:
+    def add(self, record: Value, layout: RecordLayout, name: str, amount: int) -> Value:
         """Add to a 32-bit field that no other thread looks at meanwhile; the new value."""
         value = self.builder.add(self.get(record, layout, name), i32(amount))
         self.set(record, layout, name, value)
         return value
 
     def get_shared(
-        self, record: Value, layout: Layout, name: str, ordering: str = "monotonic"
+        self, record: Value, layout: RecordLayout, name: str, ordering: str = "monotonic"
     ) -> Value:
         """The value of a field that other threads may be changing."""
         type = layout.field_type(name)
         place = self.at(record, layout, name)
         return self.builder.load_atomic(place, ordering, type.width // 8, typ=type)
 
-    def add_shared(self, record: Value, layout: Layout, name: str, amount: int) -> Value:
+    def add_shared(self, record: Value, layout: RecordLayout, name: str, amount: int) -> Value:
         """Add to a 32-bit field that other threads may be looking at; the new value."""
         place, step = self.at(record, layout, name), i32(amount)
         return self.builder.add(self.builder.atomic_rmw("add", place, step, "monotonic"), step)

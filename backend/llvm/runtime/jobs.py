@@ -22,8 +22,8 @@ from backend.llvm.runtime.blocks import (
     POINTER,
     VOID,
     Body,
-    Layout,
     Program,
+    RecordLayout,
     Value,
     bytes_type,
     function_pointer,
@@ -37,7 +37,7 @@ LINE_BYTES = 64
 # The C library's objects are at most 64 bytes on Linux (40 to 48 for a mutex, 48 for a condition).
 _OPAQUE = bytes_type(64)
 
-POOL = Layout(
+POOL = RecordLayout(
     {
         "mutex": _OPAQUE,
         "work": _OPAQUE,  # condition: workers sleep until there is a new job, or the end
@@ -57,7 +57,7 @@ POOL = Layout(
 POOL_BYTES = 5 * LINE_BYTES
 """Size of a `Pool`."""
 
-JOB = Layout(
+JOB = RecordLayout(
     {
         "fn": POINTER,
         "closure": POINTER,

@@ -27,8 +27,8 @@ from backend.llvm.runtime.blocks import (
     POINTER,
     VOID,
     Body,
-    Layout,
     Program,
+    RecordLayout,
     Value,
     bytes_type,
     i32,
@@ -58,7 +58,7 @@ eight of them in step is a fifth slower when their addresses agree in the last 1
 _STAGGERS = 16
 _STAGGER_BYTES = 4096 // _STAGGERS
 
-_STATE = Layout(
+_STATE = RecordLayout(
     {
         "mutex": bytes_type(64),
         "kept_bytes": I64,
@@ -67,7 +67,7 @@ _STATE = Layout(
     }
 )
 
-_HEADER = Layout(
+_HEADER = RecordLayout(
     {
         "next": POINTER,
         "base": POINTER,  # what the C library gave

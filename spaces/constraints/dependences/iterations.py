@@ -60,7 +60,7 @@ class Ordering:
 
 
 @frozen
-class Meeting:
+class Conflict:
     """Two iterations of a stage that touch the same element, and one of them writes it.
 
     Attributes:
@@ -105,7 +105,7 @@ def dependences(function: Function, index: int) -> Ordering:
 @lru_cache(maxsize=1024)
 def meeting(
     function: Function, index: int, along: str, against: str | None = None
-) -> Meeting | None:
+) -> Conflict | None:
     """Two iterations of a stage that touch the same element and differ along a dimension. With
     ``against``, the earlier one is further along that dimension. None where none was found.
     """
@@ -209,7 +209,7 @@ class _Question:
         )
         return Ordering(met, before)
 
-    def meeting(self, along: str, against: str | None) -> Meeting | None:
+    def meeting(self, along: str, against: str | None) -> Conflict | None:
         """Two iterations that meet, by the solver."""
         asked = _Formulas(self)
         where = asked.along(along) if against is None else asked.against(along, against)
@@ -293,7 +293,7 @@ class _Formulas:
         of_either = apart.union(map(primed, apart))
         return not self._depends(condition) and not of_either.isdisjoint(condition.names)
 
-    def meeting(self, where: tuple[Expr, ...]) -> Meeting | None:
+    def meeting(self, where: tuple[Expr, ...]) -> Conflict | None:
         """Two iterations that meet where this holds; if possible, whatever values are read."""
         for place, meet in sorted(self._meetings, key=lambda one: self._depends(one[1])):
             model = self._ask((*where, *self._small), place, meet) or self._ask(where, place, meet)
@@ -332,10 +332,10 @@ class _Formulas:
             return {}
         return {n: model.eval(t, model_completion=True).as_long() for n, t in values.items()}
 
-    def _met(self, model: Mapping[str, int], place: tuple[Expr, ...], depends: bool) -> Meeting:
+    def _met(self, model: Mapping[str, int], place: tuple[Expr, ...], depends: bool) -> Conflict:
         names = self.about.stage.dimensions
         iterations = {*names, *map(primed, names)}
-        return Meeting(
+        return Conflict(
             {n: model[n] for n in names if n in model},
             {n: model[primed(n)] for n in names if primed(n) in model},
             tuple(evaluate(c, model) for c in place),

@@ -16,7 +16,7 @@ FaultKind: TypeAlias = Literal["unknown", "duplicate", "repeated", "missing", "f
 
 
 @frozen
-class Fault:
+class OrderFault:
     """Something wrong with the names of a domain order.
 
     Attributes:
@@ -48,7 +48,7 @@ class Trace:
         before: pairs of them of which the first has to stay outside of the second for that.
     """
 
-    faults: tuple[Fault, ...]
+    faults: tuple[OrderFault, ...]
     origins: dict[str, frozenset[str]] = field(hash=False)
     sequence: tuple[str, ...]
     before: frozenset[tuple[str, str]]
@@ -86,7 +86,7 @@ class _Tracer:
         self.sequence = list(ordered.dimensions)
         self.before = set(ordered.before)
         self.lost: dict[str, str] = {}
-        self.faults: list[Fault] = []
+        self.faults: list[OrderFault] = []
         self.record: int | None = None
 
     def run(self, order: DomainOrder) -> Trace:
@@ -106,7 +106,7 @@ class _Tracer:
 
     def _fault(self, kind: FaultKind, loop: str, where: str) -> None:
         became = self.lost.get(loop, "")
-        self.faults.append(Fault(kind, loop, where, self.record, tuple(self.origins), became))
+        self.faults.append(OrderFault(kind, loop, where, self.record, tuple(self.origins), became))
 
     def _take(self, names: tuple[str, ...], where: str, into: str) -> frozenset[str]:
         """Remove loops, and give the dimensions they came from."""
@@ -147,7 +147,7 @@ class _Tracer:
         dependent = [n for n in names if n in self.sequence]
         if len(dependent) == 2 and self._parts(record.outer, record.inner):
             sequence = tuple(self.sequence)
-            self.faults.append(Fault("fuse-order", record.fused, where, self.record, sequence))
+            self.faults.append(OrderFault("fuse-order", record.fused, where, self.record, sequence))
         if dependent:
             first = min(self.sequence.index(name) for name in dependent)
             self.sequence.insert(first, record.fused)

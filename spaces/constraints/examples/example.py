@@ -15,7 +15,7 @@ CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 
 
 @frozen
-class Subject:
+class ExampleSubject:
     """What is judged; ``exact`` as ``verify`` takes it."""
 
     pipeline: Pipeline
@@ -37,8 +37,8 @@ class Example:
     """
 
     rule: str
-    broken: Subject
-    legal: Subject
+    broken: ExampleSubject
+    legal: ExampleSubject
     case: str = ""
 
     @property
@@ -47,14 +47,14 @@ class Example:
         return f"{self.rule}, {self.case}" if self.case else self.rule
 
 
-def cpu(directives: Directives) -> Subject:
+def cpu(directives: Directives) -> ExampleSubject:
     """The schedule that directives make, judged for the CPU."""
-    return Subject(directives.pipeline, directives.schedule, CPU)
+    return ExampleSubject(directives.pipeline, directives.schedule, CPU)
 
 
-def gpu(directives: Directives, on: Device = SM80) -> Subject:
+def gpu(directives: Directives, on: Device = SM80) -> ExampleSubject:
     """The schedule that directives make, judged for a GPU."""
-    return Subject(directives.pipeline, directives.schedule, on)
+    return ExampleSubject(directives.pipeline, directives.schedule, on)
 
 
 def on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
@@ -69,5 +69,5 @@ def on_gpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> 
 
 def exact_on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
     """The results must be those of the algorithm bit for bit."""
-    first, last = (Subject(d.pipeline, d.schedule, CPU, exact=True) for d in (broken, legal))
+    first, last = (ExampleSubject(d.pipeline, d.schedule, CPU, exact=True) for d in (broken, legal))
     return Example(rule, first, last, case)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.examples.example import SM75, SM80, Example, Subject, gpu, on_gpu
+from spaces.constraints.examples.example import SM75, SM80, Example, ExampleSubject, gpu, on_gpu
 from spaces.constraints.examples.starts import D
 
 
-def _strip(height: int, device: Device, registers: bool = True, width: int = 32) -> Subject:
+def _strip(height: int, device: Device, registers: bool = True, width: int = 32) -> ExampleSubject:
     """Each thread computes ``height`` values and, for itself, the ``height + 2`` of bx below."""
     result = (
         D.split("x", "x", "xi", width)
@@ -21,7 +21,7 @@ def _strip(height: int, device: Device, registers: bool = True, width: int = 32)
     return gpu(result.store_in("register") if registers else result, device)
 
 
-def _shared(height: int, on: Device = SM75) -> Subject:
+def _shared(height: int, on: Device = SM75) -> ExampleSubject:
     """A block computes 1024 x ``height`` values and shares 1024 x (``height`` + 2) of bx."""
     result = (
         D.split("x", "x", "xi", 1024)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spaces.constraints.examples.example import CPU, Example, Subject, cpu, on_cpu
+from spaces.constraints.examples.example import CPU, Example, ExampleSubject, cpu, on_cpu
 from spaces.constraints.examples.starts import D
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
-def _entries(base: Schedule, *entries: FuncSchedule) -> Subject:
-    return Subject(D.pipeline, Schedule((*base.funcs, *entries)), CPU)
+def _entries(base: Schedule, *entries: FuncSchedule) -> ExampleSubject:
+    return ExampleSubject(D.pipeline, Schedule((*base.funcs, *entries)), CPU)
 
 
 EXAMPLES = (

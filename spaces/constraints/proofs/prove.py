@@ -27,7 +27,7 @@ from spaces.constraints.proofs.records import (
 )
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
-from spaces.constraints.proofs.trace import Fault, NotFollowedError, trace
+from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
 
@@ -117,7 +117,7 @@ class _Session:
     subject: Subject
     decider: Decider
     deadline: float
-    _traces: dict[tuple[tuple[str, int], ...], dict[str, Fault] | str] = field(factory=dict)
+    _traces: dict[tuple[tuple[str, int], ...], dict[str, TraceFault] | str] = field(factory=dict)
 
     def proof(self, obligation: Obligation) -> Proof:
         """One obligation, decided."""
@@ -146,7 +146,7 @@ class _Session:
         fault = faults[buffer]
         return Refuted(Counterexample(sizes, fault.iteration, {}, buffer, fault.coordinate))
 
-    def _faults(self, sizes: dict[str, int]) -> dict[str, Fault] | str:
+    def _faults(self, sizes: dict[str, int]) -> dict[str, TraceFault] | str:
         key = tuple(sorted(sizes.items()))
         if key not in self._traces:
             try:

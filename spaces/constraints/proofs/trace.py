@@ -31,7 +31,7 @@ Locator = Callable[[Env], Coordinate]
 
 
 @frozen
-class Fault:
+class TraceFault:
     """``buffer`` at ``coordinate`` is read without having been computed, or is never computed."""
 
     buffer: str
@@ -43,7 +43,7 @@ class NotFollowedError(Exception):
     """The nest cannot be run without values, or not in as many steps as are allowed."""
 
 
-def trace(subject: Subject, sizes: Mapping[str, int]) -> dict[str, Fault]:
+def trace(subject: Subject, sizes: Mapping[str, int]) -> dict[str, TraceFault]:
     """The first fault of each buffer when a nest runs at ``sizes``.
 
     Raises:
@@ -69,7 +69,7 @@ class _Run:
 
     subject: Subject
     env: Env
-    faults: dict[str, Fault] = field(factory=dict)
+    faults: dict[str, TraceFault] = field(factory=dict)
     steps: int = 0
     _places: dict[str, dict[Coordinate, Coordinate]] = field(factory=dict)
     _folds: dict[str, tuple[int | None, ...]] = field(factory=dict)
@@ -175,7 +175,7 @@ class _Run:
         if buffer not in self.faults:
             loops = self.subject.loop_names
             iteration = {n: v for n, v in self.env.items() if n in loops}
-            self.faults[buffer] = Fault(buffer, at, iteration)
+            self.faults[buffer] = TraceFault(buffer, at, iteration)
 
     def _slot(self, buffer: str, at: Coordinate) -> Coordinate:
         folds = self._folds.get(buffer, (None,) * len(at))

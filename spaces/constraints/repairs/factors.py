@@ -54,7 +54,7 @@ class Slot:
 
 
 @frozen
-class Found:
+class NearestFactors:
     """The nearest legal schedule among those that differ in some factors.
 
     Attributes:
@@ -90,12 +90,12 @@ def nearest_factors(
     count: int,
     below: float,
     tick: Callable[[], None],
-) -> Found | None:
+) -> NearestFactors | None:
     """The nearest legal schedule in which ``count`` factors differ, if nearer than ``below``.
 
     ``tick`` is called between questions, to stop by raising.
     """
-    best: Found | None = None
+    best: NearestFactors | None = None
     every = slots(schedule)
     unnamed = {s for s in every if isinstance(s.factor, str)}
     # Of equally near choices the first found stays: inner dimensions, split first, change last.
@@ -110,7 +110,7 @@ def nearest_factors(
 
 def _nearest(
     pipeline: Pipeline, schedule: Schedule, device: Device, chosen: tuple[Slot, ...], below: float
-) -> Found | None:
+) -> NearestFactors | None:
     taken = set(parameters(schedule))
     names = [f"factor_{i}" for i in range(len(chosen))]
     names = [name if name not in taken else f"{name}_" for name in names]
@@ -134,7 +134,9 @@ def _nearest(
         after = bind(family, dict(zip(names, numbers, strict=True)))
         verdict = verify(pipeline, after, device)
         if verdict and not _is_in_vain(verdict, chosen):
-            return Found(float(candidates[place]), after, _edits(schedule, chosen, numbers))
+            return NearestFactors(
+                float(candidates[place]), after, _edits(schedule, chosen, numbers)
+            )
         candidates[place] = np.inf
     return None
 

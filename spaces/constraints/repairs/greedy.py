@@ -6,7 +6,7 @@ from spaces.constraints.legality.judge import ask_matching
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit
-from spaces.constraints.repairs.factors import Found, nearest_factors
+from spaces.constraints.repairs.factors import NearestFactors, nearest_factors
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.rules.findings import Violation
 from spaces.model.schedules.schedule import Schedule
@@ -15,7 +15,7 @@ MOST_STEPS = 16
 """Edits after which it is given up."""
 
 
-def descend(search: Search, schedule: Schedule) -> Found | None:
+def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     """A legal schedule, by edits that each mend one violation, those of consumers first, as their
     loops are where others are computed; None if one cannot be mended so, or if edits lead back to
     a schedule, from which they would lead round again.
@@ -29,13 +29,13 @@ def descend(search: Search, schedule: Schedule) -> Found | None:
     for _ in range(MOST_STEPS):
         wrong = _violations(search, schedule)
         if not wrong:
-            return Found(0.0, schedule, edits)
+            return NearestFactors(0.0, schedule, edits)
         if not any(ask_matching(search.pipeline, schedule)):
             found = nearest_factors(
                 search.pipeline, schedule, search.device, 1, float("inf"), search.tick
             )
             if found is not None:
-                return Found(found.distance, found.after, (*edits, *found.edits))
+                return NearestFactors(found.distance, found.after, (*edits, *found.edits))
         edit = _mending(search, schedule, max(wrong, key=lambda v: places.get(v.func, -1)))
         if edit is None or edit.after in seen:
             return None

@@ -13,7 +13,7 @@ from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit
-from spaces.constraints.repairs.factors import Found
+from spaces.constraints.repairs.factors import NearestFactors
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
@@ -134,7 +134,7 @@ def _searched(
     """
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
-    quick: Found | None = None
+    quick: NearestFactors | None = None
     try:
         for edits in range(1, most + 1):
             if edits == 2:

@@ -20,7 +20,7 @@ from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.repairs.factors import Found, nearest_factors, open_factors
+from spaces.constraints.repairs.factors import NearestFactors, nearest_factors, open_factors
 from spaces.constraints.repairs.loops import StageEdits
 from spaces.constraints.repairs.names import NameEdits, entry_edits, is_covered
 from spaces.constraints.rules.findings import Asked
@@ -111,11 +111,11 @@ class Search:
     deadline: float
     culprits: Culprits
     tried: int = 0
-    best: Found | None = None
+    best: NearestFactors | None = None
     _readers: dict[str, frozenset[str]] = field(factory=dict)
     _seen: set[tuple[Schedule, int]] = field(factory=set)
 
-    def level(self, schedule: Schedule, structural: int, factors: int) -> Found | None:
+    def level(self, schedule: Schedule, structural: int, factors: int) -> NearestFactors | None:
         """The nearest legal schedule with as many edits of structure, and of factors.
 
         Raises:
@@ -156,13 +156,13 @@ class Search:
         """A schedule whose structure stays: is it legal, or with other factors?"""
         if not factors:
             if verify(self.pipeline, schedule, self.device):
-                self.best = Found(0.0, schedule, edits)
+                self.best = NearestFactors(0.0, schedule, edits)
             return
         below = float("inf") if self.best is None else self.best.distance
         args = (self.pipeline, schedule, self.device, factors, below, self.tick)
         found = nearest_factors(*args)
         if found is not None:
-            self.best = Found(found.distance, found.after, (*edits, *found.edits))
+            self.best = NearestFactors(found.distance, found.after, (*edits, *found.edits))
 
     def _blocked(self, schedule: Schedule, factors: int) -> list[Support]:
         """What has to change for each violation that no change of ``factors`` factors mends.

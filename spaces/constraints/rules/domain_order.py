@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.dependences.orders import Fault, FaultKind
+from spaces.constraints.dependences.orders import FaultKind, OrderFault
 from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -26,14 +26,14 @@ from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
 
 
-def _faults(records: Records, func: str, kind: FaultKind) -> Iterator[tuple[int, Fault]]:
+def _faults(records: Records, func: str, kind: FaultKind) -> Iterator[tuple[int, OrderFault]]:
     for index, (_, _, traced) in enumerate(records.stages(func)):
         for fault in traced.faults:
             if fault.kind == kind:
                 yield index, fault
 
 
-def _directive(records: Records, func: str, stage: int, fault: Fault) -> str:
+def _directive(records: Records, func: str, stage: int, fault: OrderFault) -> str:
     """The directive that a fault is in, as written."""
     if fault.record is not None:
         return split_directive(records, func, stage, fault.record)

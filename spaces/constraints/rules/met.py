@@ -9,10 +9,10 @@ from typing import TypeAlias
 from attrs import frozen
 
 from spaces.constraints.dependences.hazards import ordering
-from spaces.constraints.dependences.iterations import Meeting, meeting
+from spaces.constraints.dependences.iterations import Conflict, meeting
 from spaces.constraints.rules.records import Records
 
-_Found: TypeAlias = Callable[[], Meeting | None]
+_Found: TypeAlias = Callable[[], Conflict | None]
 
 
 @frozen
@@ -61,11 +61,11 @@ class Met:
             "place": lambda: self._part(self._place),
         }
 
-    def _part(self, tell: Callable[[Meeting], str]) -> str:
+    def _part(self, tell: Callable[[Conflict], str]) -> str:
         met = self.found()
         return "unknown" if met is None else tell(met)
 
-    def _place(self, met: Meeting) -> str:
+    def _place(self, met: Conflict) -> str:
         return f"{self.func}({', '.join(map(str, met.place))})"
 
     def _told(self) -> str:

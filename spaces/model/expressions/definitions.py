@@ -45,7 +45,7 @@ Definition: TypeAlias = Callable[..., Expr]
 
 
 @frozen
-class Derived:
+class DerivedOperator:
     """An operator defined by others."""
 
     fits: signatures.Signature
@@ -274,9 +274,9 @@ def _is_infinite(type: Type, a: Expr) -> Expr:
     return compare("eq", magnitude(a), constant(math.inf, a.type))
 
 
-DERIVED: Mapping[str, Derived] = {
-    "bit_not": Derived(signatures.is_integer_unary, _bit_not),
-    "absd": Derived(
+DERIVED: Mapping[str, DerivedOperator] = {
+    "bit_not": DerivedOperator(signatures.is_integer_unary, _bit_not),
+    "absd": DerivedOperator(
         lambda result, operands: (
             len(operands) == 2
             and operands[0] == operands[1]
@@ -284,14 +284,16 @@ DERIVED: Mapping[str, Derived] = {
         ),
         _absd,
     ),
-    "widening_add": Derived(
+    "widening_add": DerivedOperator(
         lambda result, operands: (
             signatures.is_widening(result, operands) and operands[0] == operands[1]
         ),
         lambda t, a, b: cast(t, a) + cast(t, b),
     ),
-    "widening_mul": Derived(signatures.is_widening, lambda t, a, b: cast(t, a) * cast(t, b)),
-    "widening_sub": Derived(
+    "widening_mul": DerivedOperator(
+        signatures.is_widening, lambda t, a, b: cast(t, a) * cast(t, b)
+    ),
+    "widening_sub": DerivedOperator(
         lambda result, operands: (
             result.is_int
             and len(operands) == 2
@@ -302,7 +304,7 @@ DERIVED: Mapping[str, Derived] = {
         lambda t, a, b: cast(t, a) - cast(t, b),
     ),
     **{
-        f"widen_right_{name}": Derived(
+        f"widen_right_{name}": DerivedOperator(
             lambda result, operands: (
                 len(operands) == 2
                 and operands[0] == result
@@ -313,47 +315,51 @@ DERIVED: Mapping[str, Derived] = {
         )
         for name in ("add", "sub", "mul")
     },
-    "halving_add": Derived(signatures.is_integer_pair, _halving_add),
-    "halving_sub": Derived(signatures.is_integer_pair, _halving_sub),
-    "rounding_halving_add": Derived(signatures.is_integer_pair, _rounding_halving_add),
-    "rounding_shift_left": Derived(signatures.is_shift, _rounding_shift_left),
-    "rounding_shift_right": Derived(signatures.is_shift, _rounding_shift_right),
-    "widening_shift_left": Derived(signatures.is_widening_shift, _widened_shift(operator.lshift)),
-    "widening_shift_right": Derived(signatures.is_widening_shift, _widened_shift(operator.rshift)),
-    "saturating_add": Derived(signatures.is_pair, _saturating_add),
-    "saturating_sub": Derived(signatures.is_pair, _saturating_sub),
-    "saturating_cast": Derived(
+    "halving_add": DerivedOperator(signatures.is_integer_pair, _halving_add),
+    "halving_sub": DerivedOperator(signatures.is_integer_pair, _halving_sub),
+    "rounding_halving_add": DerivedOperator(signatures.is_integer_pair, _rounding_halving_add),
+    "rounding_shift_left": DerivedOperator(signatures.is_shift, _rounding_shift_left),
+    "rounding_shift_right": DerivedOperator(signatures.is_shift, _rounding_shift_right),
+    "widening_shift_left": DerivedOperator(
+        signatures.is_widening_shift, _widened_shift(operator.lshift)
+    ),
+    "widening_shift_right": DerivedOperator(
+        signatures.is_widening_shift, _widened_shift(operator.rshift)
+    ),
+    "saturating_add": DerivedOperator(signatures.is_pair, _saturating_add),
+    "saturating_sub": DerivedOperator(signatures.is_pair, _saturating_sub),
+    "saturating_cast": DerivedOperator(
         lambda result, operands: len(operands) == 1 and not result.is_bool, _saturating_cast
     ),
-    "mul_shift_right": Derived(signatures.is_mul_shift, _mul_shift_right),
-    "rounding_mul_shift_right": Derived(signatures.is_mul_shift, _rounding_mul_shift_right),
-    "lerp": Derived(signatures.is_lerp, blended),
-    "mux": Derived(signatures.is_mux, _mux),
-    "likely": Derived(signatures.is_unary, lambda t, a: a),
-    "likely_if_innermost": Derived(signatures.is_unary, lambda t, a: a),
-    LIKELY_AT: Derived(
+    "mul_shift_right": DerivedOperator(signatures.is_mul_shift, _mul_shift_right),
+    "rounding_mul_shift_right": DerivedOperator(signatures.is_mul_shift, _rounding_mul_shift_right),
+    "lerp": DerivedOperator(signatures.is_lerp, blended),
+    "mux": DerivedOperator(signatures.is_mux, _mux),
+    "likely": DerivedOperator(signatures.is_unary, lambda t, a: a),
+    "likely_if_innermost": DerivedOperator(signatures.is_unary, lambda t, a: a),
+    LIKELY_AT: DerivedOperator(
         lambda result, operands: operands[:1] == (result,), lambda t, call, *places: call
     ),
-    UNDEFINED: Derived(lambda result, operands: not operands, lambda t: constant(0, t)),
-    REQUIRE: Derived(signatures.is_required, lambda t, condition, value, *message: value),
-    "is_nan": Derived(signatures.is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
-    "is_inf": Derived(signatures.is_float_test, _is_infinite),
-    "is_finite": Derived(
+    UNDEFINED: DerivedOperator(lambda result, operands: not operands, lambda t: constant(0, t)),
+    REQUIRE: DerivedOperator(signatures.is_required, lambda t, condition, value, *message: value),
+    "is_nan": DerivedOperator(signatures.is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
+    "is_inf": DerivedOperator(signatures.is_float_test, _is_infinite),
+    "is_finite": DerivedOperator(
         signatures.is_float_test,
         lambda t, a: compare("lt", magnitude(a), constant(math.inf, a.type)),
     ),
-    "fast_exp": Derived(signatures.is_float32(1), fast_math.exponential),
-    "fast_log": Derived(signatures.is_float32(1), fast_math.logarithm),
-    "fast_pow": Derived(signatures.is_float32(2), fast_math.power),
-    "fast_sin": Derived(signatures.is_float32(1), fast_math.sine),
-    "fast_cos": Derived(signatures.is_float32(1), fast_math.cosine),
-    "fast_inverse": Derived(signatures.is_float32(1), lambda t, a: constant(1.0, t) / a),
-    "fast_inverse_sqrt": Derived(
+    "fast_exp": DerivedOperator(signatures.is_float32(1), fast_math.exponential),
+    "fast_log": DerivedOperator(signatures.is_float32(1), fast_math.logarithm),
+    "fast_pow": DerivedOperator(signatures.is_float32(2), fast_math.power),
+    "fast_sin": DerivedOperator(signatures.is_float32(1), fast_math.sine),
+    "fast_cos": DerivedOperator(signatures.is_float32(1), fast_math.cosine),
+    "fast_inverse": DerivedOperator(signatures.is_float32(1), lambda t, a: constant(1.0, t) / a),
+    "fast_inverse_sqrt": DerivedOperator(
         signatures.is_float32(1), lambda t, a: constant(1.0, t) / Op(t, "sqrt", (a,))
     ),
-    "random_uint": Derived(signatures.of_integers(UInt32), random_uint),
-    "random_int": Derived(signatures.of_integers(Int32), random_int),
-    "random_float": Derived(signatures.of_integers(Float32), random_float),
+    "random_uint": DerivedOperator(signatures.of_integers(UInt32), random_uint),
+    "random_int": DerivedOperator(signatures.of_integers(Int32), random_int),
+    "random_float": DerivedOperator(signatures.of_integers(Float32), random_float),
 }
 """The operators with a definition. ``is_nan`` is ``a != a``, and so on: those of floats assume that
 arithmetic is strict; ``likely`` is its operand.

@@ -26,7 +26,7 @@ _LONG = 120
 """Nodes beyond which a part gets a name though it is used once."""
 
 
-class Node(Protocol):
+class HasChildren(Protocol):
     """What has parts."""
 
     @property
@@ -34,7 +34,7 @@ class Node(Protocol):
         """The parts, in order."""
 
 
-_N = TypeVar("_N", bound=Node)
+_N = TypeVar("_N", bound=HasChildren)
 
 
 def shared_text(nodes: Sequence[_N], write: Callable[[_N, list[Shown]], Shown]) -> str:

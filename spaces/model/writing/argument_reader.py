@@ -19,7 +19,7 @@ from spaces.model.schedules.schedule import LoopAlign, StageOf
 from spaces.model.suggestions import suggestion
 from spaces.model.text_limits import MOST_ADDED_FUNCS
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument
-from spaces.model.writing.syntax import Applied, Braces, Code, Item, Reference, Whole, Word
+from spaces.model.writing.syntax import Applied, Braces, Code, Item, StageReference, Whole, Word
 from spaces.model.writing.syntax_error import Mistake
 from spaces.model.writing.vocabulary import RESERVED, plainly
 
@@ -65,7 +65,7 @@ class ArgumentReader:
 
     def func(self, item: Item) -> str:
         """``g``, or a Func around it, such as ``g.in()``."""
-        if not isinstance(item, Reference):
+        if not isinstance(item, StageReference):
             return self.func_name(self.word(item, "a Func"))
         before = self.directives
         name = self.func_name(item.head)
@@ -194,7 +194,7 @@ class ArgumentReader:
 
     def stage(self, item: Item) -> StageOf:
         """``g`` or ``g.update(0)``."""
-        if not isinstance(item, Reference):
+        if not isinstance(item, StageReference):
             return StageOf(self.func(item))
         *before, last = item.calls
         numbers = last.args or (Whole(0, last.start, last.end),)
@@ -202,7 +202,7 @@ class ArgumentReader:
             return StageOf(self.func(item))
         if len(numbers) > 1 or not isinstance(numbers[0], Whole):
             raise Mistake("Expected a Func or an update, as in g.update(0).", item.start, item.end)
-        of = Reference(item.head, tuple(before), item.start, item.end) if before else item.head
+        of = StageReference(item.head, tuple(before), item.start, item.end) if before else item.head
         return StageOf(self.func(of), numbers[0].value + 1)
 
     def alignment(self, item: Item) -> LoopAlign | tuple[tuple[str, LoopAlign], ...]:

@@ -43,7 +43,7 @@ class Unsaid(Mistake):
 
 
 @define
-class Arithmetic(Cursor):
+class NumberReader(Cursor):
     """Numbers read where they stand.
 
     Attributes:

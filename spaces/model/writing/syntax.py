@@ -18,7 +18,7 @@ from typing import TypeAlias
 from attrs import define, evolve, frozen
 
 from spaces.model.text_limits import LONGEST_SCHEDULE, LONGEST_WORD
-from spaces.model.writing.arithmetic import NUMBER, QUALIFIERS, Arithmetic, Unsaid
+from spaces.model.writing.arithmetic import NUMBER, QUALIFIERS, NumberReader, Unsaid
 from spaces.model.writing.syntax_error import Mistake
 from spaces.model.writing.tokens import CLOSE, OPEN, Token, tokenize, unquote
 
@@ -76,7 +76,7 @@ class Code:
 
 
 @frozen
-class Reference:
+class StageReference:
     """A Func that directives add, or a stage: ``f.in(g)``, ``f.update(0)``."""
 
     head: Word
@@ -85,7 +85,7 @@ class Reference:
     end: int
 
 
-Item: TypeAlias = Word | Whole | Braces | Applied | Code | Reference
+Item: TypeAlias = Word | Whole | Braces | Applied | Code | StageReference
 
 
 @frozen
@@ -188,7 +188,7 @@ def _heads(tokens: Sequence[Token]) -> list[Word]:
 
 
 @define
-class _Parser(Arithmetic):
+class _Parser(NumberReader):
     """Recursive descent over tokens."""
 
     def end_of_statement(self) -> None:
@@ -360,11 +360,11 @@ class _Parser(Arithmetic):
             raise Mistake(message, name.start, name.end)
         return self.reference(name, ()) if self.here.text == "." else name
 
-    def reference(self, head: Word, calls: tuple[Applied, ...]) -> Reference:
+    def reference(self, head: Word, calls: tuple[Applied, ...]) -> StageReference:
         """``f.in().update(0)``: a Func or one of its stages."""
         while self.accept("."):
             calls = (*calls, self.applied(self.single("in or update after '.'")))
-        return Reference(head, calls, head.start, calls[-1].end)
+        return StageReference(head, calls, head.start, calls[-1].end)
 
     def single(self, expected: str) -> Word:
         token = self.here

@@ -11,8 +11,8 @@ from backend.cuda.kernel import (
     DYNAMIC_SHARED_PRELUDE,
     AllocStep,
     BufferParam,
+    CudaKernel,
     CudaModule,
-    Kernel,
     LaunchStep,
     ScalarParam,
 )
@@ -88,7 +88,7 @@ def test_a_missing_barrier_that_one_order_hides_shows_in_another() -> None:
             out[i] = i > 0 ? row[i - 1] : 0;
         }"""
     params = (BufferParam("out", "int", written=True),)
-    module = CudaModule(text, (Kernel("left_kernel", params, (32, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("left_kernel", params, (32, 1, 1)),))
     out = {order: np.zeros(32, np.int32) for order in ORDERS}
     for order in ORDERS:
         steps = (LaunchStep("left_kernel", (1, 1, 1), ("out",)),)
@@ -144,7 +144,7 @@ extern "C" __global__ void last_kernel(int* __restrict__ last, int* __restrict__
 LAST = CudaModule(
     LAST_TEXT,
     (
-        Kernel(
+        CudaKernel(
             "last_kernel",
             (BufferParam("last", "int", written=True), BufferParam("seen", "int", written=True)),
             block=(3, 2, 4),
@@ -180,7 +180,7 @@ def test_shared_memory_does_not_outlive_a_block() -> None:
             bytes[2] = 1;
         }"""
     params = (BufferParam("out", "float", written=True),)
-    module = CudaModule(text, (Kernel("stale_kernel", params, (1, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("stale_kernel", params, (1, 1, 1)),))
     out = np.zeros(3, np.float32)
     Emulator().run(module, (LaunchStep("stale_kernel", (3, 1, 1), ("out",)),), {"out": out}, {})
     assert np.isnan(out).all()
@@ -207,7 +207,7 @@ def test_dynamic_shared_memory() -> None:
         }"""
     )
     params = (BufferParam("out", "int", written=True), BufferParam("stale", "int", written=True))
-    kernel = Kernel("flip_kernel", params, (100, 1, 1), dynamic_shared_bytes=800)
+    kernel = CudaKernel("flip_kernel", params, (100, 1, 1), dynamic_shared_bytes=800)
     out, stale = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
     steps = (LaunchStep("flip_kernel", (1, 1, 1), ("out", "stale")),)
     Emulator("reverse").run(CudaModule(text, (kernel,)), steps, {"out": out, "stale": stale}, {})
@@ -226,7 +226,7 @@ def test_every_scalar_type_arrives_whole() -> None:
     declared = ", ".join(f"{each.declared_type()} {each.name}" for each in [*params, *outs])
     body = " ".join(f"o{at}[0] = s{at};" for at in range(len(limits)))
     text = f'extern "C" __global__ void copy_kernel({declared}) {{ {body} }}'
-    module = CudaModule(text, (Kernel("copy_kernel", (*params, *outs), (1, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("copy_kernel", (*params, *outs), (1, 1, 1)),))
     buffers = {f"o{at}": np.zeros(1, CTYPES[ctype]) for at, ctype in enumerate(limits)}
     arguments = (*(f"s{at}" for at in range(len(limits))), *buffers)
     scalars = {f"s{at}": value for at, value in enumerate(limits.values())}
@@ -256,7 +256,7 @@ def test_conversions_saturate_as_a_gpu_does() -> None:
         BufferParam("l", "long long", written=True),
         BufferParam("di", "int", written=True),
     )
-    module = CudaModule(CONVERT_TEXT, (Kernel("convert_kernel", params, (1, 1, 1)),))
+    module = CudaModule(CONVERT_TEXT, (CudaKernel("convert_kernel", params, (1, 1, 1)),))
     x = np.array([-1.5, 2.9, -1e30, 1e30, np.nan, 3e9, 2147483520.0], np.float32)
     out = {
         "i": np.zeros(7, np.int32),
@@ -275,7 +275,7 @@ def test_conversions_saturate_as_a_gpu_does() -> None:
 
 def test_the_largest_block() -> None:
     text = SAXPY_TEXT.replace("64", "1024").replace("if (i < n)", "__syncthreads(); if (i < n)")
-    module = CudaModule(text, (Kernel("saxpy_kernel", SAXPY.kernels[0].params, (1024, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("saxpy_kernel", SAXPY.kernels[0].params, (1024, 1, 1)),))
     y = np.arange(2048, dtype=np.float32)
     steps = (LaunchStep("saxpy_kernel", (2, 1, 1), ("x", "y", 2.0, 2048)),)
     Emulator("shuffled").run(module, steps, {"x": np.ones(2048, np.float32), "y": y}, {})
@@ -285,7 +285,7 @@ def test_the_largest_block() -> None:
 def test_a_text_that_differs_from_its_record_is_refused() -> None:
     kernel = SAXPY.kernels[0]
     swapped = (*kernel.params[:2], *kernel.params[:1:-1])
-    module = CudaModule(SAXPY.source, (Kernel(kernel.name, swapped, kernel.block),))
+    module = CudaModule(SAXPY.source, (CudaKernel(kernel.name, swapped, kernel.block),))
     steps = (LaunchStep("saxpy_kernel", (1, 1, 1), ("x", "y", 1, 1.0)),)
     arrays = {"x": np.ones(1, np.float32), "y": np.ones(1, np.float32)}
     with pytest.raises(CudaCompileError, match="saxpy_kernel has other parameters than the text"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.c_text import Text, binary, choice, conversion, literal, negation
+from backend.cuda.c_text import CExpression, binary, choice, conversion, literal, negation
 from backend.cuda.emulator import Emulator
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
@@ -232,7 +232,7 @@ def test_values_made_of_coordinates_wrap_but_coordinates_do_not() -> None:
 
 
 def test_parentheses_stand_where_they_are_needed() -> None:
-    a, b, c = (Text(name) for name in "abc")
+    a, b, c = (CExpression(name) for name in "abc")
     total = binary("+", a, b)
     assert str(binary("-", total, c)) == "a + b - c"
     assert str(binary("-", c, total)) == "c - (a + b)"

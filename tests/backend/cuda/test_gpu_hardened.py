@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from backend import compile_gpu as compiling
-from backend.access import POISON, Access, AccessError, AccessMode, Side
+from backend.access import POISON, AccessError, AccessKind, AccessMode, Side
 from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.sanitizers import SanitizedEmulator
@@ -155,7 +155,7 @@ def test_an_image_that_is_too_small_is_not_read_beyond() -> None:
     for executor in (Emulator(), Emulator("reverse"), SanitizedEmulator("address,undefined")):
         with pytest.raises(AccessError, match=r"touches image\(") as raised:
             compiled.run({"image": rows}, sizes=SIZES, executor=executor)
-        assert raised.value.outside.access is Access.TOUCH
+        assert raised.value.outside.access is AccessKind.TOUCH
         assert raised.value.outside.sides == (Side(0, 80, 1), Side(0, 10, 80))
         assert raised.value.coordinate[1] >= 10
 

@@ -8,7 +8,7 @@ import pytest
 from backend.cuda import launch
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import BufferParam, CudaModule, Kernel, LaunchStep, ScalarParam
+from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 from backend.cuda.launch import PycudaExecutor, gpu_available
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
@@ -117,7 +117,7 @@ PARAMS = (
 
 
 def test_what_pycuda_is_called_with(driver: FakeDriver) -> None:
-    module = CudaModule("text", (Kernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
+    module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
     steps = (LaunchStep("k", (5, 6, 7), ("x", True, -1)),) * 2
     x = np.arange(6, dtype=np.int16)[::2]
     executor = PycudaExecutor()
@@ -137,7 +137,7 @@ def test_what_pycuda_is_called_with(driver: FakeDriver) -> None:
 
 
 def test_a_refused_launch_is_told_in_words(driver: FakeDriver) -> None:
-    module = CudaModule("text", (Kernel("k", (), (1024, 1, 1)),))
+    module = CudaModule("text", (CudaKernel("k", (), (1024, 1, 1)),))
     with pytest.raises(
         CudaLaunchError, match=r"launching kernel k, grid \(1, 1, 1\), block \(1024, .*resources"
     ):

@@ -12,11 +12,11 @@ from backend.cuda.errors import CudaLaunchError, CudaProgramError
 from backend.cuda.kernel import (
     AllocStep,
     BufferParam,
+    CudaKernel,
     CudaModule,
     Dim3,
     FreeStep,
     HostStep,
-    Kernel,
     LaunchStep,
     ScalarParam,
     Step,
@@ -28,7 +28,7 @@ ADD = "add_kernel"  # y += x, in Python
 ADD_MODULE = CudaModule(
     "",
     (
-        Kernel(
+        CudaKernel(
             ADD,
             (BufferParam("x", "int", written=False), BufferParam("y", "int", written=True)),
             block=(1, 1, 1),
@@ -61,7 +61,7 @@ class CountingDevice:
     def launch(
         self,
         module: CudaModule,
-        kernel: Kernel,
+        kernel: CudaKernel,
         grid: Dim3,
         arguments: tuple[NDArray[np.uint8] | np.generic, ...],
     ) -> None:
@@ -235,7 +235,7 @@ def test_what_does_not_fit_is_told(
     ],
 )
 def test_launches_that_no_gpu_takes_are_refused(block: Dim3, grid: Dim3, message: str) -> None:
-    module = CudaModule("", (Kernel("k", (), block),))
+    module = CudaModule("", (CudaKernel("k", (), block),))
     with pytest.raises(CudaLaunchError) as raised:
         Executor(CountingDevice()).run(module, (LaunchStep("k", grid, ()),), {}, {})
     assert message in str(raised.value)
@@ -254,7 +254,7 @@ def test_records_check_themselves() -> None:
     with pytest.raises(ValueError, match="ctype is 'int8_t'; it is one of bool, signed char"):
         ScalarParam("n", "int8_t")
     with pytest.raises(ValueError, match="block is"):
-        Kernel("k", (), (0, 1, 1))
+        CudaKernel("k", (), (0, 1, 1))
     with pytest.raises(ValueError, match="grid is"):
         LaunchStep("k", (1, -1, 1), ())
     with pytest.raises(ValueError, match="elements"):

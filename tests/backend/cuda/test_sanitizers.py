@@ -3,7 +3,7 @@ import pytest
 
 from backend.cuda.emulator import ORDERS, ThreadOrder
 from backend.cuda.errors import CudaLaunchError, DivergentBarrierError, SanitizerError
-from backend.cuda.kernel import BufferParam, CudaModule, Kernel, LaunchStep
+from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep
 from backend.cuda.sanitizers import SanitizedEmulator, Sanitizers
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, line_of, planted, saxpy_steps
 
@@ -68,7 +68,7 @@ def test_dynamic_shared_memory_has_its_exact_size() -> None:
             out[0] = bytes[out[0]];
         }"""
     params = (BufferParam("out", "int", written=True),)
-    kernel = Kernel("reach_kernel", params, (1, 1, 1), dynamic_shared_bytes=100)
+    kernel = CudaKernel("reach_kernel", params, (1, 1, 1), dynamic_shared_bytes=100)
     steps = (LaunchStep("reach_kernel", (1, 1, 1), ("out",)),)
     out = np.array([99], np.int32)
     SanitizedEmulator(MEMORY).run(CudaModule(text, (kernel,)), steps, {"out": out}, {})
@@ -106,7 +106,7 @@ def loop_text(second_barrier: str) -> CudaModule:
             out[i] = sum;
         }}"""
     params = (BufferParam("out", "int", written=True),)
-    return CudaModule(text, (Kernel("rounds_kernel", params, (32, 1, 1)),))
+    return CudaModule(text, (CudaKernel("rounds_kernel", params, (32, 1, 1)),))
 
 
 def test_a_missing_second_barrier_of_a_loop_is_a_race() -> None:
@@ -123,7 +123,7 @@ def test_two_threads_that_write_one_element_race_in_global_memory() -> None:
         out[threadIdx.x / 2] = (int)threadIdx.x;
     }"""
     params = (BufferParam("out", "int", written=True),)
-    module = CudaModule(text, (Kernel("clash_kernel", params, (2, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("clash_kernel", params, (2, 1, 1)),))
     steps = (LaunchStep("clash_kernel", (1, 1, 1), ("out",)),)
     with pytest.raises(SanitizerError, match="line 2 of the text: data race"):
         SanitizedEmulator(THREAD).run(module, steps, {"out": np.zeros(1, np.int32)}, {})
@@ -141,7 +141,7 @@ def test_an_endless_kernel_is_stopped() -> None:
         while (((volatile int*)out)[0] == 0) {}
     }"""
     params = (BufferParam("out", "int", written=True),)
-    module = CudaModule(text, (Kernel("spin_kernel", params, (1, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("spin_kernel", params, (1, 1, 1)),))
     steps = (LaunchStep("spin_kernel", (1, 1, 1), ("out",)),)
     out = np.zeros(1, np.int32)
     with pytest.raises(CudaLaunchError, match=r"spin_kernel did not end within 0\.2 s"):
@@ -151,7 +151,7 @@ def test_an_endless_kernel_is_stopped() -> None:
 def test_empty_images_launch_nothing() -> None:
     text = """extern "C" __global__ void mark_kernel(int* __restrict__ out) { out[0] = 7; }"""
     params = (BufferParam("out", "int", written=True),)
-    module = CudaModule(text, (Kernel("mark_kernel", params, (1, 1, 1)),))
+    module = CudaModule(text, (CudaKernel("mark_kernel", params, (1, 1, 1)),))
     for blocks, marked in ((0, 0), (1, 7)):
         out = np.zeros(1, np.int32)
         steps = (LaunchStep("mark_kernel", (blocks, 1, 1), ("out",)),)

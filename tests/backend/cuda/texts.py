@@ -1,6 +1,6 @@
 """Hand-written CUDA texts for the tests, right ones and ones with a planted mistake."""
 
-from backend.cuda.kernel import BufferParam, CudaModule, Kernel, LaunchStep, ScalarParam
+from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 
 SAXPY_TEXT = """
 extern "C" __global__ void __launch_bounds__(64) saxpy_kernel(
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(64) saxpy_kernel(
 SAXPY = CudaModule(
     SAXPY_TEXT,
     (
-        Kernel(
+        CudaKernel(
             "saxpy_kernel",
             (
                 BufferParam("x", "float", written=False),
@@ -65,7 +65,9 @@ def blur(text: str = BLUR_TEXT) -> CudaModule:
         ScalarParam("w", "int"),
         ScalarParam("h", "int"),
     )
-    return CudaModule(text, (Kernel("blur_kernel", params, (8, 8, 1), static_shared_bytes=400),))
+    return CudaModule(
+        text, (CudaKernel("blur_kernel", params, (8, 8, 1), static_shared_bytes=400),)
+    )
 
 
 def planted(right: str, wrong: str) -> CudaModule:

@@ -11,7 +11,7 @@ from backend.ir.host import THREAD, GpuProgram
 from backend.ir.statements import For, If, block
 from backend.proofs import barrier_obligations, prove_barriers
 from backend.replay import replay_kernels
-from backend.replay.report import Mistake
+from backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -116,7 +116,7 @@ def test_a_barrier_that_some_threads_do_not_come_to_is_refuted() -> None:
     # Threads that do not come to it do not wait for what they read, either.
     assert {p.obligation.buffer for p in failed} == {"blur_y_kernel", "blur_x"}
     run = replay_kernels(nest, divergent, found.sizes)
-    assert Mistake.DIVERGED in {fault.mistake for fault in run.faults}
+    assert FaultKind.DIVERGED in {fault.kind for fault in run.faults}
 
 
 def test_a_barrier_under_a_condition_that_all_share_is_together() -> None:
@@ -149,7 +149,7 @@ def test_a_barrier_in_a_loop_whose_rounds_differ_between_threads_is_refuted() ->
         "All threads of a block of blur_y_kernel come to its barrier 2 together."
     ]
     run = replay_kernels(nest, looped, {"blur_y.extent.0": 32, "blur_y.extent.1": 8})
-    assert {fault.mistake for fault in run.faults} == {Mistake.DIVERGED}
+    assert {fault.kind for fault in run.faults} == {FaultKind.DIVERGED}
 
 
 @pytest.mark.parametrize(("number", "rows_later"), [(0, 1), (1, 0)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.lowering.start import start
 from backend.replay import Replay, replay_nest
-from backend.replay.report import Mistake
+from backend.replay.report import FaultKind
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Refuted
 from spaces.model.algorithm.pipeline import Pipeline
@@ -44,7 +44,7 @@ def serious(run: Replay) -> bool:
     """Whether a value is wrong or an access is, but for races to write and read the right value,
     which proofs allow.
     """
-    harmless = [f for f in run.faults if f.mistake is Mistake.RACE and f.obtained == f.expected]
+    harmless = [f for f in run.faults if f.kind is FaultKind.RACE and f.obtained == f.expected]
     return bool(run.wrong) or len(harmless) < len(run.faults)
 
 

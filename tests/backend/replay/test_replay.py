@@ -12,8 +12,8 @@ from backend.lowering.gpu.passes import lower_gpu
 from backend.lowering.start import start
 from backend.replay import Replay, machine, replay_kernels, replay_nest
 from backend.replay.inputs import inputs_for
-from backend.replay.memory import Storage
-from backend.replay.report import Mistake
+from backend.replay.memory import ReplayBuffer
+from backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -50,22 +50,22 @@ SLIDING = BX.store_root().compute_at("by", "y")
 IN_PARALLEL = D.parallel("y").func("bx").store_root().compute_at("by", "y")
 
 WRONG_ACCESSES = [
-    (BLUR, SLIDING.fold_storage("y", 2), Mistake.OVERWRITTEN, "read", "bx"),
-    (BLUR, IN_PARALLEL, Mistake.RACE, "read", "bx"),
-    (BLUR, IN_PARALLEL.fold_storage("y", 3), Mistake.RACE, "write", "bx"),
-    (BLUR, D.split("x", "x", "xi", 4, "round_up"), Mistake.OUTSIDE, "write", "by"),
-    (BLUR, D.split("x", "x", "xi", 8, "shift_inwards"), Mistake.OUTSIDE, "write", "by"),
-    (TOTAL, SUM.parallel("r.y"), Mistake.RACE, "read", "s"),
-    (TOTAL, SUM.gpu_blocks("y").gpu_threads("r.x"), Mistake.RACE, "write", "s"),
+    (BLUR, SLIDING.fold_storage("y", 2), FaultKind.OVERWRITTEN, "read", "bx"),
+    (BLUR, IN_PARALLEL, FaultKind.RACE, "read", "bx"),
+    (BLUR, IN_PARALLEL.fold_storage("y", 3), FaultKind.RACE, "write", "bx"),
+    (BLUR, D.split("x", "x", "xi", 4, "round_up"), FaultKind.OUTSIDE, "write", "by"),
+    (BLUR, D.split("x", "x", "xi", 8, "shift_inwards"), FaultKind.OUTSIDE, "write", "by"),
+    (TOTAL, SUM.parallel("r.y"), FaultKind.RACE, "read", "s"),
+    (TOTAL, SUM.gpu_blocks("y").gpu_threads("r.x"), FaultKind.RACE, "write", "s"),
 ]
 
 
 @pytest.mark.parametrize(("algorithm", "directives", "mistake", "access", "buffer"), WRONG_ACCESSES)
 def test_a_wrong_access_is_shown(
-    algorithm: Pipeline, directives: Directives, mistake: Mistake, access: str, buffer: str
+    algorithm: Pipeline, directives: Directives, mistake: FaultKind, access: str, buffer: str
 ) -> None:
     found = played(directives, algorithm)
-    assert (mistake, access, buffer) in {(f.mistake, f.access, f.buffer) for f in found.faults}
+    assert (mistake, access, buffer) in {(f.kind, f.access, f.buffer) for f in found.faults}
 
 
 WRONG_VALUES = [
@@ -90,7 +90,7 @@ def test_what_is_read_beyond_an_image_is_shown() -> None:
     image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
     found = played(directives, BLUR, **SMALL, **image)
     fault = next(f for f in found.faults if f.buffer == "input")
-    assert (fault.mistake, fault.access, fault.coordinate) == (Mistake.OUTSIDE, "read", (8, 0))
+    assert (fault.kind, fault.access, fault.coordinate) == (FaultKind.OUTSIDE, "read", (8, 0))
     assert not found.wrong
 
 
@@ -114,7 +114,7 @@ def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> N
     nest = tampered(loop_nest(BLUR, BX.compute_root().schedule), {"bx": (0, -1)})
     image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
     found = replay_nest(nest, {**SMALL, **image})
-    assert {f.access for f in found.faults if f.mistake is Mistake.OUTSIDE} == {"read", "write"}
+    assert {f.access for f in found.faults if f.kind is FaultKind.OUTSIDE} == {"read", "write"}
     read = next(f for f in found.faults if f.access == "read")
     assert read.coordinate == (0, 6)
     assert read.iteration == {"by.s0.y": 4, "by.s0.x": 0}
@@ -127,7 +127,7 @@ def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> N
 def test_an_allocation_that_begins_elsewhere_is_shown() -> None:
     nest = tampered(loop_nest(BLUR, BX.compute_at("by", "y").schedule), {"bx": (1, 0)})
     assert any(
-        f.mistake is Mistake.OUTSIDE and f.buffer == "bx" for f in replay_nest(nest, SMALL).faults
+        f.kind is FaultKind.OUTSIDE and f.buffer == "bx" for f in replay_nest(nest, SMALL).faults
     )
 
 
@@ -207,7 +207,7 @@ def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
 
 
 def test_what_is_made_of_unset_values_is_wrong_where_another_reads_it() -> None:
-    memory = Storage("f", Int32, ((0, 4),), (None,))
+    memory = ReplayBuffer("f", Int32, ((0, 4),), (None,))
     _, unset = memory.read((0,), ())
     assert unset is not None
     memory.write((1,), 7, (), unset)
@@ -258,15 +258,15 @@ def test_images_are_filled_with_values_that_differ() -> None:
 
 def test_storage_knows_who_may_run_at_the_same_time() -> None:
     first, second, later = ((1, "y = 0"),), ((1, "y = 1"),), ((2, "y = 1"),)
-    storage = Storage("f", Int32, ((0, 4),), (None,))
+    storage = ReplayBuffer("f", Int32, ((0, 4),), (None,))
     assert storage.write((0,), 5, first) is None
     assert storage.read((0,), first) == (5, None)
     changed_while_read = storage.write((0,), 6, first)
     assert changed_while_read is None  # by the same iteration
     storage.read((0,), first)
-    for path, mistake in ((second, Mistake.RACE), (later, None)):
-        again = Storage("f", Int32, ((0, 4),), (None,))
+    for path, mistake in ((second, FaultKind.RACE), (later, None)):
+        again = ReplayBuffer("f", Int32, ((0, 4),), (None,))
         again.write((0,), 5, ())
         again.read((0,), first)
         found = again.write((0,), 6, path)
-        assert (found.mistake if found else None) == mistake
+        assert (found.kind if found else None) == mistake

@@ -3,7 +3,7 @@
 import pytest
 
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
-from spaces.constraints.examples.example import Example, Subject
+from spaces.constraints.examples.example import Example, ExampleSubject
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.findings import Finding
@@ -79,7 +79,7 @@ def test_numbers_have_units(example: Example):
 MATCHING = [e for e in EXAMPLES if isinstance(rule(e.rule), MatchRule)]
 
 
-def universe(subject: Subject) -> Universe:
+def universe(subject: ExampleSubject) -> Universe:
     """The universe of one schedule, without decisions."""
     return Universe(subject.pipeline, (), lambda _: subject.schedule)
 
