@@ -11,14 +11,14 @@ from attrs import field, frozen
 
 from apps.fitting import output_ranges
 from apps.pictures import Array, Photograph, photographed, stretched
-from apps.sizes import Ranges
+from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
-Inputs: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]
+InputMaker: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]
 """Makes an array for every image of a pipeline of a photograph of any size; the same photograph
 always makes the same arrays."""
 
-Sizes: TypeAlias = Callable[[Pipeline, Mapping[str, Ranges]], dict[str, Ranges]]
+SizeRule: TypeAlias = Callable[[Pipeline, Mapping[str, OutputRanges]], dict[str, OutputRanges]]
 """The ranges of every output, for images of given ranges."""
 
 WIDTH, HEIGHT = 1024, 768
@@ -46,8 +46,8 @@ class App:
     summary: str
     pipeline: Callable[[], Pipeline] = field(repr=False)
     picture: Callable[[Array], Photograph] = field(repr=False, default=stretched)
-    inputs: Inputs = field(repr=False, default=photographed)
-    sizes: Sizes = field(repr=False, default=output_ranges)
+    inputs: InputMaker = field(repr=False, default=photographed)
+    sizes: SizeRule = field(repr=False, default=output_ranges)
     paper_size: tuple[int, int] = (WIDTH, HEIGHT)
     sized_by: str = ""
     shown_size: tuple[int, int] = (WIDTH, HEIGHT)

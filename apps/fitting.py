@@ -9,7 +9,7 @@ from attrs import frozen
 
 from apps.errors import Stop, WrongUsage
 from apps.plain import all_root
-from apps.sizes import Ranges
+from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
@@ -29,7 +29,9 @@ _FAR = 1 << 10
 """A distance at which coordinates that are divided have moved."""
 
 
-def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str, Ranges]:
+def output_ranges(
+    pipeline: Pipeline, images: Mapping[str, OutputRanges]
+) -> dict[str, OutputRanges]:
     """The ranges of each output: where a stencil begins to fit into the images, as far as it fits.
 
     A dimension that no image limits has the size of the image along it; one that no image has,
@@ -43,7 +45,7 @@ def output_ranges(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str,
         read = loop_nest(pipeline, all_root(pipeline)).inputs
     except UnboundedError as error:
         raise Stop(str(error)) from None
-    found: dict[str, Ranges] = {}
+    found: dict[str, OutputRanges] = {}
     for output in pipeline.outputs:
         fit = _Fit(pipeline, output, images, read)
         ranges = fit.start()
@@ -59,15 +61,15 @@ class _Fit:
 
     pipeline: Pipeline
     output: str
-    images: Mapping[str, Ranges]
+    images: Mapping[str, OutputRanges]
     read: Mapping[str, Box]
 
-    def start(self) -> Ranges:
+    def start(self) -> OutputRanges:
         """One element at the beginning of the images, or the estimate where they have no such
         dimension.
         """
         estimate = self.pipeline.estimate(self.output)
-        longest: Ranges = max(self.images.values(), key=len, default=())
+        longest: OutputRanges = max(self.images.values(), key=len, default=())
         dimensions = len(self.pipeline.function(self.output).args)
         if estimate is None and len(longest) < dimensions:
             raise WrongUsage(
@@ -77,7 +79,7 @@ class _Fit:
         begun = tuple((low, 1) for low, _ in longest[:dimensions])
         return (*begun, *(estimate or ())[len(begun) :])
 
-    def along(self, d: int, ranges: Ranges) -> Ranges:
+    def along(self, d: int, ranges: OutputRanges) -> OutputRanges:
         """``ranges`` with the first and the last place along one dimension that fit."""
         low = ranges[d][0]
         limits = [*self._limits(d, "min"), *self._limits(d, "max")]
@@ -93,7 +95,7 @@ class _Fit:
         extent = beyond if beyond < MOST else self._unlimited(d, ranges)[1]
         return _with(ranges, d, (low, extent))
 
-    def _unlimited(self, d: int, ranges: Ranges) -> tuple[int, int]:
+    def _unlimited(self, d: int, ranges: OutputRanges) -> tuple[int, int]:
         estimate = self.pipeline.estimate(self.output)
         with_it = [image[d] for image in self.images.values() if d < len(image)]
         if with_it:
@@ -109,7 +111,7 @@ class _Fit:
                 if image in self.images and bound is not None and mine & {*variables(bound)}:
                     yield image, k, bound
 
-    def _early_and_late(self, d: int, ranges: Ranges) -> tuple[list[_End], list[_End]]:
+    def _early_and_late(self, d: int, ranges: OutputRanges) -> tuple[list[_End], list[_End]]:
         """Ends of boxes that leave their images before the output's first place along a dimension,
         and those that leave them behind its last: of a box that falls the other way round.
         """
@@ -121,7 +123,7 @@ class _Fit:
                 (early if is_early else late).append((end, self.images[image][k], bound))
         return early, late
 
-    def _inside(self, ends: list[_End], ranges: Ranges) -> bool:
+    def _inside(self, ends: list[_End], ranges: OutputRanges) -> bool:
         for end, (first, extent), bound in ends:
             last = first + extent - 1
             if end == "min" and self._value(bound, ranges, first) < first:
@@ -130,13 +132,13 @@ class _Fit:
                 return False
         return True
 
-    def _falls(self, d: int, ranges: Ranges, bound: Expr) -> bool:
+    def _falls(self, d: int, ranges: OutputRanges, bound: Expr) -> bool:
         """Whether a bound falls where a dimension of the output begins later."""
         low = ranges[d][0]
         here, later = (_with(ranges, d, (at, 1)) for at in (low, low + _FAR))
         return self._value(bound, here, 0) > self._value(bound, later, 0)
 
-    def _value(self, bound: Expr, ranges: Ranges, otherwise: int) -> int:
+    def _value(self, bound: Expr, ranges: OutputRanges, otherwise: int) -> int:
         """A bound at these ranges; ``otherwise`` where it depends on what images hold."""
         sizes = {**self.images, self.output: ranges}
         values = {
@@ -150,7 +152,7 @@ class _Fit:
         except FormulaError:
             return otherwise
 
-    def _too_small(self, d: int, ranges: Ranges) -> str:
+    def _too_small(self, d: int, ranges: OutputRanges) -> str:
         for image, k, last in self._limits(d, "max"):
             first, extent = self.images[image][k]
             needed = self._value(last, ranges, first) - first + 1
@@ -162,7 +164,7 @@ class _Fit:
         return f"The images are too small for any {self.output}."
 
 
-def _with(ranges: Ranges, d: int, range_: tuple[int, int]) -> Ranges:
+def _with(ranges: OutputRanges, d: int, range_: tuple[int, int]) -> OutputRanges:
     return (*ranges[:d], range_, *ranges[d + 1 :])
 
 

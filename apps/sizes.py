@@ -10,14 +10,14 @@ import attrs
 from apps.errors import Stop, WrongUsage
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
+OutputRanges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
 
-Asked: TypeAlias = tuple[tuple[int | None, int], ...]
+AskedSizes: TypeAlias = tuple[tuple[int | None, int], ...]
 """(min, extent) of each dimension, where no min may be said."""
 
 
-def parse_size(text: str) -> Asked:
+def parse_size(text: str) -> AskedSizes:
     """``"640x480"`` or, with a min for a dimension, ``"2:640x2:480"``; innermost first.
 
     Raises:
@@ -40,8 +40,8 @@ def parse_size(text: str) -> Asked:
 
 
 def sizes_of_outputs(
-    pipeline: Pipeline, asked: Asked, fitting: Callable[[Pipeline], Mapping[str, Ranges]]
-) -> dict[str, Ranges]:
+    pipeline: Pipeline, asked: AskedSizes, fitting: Callable[[Pipeline], Mapping[str, OutputRanges]]
+) -> dict[str, OutputRanges]:
     """The size that is asked for, of every output; where no min is said, a dimension begins where
     that of ``fitting`` does, the ranges that images suffice for.
 
@@ -71,7 +71,7 @@ def sizes_of_outputs(
     }
 
 
-def at_size(pipeline: Pipeline, ranges: Mapping[str, Ranges]) -> Pipeline:
+def at_size(pipeline: Pipeline, ranges: Mapping[str, OutputRanges]) -> Pipeline:
     """The same pipeline with other estimates, for schedules that suit another size."""
     kept = [e for e in pipeline.estimates if e.buffer not in ranges]
     given = [Estimate(buffer, sizes) for buffer, sizes in ranges.items()]

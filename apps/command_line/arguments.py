@@ -18,7 +18,7 @@ from apps.files import (
 )
 from apps.photographs import photograph
 from apps.pictures import Array, to_array
-from apps.sizes import Ranges
+from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
 OUT = Path("out")
@@ -126,7 +126,7 @@ def parse_params(assignments: Iterable[str]) -> dict[str, int | float]:
     return values
 
 
-def shapes(images: Mapping[str, Array]) -> dict[str, Ranges]:
+def shapes(images: Mapping[str, Array]) -> dict[str, OutputRanges]:
     """The ranges of arrays whose coordinates begin at 0, innermost first."""
     return {
         name: tuple((0, extent) for extent in reversed(array.shape))

@@ -33,7 +33,7 @@ from apps.command_line.options import (
 from apps.command_line.program import AsJson, command
 from apps.errors import Stop
 from apps.pictures import Array
-from apps.sizes import Ranges, parse_size, sizes_of_outputs
+from apps.sizes import OutputRanges, parse_size, sizes_of_outputs
 from backend.access import AccessError, AccessMode
 from backend.arguments import ArgumentError, Scalars
 from backend.compile import compile_cpu
@@ -143,7 +143,7 @@ def _default_suffices(
     pipeline: Pipeline,
     images: Mapping[str, Array],
     values: Scalars,
-    sizes: Mapping[str, Ranges],
+    sizes: Mapping[str, OutputRanges],
 ) -> bool:
     """Whether the schedule that every app has takes what another one refuses."""
     plain = checked(pipeline, given_schedule(app, pipeline, DEFAULT), find_device(CPU))

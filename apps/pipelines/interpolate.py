@@ -16,7 +16,7 @@ from apps.app import App
 from apps.fitting import output_ranges
 from apps.pictures import Array, Photograph, clipped
 from apps.pipelines.edges import edges_repeated
-from apps.sizes import Ranges
+from apps.sizes import OutputRanges
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
@@ -87,7 +87,7 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
     return {"input": np.ascontiguousarray(planes.astype(np.float32))}
 
 
-def _sizes(pipeline: Pipeline, images: Mapping[str, Ranges]) -> dict[str, Ranges]:
+def _sizes(pipeline: Pipeline, images: Mapping[str, OutputRanges]) -> dict[str, OutputRanges]:
     """Width and height of the picture, without its opacity."""
     return {
         name: (*ranges[:2], (0, CHANNELS))

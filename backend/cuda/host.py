@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from backend.arguments import ArgumentError, whole_numbers
 from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
-from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, Step
+from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, ProgramStep
 from backend.cuda.printer import PrintedProgram
 from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
 from backend.ir.node import walk_nodes
@@ -38,7 +38,7 @@ class HostProgram:
         arrays: buffers beyond those of the caller, which the CPU shares with the GPU.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ProgramStep, ...]
     arrays: Mapping[str, NDArray[Any]]
 
 
@@ -72,7 +72,7 @@ class _Host:
 
     def steps(
         self, node: HostNode, values: Mapping[str, int | float], names: Mapping[str, str]
-    ) -> Iterator[Step]:
+    ) -> Iterator[ProgramStep]:
         """The steps of ``node``; ``names`` are those of the buffers that are allocated."""
         match node:
             case HostBlock(body=body):
@@ -94,7 +94,7 @@ class _Host:
 
     def _allocated(
         self, node: GlobalArray, values: Mapping[str, int | float], names: Mapping[str, str]
-    ) -> Iterator[Step]:
+    ) -> Iterator[ProgramStep]:
         total = _elements(node, values)
         inside = (self.parts[n.name] for n in walk_nodes(node.body) if isinstance(n, HostPart))
         if not any(node.buffer in part.buffers for part in inside):

@@ -184,6 +184,6 @@ class HostStep:
     writes: tuple[str, ...]
 
 
-Step: TypeAlias = AllocStep | LaunchStep | HostStep | FreeStep
+ProgramStep: TypeAlias = AllocStep | LaunchStep | HostStep | FreeStep
 """One step of a host program. Copies between host and device are no steps: executors make them
 when a step needs the newer contents, see `program`."""

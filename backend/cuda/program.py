@@ -30,11 +30,11 @@ from backend.cuda.kernel import (
     FreeStep,
     HostStep,
     LaunchStep,
+    ProgramStep,
     ScalarParam,
-    Step,
 )
 
-Scalar = int | float | np.number[Any] | np.bool_
+ScalarArgument = int | float | np.number[Any] | np.bool_
 
 # Limits of a launch that all compute capabilities of 7.0 and above share: CUDA C++ Programming
 # Guide, table "Technical Specifications per Compute Capability".
@@ -119,7 +119,7 @@ class Session(Generic[Handle]):
         for buffer in self._buffers.values():
             self._release(buffer)
 
-    def run(self, steps: Iterable[Step], scalars: Mapping[str, Scalar]) -> None:
+    def run(self, steps: Iterable[ProgramStep], scalars: Mapping[str, ScalarArgument]) -> None:
         """Runs the steps in order; results stay where they were computed until `fetch`."""
         for step in steps:
             match step:
@@ -160,7 +160,7 @@ class Session(Generic[Handle]):
         self._release(buffer)
         del self._buffers[step.buffer]
 
-    def _launch(self, step: LaunchStep, scalars: Mapping[str, Scalar]) -> None:
+    def _launch(self, step: LaunchStep, scalars: Mapping[str, ScalarArgument]) -> None:
         try:
             kernel = self._module.kernel(step.kernel)
         except KeyError as error:
@@ -271,9 +271,9 @@ class CudaExecutor(ABC):
     def run(
         self,
         module: CudaModule,
-        steps: Iterable[Step],
+        steps: Iterable[ProgramStep],
         buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, Scalar],
+        scalars: Mapping[str, ScalarArgument],
     ) -> None:
         """Runs `steps` in order; arrays whose buffers they write are filled when it returns.
 
@@ -323,9 +323,9 @@ def _scalar(
     kernel: CudaKernel,
     param: ScalarParam,
     argument: str | int | float,
-    scalars: Mapping[str, Scalar],
+    scalars: Mapping[str, ScalarArgument],
 ) -> np.generic:
-    value: Scalar
+    value: ScalarArgument
     if isinstance(argument, str):
         if argument not in scalars:
             raise CudaProgramError(

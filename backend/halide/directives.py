@@ -13,7 +13,7 @@ from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.declaration import DIRECTIVES, Kind
+from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation, RFactor, Wrap
@@ -72,14 +72,14 @@ class PeerDirectives:
         kinds = [declared.kinds(place)[0] for place in range(len(call.args))]
         pairs = zip(call.args, kinds, strict=True)
         args = [self._argument(value, kind, loops) for value, kind in pairs]
-        if Kind.STAGE in kinds:
+        if ArgumentKind.STAGE in kinds:
             return [*self._beside(call.args), *args[2:]]
         return [args] if call.name in ("never_partition", "always_partition") else args
 
     def _argument(self, value: Argument, kind: object, rvars: Mapping[str, Any]) -> Any:
-        if kind is Kind.TEXT:
+        if kind is ArgumentKind.TEXT:
             return value
-        if kind is Kind.SOURCE:
+        if kind is ArgumentKind.SOURCE:
             return self._source(str(value))
         if isinstance(value, Expr):
             return self.algorithm.expressions([value], {})[0]

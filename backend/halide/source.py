@@ -17,7 +17,7 @@ from backend.halide.errors import DirectiveError
 from backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.algorithm.promises import limits
-from spaces.model.directives.declaration import DIRECTIVES, Kind
+from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
 from spaces.model.expressions.definitions import RANDOM, expanded
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Int32
@@ -270,9 +270,9 @@ class _Source:
         return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
 
     def _argument(self, value: Argument, kind: object, rvars: dict[str, str]) -> str:
-        if kind is Kind.TEXT:
+        if kind is ArgumentKind.TEXT:
             return quote(str(value))
-        if kind is Kind.SOURCE:
+        if kind is ArgumentKind.SOURCE:
             return self._name("buffer", str(value))
         if isinstance(value, StageOf):
             stage = f".update({value.stage - 1})" if value.stage else ""

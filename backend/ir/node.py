@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from backend.ir.deep import deeper
 
-Kind = TypeVar("Kind")
+NodeKind = TypeVar("NodeKind")
 
 
-class Node(Generic[Kind]):
-    """A node of a tree whose nodes are of one ``Kind``; most have nodes inside.
+class Node(Generic[NodeKind]):
+    """A node of a tree whose nodes are of one ``NodeKind``; most have nodes inside.
 
     Attributes:
         nests_deep: whether as many such nodes may lie inside one another as a pipeline has Funcs.
@@ -27,16 +27,16 @@ class Node(Generic[Kind]):
     nests_deep: ClassVar[bool] = False
 
     @property
-    def children(self) -> tuple[Kind, ...]:
+    def children(self) -> tuple[NodeKind, ...]:
         """The nodes directly inside it, in order."""
         return ()
 
-    def with_children(self, children: tuple[Kind, ...]) -> Kind:
+    def with_children(self, children: tuple[NodeKind, ...]) -> NodeKind:
         """The same node around as many others."""
-        return cast("Kind", self)
+        return cast("NodeKind", self)
 
 
-def walk_nodes(root: Node[Kind]) -> Iterator[Kind]:
+def walk_nodes(root: Node[NodeKind]) -> Iterator[NodeKind]:
     """The node and all inside it, parents first."""
     stack: list[Any] = [root]
     while stack:
@@ -45,11 +45,13 @@ def walk_nodes(root: Node[Kind]) -> Iterator[Kind]:
         stack += reversed(node.children)
 
 
-def map_children(node: Node[Kind], change: Callable[[Kind], Kind]) -> Kind:
+def map_children(node: Node[NodeKind], change: Callable[[NodeKind], NodeKind]) -> NodeKind:
     """The node with the nodes directly inside it replaced; itself where nothing changes."""
     children = node.children
     if node.nests_deep:
         changed = tuple([deeper(change, child) for child in children])
     else:
         changed = tuple([change(child) for child in children])
-    return cast("Kind", node) if all(map(is_, children, changed)) else node.with_children(changed)
+    return (
+        cast("NodeKind", node) if all(map(is_, children, changed)) else node.with_children(changed)
+    )

@@ -21,7 +21,7 @@ from llvmlite import ir
 from backend.ir.statements import Store, updated
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
 from backend.llvm.float_ranges import UNKNOWN, float_range
-from backend.llvm.indices import Term, lane_terms, scaled, step_of, terms_of
+from backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
 from backend.llvm.memory import AccessEmitter
 from backend.llvm.operators import Operators, literal, llvm_type
@@ -382,12 +382,12 @@ class Expressions:
         """The address of the element at a scalar index."""
         return self._moved(buffer, terms_of(index))
 
-    def _moved(self, buffer: str, terms: list[Term]) -> Value:
+    def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
         """A buffer's address moved by terms: by those that never vary once, at the function's
         start, and by numbers last, so that they fold into the access.
         """
-        fixed: list[Term] = []
-        moving: list[Term] = []
+        fixed: list[IndexTerm] = []
+        moving: list[IndexTerm] = []
         number = 0
         for sign, term in terms:
             if isinstance(term, Const):
@@ -408,7 +408,7 @@ class Expressions:
         return found
 
     def _offset(
-        self, base: Value, terms: list[Term], type: Type, point: InsertionPoint, at_entry: bool
+        self, base: Value, terms: list[IndexTerm], type: Type, point: InsertionPoint, at_entry: bool
     ) -> Value:
         if not terms:
             return base

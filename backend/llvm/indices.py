@@ -8,7 +8,7 @@ from backend.ir.vectors import Broadcast, Ramp
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
 
-Term: TypeAlias = tuple[int, Expr]
+IndexTerm: TypeAlias = tuple[int, Expr]
 """A part of a sum with its sign, 1 or -1."""
 
 
@@ -21,10 +21,10 @@ def step_of(index: Expr) -> int | None:
     return None
 
 
-def lane_terms(index: Expr) -> tuple[list[Term], list[Term]]:
+def lane_terms(index: Expr) -> tuple[list[IndexTerm], list[IndexTerm]]:
     """The terms of a vector index: those that all lanes share, and those that vary."""
-    shared: list[Term] = []
-    varying: list[Term] = []
+    shared: list[IndexTerm] = []
+    varying: list[IndexTerm] = []
     for sign, term in terms_of(index):
         if isinstance(term, Broadcast):
             shared += [(sign * s, t) for s, t in terms_of(term.value)]
@@ -51,9 +51,9 @@ def scaled(term: Expr) -> tuple[Expr, Expr | None]:
     return term, None
 
 
-def terms_of(index: Expr) -> list[Term]:
+def terms_of(index: Expr) -> list[IndexTerm]:
     """The signed terms that add up to an index."""
-    found: list[Term] = []
+    found: list[IndexTerm] = []
     stack = [(1, index)]
     while stack:
         sign, node = stack.pop()

@@ -35,7 +35,7 @@ from spaces.model.expressions.expr import Call, Expr, component_names, constant,
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.nest import loopnest
-from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, Node, Produce
+from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, NestNode, Produce
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.reductions.accumulation import operand_of
 
@@ -65,7 +65,7 @@ def start(nest: LoopNest) -> LoopProgram:
     return program if not sizes else _renamed(program, sizes)
 
 
-def _statements(nodes: tuple[Node, ...], bounds: Bounds) -> Statement:
+def _statements(nodes: tuple[NestNode, ...], bounds: Bounds) -> Statement:
     return block(*(_statement(node, bounds) for node in nodes))
 
 
@@ -73,7 +73,7 @@ _HOISTED = "{}.hoisted"
 """The buffer whose memory the storage of a Func takes."""
 
 
-def _statement(node: Node, bounds: Bounds) -> Statement:
+def _statement(node: NestNode, bounds: Bounds) -> Statement:
     match node:
         case Loop(var=var):
             body = block(*prefetches(bounds, var), _statements(node.body, bounds))

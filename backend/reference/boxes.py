@@ -11,7 +11,7 @@ from attrs import frozen
 
 from backend.arguments import ArgumentError, Array
 
-Box: TypeAlias = tuple[tuple[int, int], ...]
+IntegerBox: TypeAlias = tuple[tuple[int, int], ...]
 """The first and the last coordinate of each dimension, innermost first; never empty."""
 
 LARGEST_BOX = 1 << 31
@@ -22,31 +22,31 @@ class ImageBoundsError(ArgumentError):
     """An image is read outside of the array given for it."""
 
 
-def union(a: Box | None, b: Box) -> Box:
+def union(a: IntegerBox | None, b: IntegerBox) -> IntegerBox:
     """The smallest box that contains both."""
     if a is None:
         return b
     return tuple((min(p, r), max(q, s)) for (p, q), (r, s) in zip(a, b, strict=True))
 
 
-def covers(outer: Box, inner: Box) -> bool:
+def covers(outer: IntegerBox, inner: IntegerBox) -> bool:
     """Whether every coordinate of ``inner`` lies in ``outer``."""
     return all(p <= r and s <= q for (p, q), (r, s) in zip(outer, inner, strict=True))
 
 
-def shape(box: Box) -> tuple[int, ...]:
+def shape(box: IntegerBox) -> tuple[int, ...]:
     """The NumPy shape of an array of the box's values: dimension 0 last."""
     return tuple(high - low + 1 for low, high in reversed(box))
 
 
-def box_of(coordinates: Sequence[Array]) -> Box | None:
+def box_of(coordinates: Sequence[Array]) -> IntegerBox | None:
     """The smallest box around coordinates; None if there are none."""
     if any(c.size == 0 for c in coordinates):
         return None
     return tuple((int(c.min()), int(c.max())) for c in coordinates)
 
 
-def checked(func: str, box: Box) -> Box:
+def checked(func: str, box: IntegerBox) -> IntegerBox:
     """The box itself, unless it is absurdly large.
 
     Raises:
@@ -65,7 +65,7 @@ def checked(func: str, box: Box) -> Box:
 class Values:
     """A Func or image, known on a box: an array for each of its components."""
 
-    box: Box
+    box: IntegerBox
     arrays: tuple[Array, ...]
 
     def at(self, coordinates: Sequence[Array], component: int | None = None) -> Array:

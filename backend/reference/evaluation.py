@@ -14,8 +14,8 @@ from attrs import define, field
 
 from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
 from backend.reference.boxes import (
-    Box,
     ImageBoundsError,
+    IntegerBox,
     Values,
     box_of,
     checked,
@@ -67,7 +67,7 @@ class _Evaluation:
     _functions: dict[str, Function] = field(init=False)
     _images: dict[str, Values] = field(init=False)
     _constants: dict[str, Array] = field(init=False)
-    _wanted: dict[str, Box] = field(init=False, factory=dict)
+    _wanted: dict[str, IntegerBox] = field(init=False, factory=dict)
     _done: dict[str, Values] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -89,7 +89,7 @@ class _Evaluation:
 
     def outputs(self) -> dict[str, Array]:
         """The values of every output on the ranges asked for."""
-        asked: dict[str, Box] = {}
+        asked: dict[str, IntegerBox] = {}
         for name in self.pipeline.outputs:
             ranges = self.arguments.ranges[name]
             if all(extent for _, extent in ranges):
@@ -105,7 +105,7 @@ class _Evaluation:
             for buffer, array in self._output(self._functions[name], asked.get(name))
         }
 
-    def _output(self, function: Function, box: Box | None) -> Iterator[tuple[str, Array]]:
+    def _output(self, function: Function, box: IntegerBox | None) -> Iterator[tuple[str, Array]]:
         """The array of each component."""
         if box is None:
             shape = self.arguments.shape(function.name)
@@ -130,7 +130,7 @@ class _Evaluation:
             for name, needed in self._reads(function, box).items():
                 self._wanted[name] = union(self._wanted.get(name), needed)
 
-    def _values(self, name: str, box: Box) -> Values:
+    def _values(self, name: str, box: IntegerBox) -> Values:
         """The values of a Func on ``box`` or more."""
         known = self._done.get(name)
         if known is not None:
@@ -149,7 +149,7 @@ class _Evaluation:
             except OutgrownError as outgrown:
                 box = union(box, outgrown.box)
 
-    def _computed(self, function: Function, box: Box) -> Values:
+    def _computed(self, function: Function, box: IntegerBox) -> Values:
         """All stages of a Func on ``box``, one after the other."""
         pure, *updates = function.stages
         domain = self._domain(function, pure, box)
@@ -191,7 +191,7 @@ class _Evaluation:
             raise OutgrownError(box)
         return own.at(coordinates, call.component)
 
-    def _check_image(self, reader: str, image: str, box: Box) -> None:
+    def _check_image(self, reader: str, image: str, box: IntegerBox) -> None:
         given = self._images[image].box
         for d, ((low, high), (first, last)) in enumerate(zip(box, given, strict=True)):
             if low < first or high > last:
@@ -201,9 +201,9 @@ class _Evaluation:
                     "image, ask for a smaller output, or add a boundary condition."
                 )
 
-    def _reads(self, function: Function, box: Box) -> dict[str, Box]:
+    def _reads(self, function: Function, box: IntegerBox) -> dict[str, IntegerBox]:
         """The box that ``function`` on ``box`` reads of each other Func; images are checked."""
-        needed: dict[str, Box] = {}
+        needed: dict[str, IntegerBox] = {}
         for stage in function.stages:
             domain = self._domain(function, stage, box)
             for level in _nesting(stage, function.name):
@@ -221,14 +221,14 @@ class _Evaluation:
 
     def _boxes(
         self, reader: str, stage: Stage, domain: Domain, calls: Sequence[Call]
-    ) -> dict[Call, Box]:
+    ) -> dict[Call, IntegerBox]:
         """The box of coordinates of each of several calls over a whole domain, but for the points
         that predicates leave out, as far as these are known without any value.
         """
         plain = [p for p in stage.predicates if not p.loads]
         formula = Formula(tuple(a for call in calls for a in call.args))
         read = partial(self._read, reader, None)
-        found: dict[Call, Box] = {}
+        found: dict[Call, IntegerBox] = {}
         for whole in domain.meshes():
             points = where(plain, whole, self._constants, read)
             if points is None:
@@ -240,7 +240,7 @@ class _Evaluation:
                     found[call] = union(found.get(call), box)
         return found
 
-    def _settled(self, function: Function, box: Box) -> Box:
+    def _settled(self, function: Function, box: IntegerBox) -> IntegerBox:
         """``box`` and all that its update stages touch of the Func itself."""
         for _ in range(1 + len(function.stages) * (1 + len(box))):
             grown = box
@@ -260,7 +260,7 @@ class _Evaluation:
             "itself only with the same pure Vars in the same places."
         )
 
-    def _domain(self, function: Function, stage: Stage, box: Box) -> Domain:
+    def _domain(self, function: Function, stage: Stage, box: IntegerBox) -> Domain:
         """The points that a stage runs over when its Func is computed on ``box``."""
         pure = tuple(
             (name, low, high)

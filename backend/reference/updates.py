@@ -18,7 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from backend.arguments import Array
-from backend.reference.boxes import Box, Values, box_of, covers, mesh
+from backend.reference.boxes import IntegerBox, Values, box_of, covers, mesh
 from backend.reference.formula import Environment, Formula, Read, prepare
 from backend.reference.requirements import Requirements
 from spaces.model.algorithm.pipeline import Function, Stage
@@ -32,7 +32,7 @@ CHUNK = 1 << 22
 class OutgrownError(Exception):
     """A stage touches its own Func outside of the box it is being computed on."""
 
-    def __init__(self, box: Box) -> None:
+    def __init__(self, box: IntegerBox) -> None:
         super().__init__(box)
         self.box = box
 

@@ -17,10 +17,10 @@ from spaces.model.formulas.algebra import INTEGERS
 Lookup: TypeAlias = Callable[[str], Any]
 """The value of a variable."""
 
-Access: TypeAlias = Callable[[str, tuple[int, ...], Type], Any]
+ReadValue: TypeAlias = Callable[[str, tuple[int, ...], Type], Any]
 """The value of a buffer, Func or image at a coordinate."""
 
-_Step: TypeAlias = tuple[Callable[[Lookup, Access, list[Any]], Any], tuple[int, ...]]
+_Step: TypeAlias = tuple[Callable[[Lookup, ReadValue, list[Any]], Any], tuple[int, ...]]
 
 
 class ScalarFormula:
@@ -35,7 +35,7 @@ class ScalarFormula:
             (_evaluator(node), tuple(places[child] for child in node.children)) for node in nodes
         ]
 
-    def value(self, lookup: Lookup, access: Access) -> Any:
+    def value(self, lookup: Lookup, access: ReadValue) -> Any:
         """The value where ``lookup`` gives variables and ``access`` what is read."""
         done: list[Any] = []
         for step, operands in self._steps:
@@ -48,7 +48,7 @@ def stored(type: Type, value: Any) -> Any:
     return type.dtype.type(value) if type.is_float else int(value)
 
 
-def _evaluator(node: Expr) -> Callable[[Lookup, Access, list[Any]], Any]:
+def _evaluator(node: Expr) -> Callable[[Lookup, ReadValue, list[Any]], Any]:
     match node:
         case Const(type=type, value=value):
             literal = stored(type, value)

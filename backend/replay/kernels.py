@@ -24,11 +24,11 @@ from backend.ir.sizes import elements
 from backend.ir.statements import Barrier
 from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
 from backend.replay.memory import ReplayBuffer, WrongAccess
-from backend.replay.orders import Steps, scheduled
+from backend.replay.orders import TaskSteps, scheduled
 from backend.replay.report import FaultKind
 
 
-def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
+def host_steps(machine: Machine, node: HostNode, frame: Frame) -> TaskSteps:
     """The steps of the host and of all that it launches."""
     match node:
         case HostBlock(body=body):
@@ -53,7 +53,7 @@ def host_steps(machine: Machine, node: HostNode, frame: Frame) -> Steps:
             yield from machine.run(statement, frame)
 
 
-def _launch(machine: Machine, kernel: DeviceFunction, frame: Frame) -> Steps:
+def _launch(machine: Machine, kernel: DeviceFunction, frame: Frame) -> TaskSteps:
     x, y, z = (machine.value(extent, frame) for extent in kernel.grid)
     threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
     if x * y * z * threads > MOST_WORK:
@@ -63,7 +63,7 @@ def _launch(machine: Machine, kernel: DeviceFunction, frame: Frame) -> Steps:
         for place in itertools.product(range(z), range(y), range(x))
     ]
 
-    def block(task: Frame) -> Steps:
+    def block(task: Frame) -> TaskSteps:
         return _Block(machine, kernel, task).steps()
 
     yield from machine.concurrently(blocks, block, frame)
@@ -79,11 +79,11 @@ class _Thread:
     """
 
     frame: Frame
-    steps: Steps
+    steps: TaskSteps
     waits: Barrier | None = None
     is_done: bool = False
 
-    def to_barrier(self) -> Steps:
+    def to_barrier(self) -> TaskSteps:
         """The steps until the next barrier, or the end."""
         self.waits = None
         for step in self.steps:
@@ -109,7 +109,7 @@ class _Block:
     kernel: DeviceFunction
     frame: Frame
 
-    def steps(self) -> Steps:
+    def steps(self) -> TaskSteps:
         for array in self.kernel.shared:
             storage = ReplayBuffer(array.buffer, array.type, ((0, array.elements),), (None,))
             self.frame.buffers[array.buffer] = storage

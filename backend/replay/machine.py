@@ -24,8 +24,8 @@ from backend.ir.statements import (
 )
 from backend.replay.formulas import ScalarFormula
 from backend.replay.memory import Iterations, Picture, ReplayBuffer, WrongAccess
-from backend.replay.orders import Order, Steps, in_turns, scheduled
-from backend.replay.report import Access, Coordinate, Fault, FaultKind
+from backend.replay.orders import Order, TaskSteps, in_turns, scheduled
+from backend.replay.report import Action, Coordinate, Fault, FaultKind
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
@@ -78,7 +78,7 @@ class Machine:
     _work: int = 0
     _loops: int = 0
 
-    def run(self, statement: Statement, frame: Frame) -> Steps:
+    def run(self, statement: Statement, frame: Frame) -> TaskSteps:
         """The steps of a statement."""
         match statement:
             case Block(body=body):
@@ -161,9 +161,9 @@ class Machine:
     def concurrently(
         self,
         tasks: Iterable[tuple[Mapping[str, int], str]],
-        body: Callable[[Frame], Steps],
+        body: Callable[[Frame], TaskSteps],
         frame: Frame,
-    ) -> Steps:
+    ) -> TaskSteps:
         """The steps of ``body`` in concurrent iterations, each given by its variables and in
         words.
         """
@@ -188,7 +188,7 @@ class Machine:
 
     def report(
         self,
-        access: Access,
+        access: Action,
         buffer: str,
         at: Coordinate,
         finding: WrongAccess,
@@ -203,7 +203,7 @@ class Machine:
                 Fault(finding.kind, access, buffer, at, iteration, finding.detail, obtained)
             )
 
-    def _loop(self, loop: For, frame: Frame) -> Steps:
+    def _loop(self, loop: For, frame: Frame) -> TaskSteps:
         name = loop.var.name
         low, extent = self.value(loop.min, frame), self.value(loop.extent, frame)
         iterations = range(low, low + extent)
@@ -224,7 +224,7 @@ class Machine:
         tasks = [({name: i}, f"{name} = {i}") for i in iterations]
         yield from self.concurrently(tasks, lambda task: self.run(loop.body, task), frame)
 
-    def _write(self, stores: Sequence[_Stored], frame: Frame) -> Steps:
+    def _write(self, stores: Sequence[_Stored], frame: Frame) -> TaskSteps:
         """Store values, all of them evaluated before."""
         own = {name for name, _, _ in stores}
         ready = [
@@ -242,7 +242,7 @@ class Machine:
                 self.report("write", name, at, finding, frame, new)
             yield None
 
-    def _update(self, stored: _Stored, operator: str, frame: Frame) -> Steps:
+    def _update(self, stored: _Stored, operator: str, frame: Frame) -> TaskSteps:
         """Change an element in one step. Iterations that change the same one at once take turns,
         so that none of them is seen to meet another.
         """

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from backend.ir.statements import Barrier
 
-Steps: TypeAlias = Generator[Barrier | None, None, None]
+TaskSteps: TypeAlias = Generator[Barrier | None, None, None]
 """A task; what it yields ends a step: a barrier, where it has come to one."""
 
 
@@ -24,7 +24,7 @@ class Order(StrEnum):
     INTERLEAVED = "iterations step by step in turns"
 
 
-def scheduled(tasks: Sequence[Steps], order: Order) -> Steps:
+def scheduled(tasks: Sequence[TaskSteps], order: Order) -> TaskSteps:
     """All steps of all ``tasks`` in the order."""
     match order:
         case Order.ASCENDING:
@@ -37,7 +37,7 @@ def scheduled(tasks: Sequence[Steps], order: Order) -> Steps:
             yield from in_turns(tasks)
 
 
-def in_turns(tasks: Sequence[Steps]) -> Steps:
+def in_turns(tasks: Sequence[TaskSteps]) -> TaskSteps:
     """One step of each task after the other, as the lanes of a vector take them."""
     waiting = list(tasks)
     while waiting:

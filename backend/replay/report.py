@@ -11,7 +11,7 @@ from attrs import frozen
 Number: TypeAlias = int | float
 """An element of a buffer; a boolean is 0 or 1."""
 
-Access: TypeAlias = Literal["read", "write", "barrier"]
+Action: TypeAlias = Literal["read", "write", "barrier"]
 """What a statement does at a place: a barrier is waited at."""
 
 Coordinate: TypeAlias = tuple[int, ...]
@@ -45,7 +45,7 @@ class Fault:
     """
 
     kind: FaultKind
-    access: Access
+    access: Action
     buffer: str
     coordinate: Coordinate
     iteration: Mapping[str, int]

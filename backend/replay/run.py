@@ -21,8 +21,8 @@ from backend.replay.inputs import Inputs, TooLargeError, inputs_for
 from backend.replay.kernels import host_steps
 from backend.replay.machine import Frame, Machine, TooMuchWorkError
 from backend.replay.memory import Picture, ReplayBuffer, count, same
-from backend.replay.orders import Order, Steps
-from backend.replay.report import Access, Coordinate, Fault, FaultKind, Number, Replay, WrongValue
+from backend.replay.orders import Order, TaskSteps
+from backend.replay.report import Action, Coordinate, Fault, FaultKind, Number, Replay, WrongValue
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
@@ -30,7 +30,7 @@ from spaces.model.expressions.types import Type
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.domain_order import LoopKind
 
-_Program: TypeAlias = Callable[[Machine, Frame], Steps]
+_Program: TypeAlias = Callable[[Machine, Frame], TaskSteps]
 
 _CONCURRENT = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
@@ -97,7 +97,7 @@ def _replayed(
         expected = evaluate(pipeline, inputs.images, inputs.scalars, sizes_given)
     except (TooLargeError, ImageBoundsError) as error:
         return Replay(dict(sizes), (), (), (), f"It was not run: {error}")
-    faults: dict[tuple[FaultKind, Access, str], Fault] = {}
+    faults: dict[tuple[FaultKind, Action, str], Fault] = {}
     wrong: dict[str, WrongValue] = {}
     done: list[str] = []
     limit = ""
@@ -126,7 +126,7 @@ def _replayed(
     return Replay(inputs.sizes, tuple(done), told, tuple(wrong.values()), limit)
 
 
-def _run(steps: Steps) -> None:
+def _run(steps: TaskSteps) -> None:
     with np.errstate(all="ignore"):
         for _ in steps:
             pass

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 from attrs import field, frozen
 
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import ReadGroup, Work, loads_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
@@ -23,9 +24,6 @@ from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
-
-Number: TypeAlias = Any
-"""A formula, an int, or an array of ints; all three have ``+ - * //``."""
 
 
 @frozen
@@ -44,8 +42,8 @@ class LoopFeatures:
     loop: str
     kind: LoopKind
     dimensions: tuple[str, ...]
-    trips: Number
-    runs: Number
+    trips: SymbolicNumber
+    runs: SymbolicNumber
 
     @property
     def key(self) -> tuple[str, int, str]:
@@ -70,12 +68,12 @@ class StageFeatures:
     work: Work
     loops: tuple[LoopFeatures, ...]
     depth: int
-    points: Number
-    lanes: Number
+    points: SymbolicNumber
+    lanes: SymbolicNumber
     reduced: tuple[str, ...] = ()
 
     @property
-    def visits(self) -> Number:
+    def visits(self) -> SymbolicNumber:
         """How often its loops are entered."""
         return self.loops[self.depth - 1].runs if self.depth else 1
 
@@ -117,13 +115,13 @@ class FuncFeatures:
     is_output: bool
     depth: int
     store_depth: int
-    visits: Number
-    allocations: Number
-    required: tuple[Number, ...]
-    computed: tuple[Number, ...]
-    stored: tuple[Number, ...]
-    allocated: tuple[Number, ...]
-    whole: tuple[Number, ...]
+    visits: SymbolicNumber
+    allocations: SymbolicNumber
+    required: tuple[SymbolicNumber, ...]
+    computed: tuple[SymbolicNumber, ...]
+    stored: tuple[SymbolicNumber, ...]
+    allocated: tuple[SymbolicNumber, ...]
+    whole: tuple[SymbolicNumber, ...]
     slides: bool
     stages: tuple[StageFeatures, ...]
 
@@ -133,32 +131,32 @@ class FuncFeatures:
         return sum(type.bytes for type in self.types)
 
     @property
-    def points(self) -> Number:
+    def points(self) -> SymbolicNumber:
         """Values computed by the pure definition, redundant ones included."""
         return self.stages[0].points
 
     @property
-    def distinct(self) -> Number:
+    def distinct(self) -> SymbolicNumber:
         """Values needed: what computing at root would compute."""
         return volume(self.whole)
 
     @property
-    def redundant(self) -> Number:
+    def redundant(self) -> SymbolicNumber:
         """Values computed more than once, by how often more: R of [S19] (2)."""
         return self.points - self.distinct
 
     @property
-    def allocation_bytes(self) -> Number:
+    def allocation_bytes(self) -> SymbolicNumber:
         """Bytes of one allocation, after folding; outputs are the caller's: 0."""
         return 0 * self.visits if self.is_output else volume(self.allocated) * self.bytes
 
     @property
-    def unfolded_bytes(self) -> Number:
+    def unfolded_bytes(self) -> SymbolicNumber:
         """Bytes that one allocation would take without folding: B of [S19] (1) and (8)."""
         return volume(self.stored) * self.bytes
 
     @property
-    def stores(self) -> Number:
+    def stores(self) -> SymbolicNumber:
         """Values stored, by all stages."""
         return total(stage.points for stage in self.stages)
 
@@ -176,13 +174,13 @@ class KernelFeatures:
 
     func: str
     stage: int
-    blocks: Number
-    block: tuple[Number, Number, Number]
-    shared_bytes: Number
-    private_bytes: Number
+    blocks: SymbolicNumber
+    block: tuple[SymbolicNumber, SymbolicNumber, SymbolicNumber]
+    shared_bytes: SymbolicNumber
+    private_bytes: SymbolicNumber
 
     @property
-    def threads(self) -> Number:
+    def threads(self) -> SymbolicNumber:
         """Threads of a block."""
         return volume(self.block)
 
@@ -245,7 +243,7 @@ class Features:
             for loop in func.stages[0].loops[func.store_depth : func.depth]
         )
 
-    def span(self, func: str) -> Number:
+    def span(self, func: str) -> SymbolicNumber:
         """How many values of ``func`` could be computed at once: threads and lanes that could be
         kept busy [RK13 Fig. 3].
         """
@@ -258,7 +256,7 @@ class Features:
             )
         )
 
-    def reuse_distance(self, func: str) -> Number:
+    def reuse_distance(self, func: str) -> SymbolicNumber:
         """Reads between computing a value and reading it back, at most [RK13 Fig. 3].
 
         That is the reads of one visit, or, where a value outlives the visit, the reads of a whole
@@ -270,7 +268,7 @@ class Features:
         inside = features.stages if level is None else self.stages
         return total(_typical_reads(s, level) for s in inside if _is_inside(s, level))
 
-    def working_set(self, func: str) -> Number:
+    def working_set(self, func: str) -> SymbolicNumber:
         """Bytes that one visit of ``func`` touches: what is read of each buffer, and its own."""
         features = self.func(func)
         own = volume(features.required) * features.bytes
@@ -281,7 +279,9 @@ class Features:
             if buffer != func
         )
 
-    def footprint(self, stage: StageFeatures, buffer: str, extents: Mapping[str, Number]) -> Number:
+    def footprint(
+        self, stage: StageFeatures, buffer: str, extents: Mapping[str, SymbolicNumber]
+    ) -> SymbolicNumber:
         """Bytes of ``buffer`` that ``stage`` reads while its Vars range over ``extents``:
         B of [S19] (7), (10) and (11).
         """
@@ -316,36 +316,38 @@ class Features:
             return self.pipeline.image(buffer).type.bytes
         return self.pipeline.function(buffer).bytes
 
-    def loads_of_funcs(self, stage: StageFeatures) -> Number:
+    def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
         """Values of stored Funcs that a stage loads in all [TOY]."""
         return stage.points * loads_of_funcs(stage.work, self.is_image)
 
 
-def total(numbers: Any) -> Number:
+def total(numbers: Any) -> SymbolicNumber:
     """The sum of formulas or arrays, 0 if there are none."""
     return sum(numbers)
 
 
-def volume(extents: Sequence[Number]) -> Number:
+def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
     """The product of extents, 1 if there are none."""
-    result: Number = 1
+    result: SymbolicNumber = 1
     for extent in extents:
         result = extent if isinstance(result, int) and result == 1 else result * extent
     return result
 
 
-def reads_of(stage: StageFeatures) -> Number:
+def reads_of(stage: StageFeatures) -> SymbolicNumber:
     """Values of Funcs and images that a stage reads in all."""
     return stage.points * sum(access.reads for access in stage.work.accesses)
 
 
-def read_extents(access: ReadGroup, extents: Mapping[str, Number]) -> tuple[Number, ...]:
+def read_extents(
+    access: ReadGroup, extents: Mapping[str, SymbolicNumber]
+) -> tuple[SymbolicNumber, ...]:
     """Elements of the buffer that ``access`` spans a dimension, while Vars range over
     ``extents``.
     """
     result = []
     for index in access.indices:
-        span: Number = index.spread + 1
+        span: SymbolicNumber = index.spread + 1
         for var, step in index.moves:
             moved = (extents[var] - 1) * abs(step.numerator)
             span = span + (moved if step.denominator == 1 else moved // step.denominator)
@@ -357,7 +359,7 @@ def _is_inside(stage: StageFeatures, level: LoopFeatures | None) -> bool:
     return level is None or any(loop.key == level.key for loop in stage.loops)
 
 
-def _typical_reads(stage: StageFeatures, level: LoopFeatures | None) -> Number:
+def _typical_reads(stage: StageFeatures, level: LoopFeatures | None) -> SymbolicNumber:
     """Reads of a stage in a typical iteration of ``level``, or in a typical visit of the stage."""
     keys = [loop.key for loop in stage.loops]
     first = stage.depth if level is None else keys.index(level.key) + 1

@@ -14,10 +14,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device, GpuDevice
-from spaces.constraints.devices.occupancy import occupancy_fractions
+from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fractions
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, KernelFeatures, Number, StageFeatures, volume
+from spaces.cost.features import Features, KernelFeatures, StageFeatures, volume
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
@@ -64,7 +64,7 @@ class OccupancyModel:
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         features = batch.features
-        cost: Number = 0.0
+        cost: SymbolicNumber = 0.0
         for kernel in features.kernels:
             cost = cost + self._group(features, kernel)
         for stage in features.stages:
@@ -72,7 +72,7 @@ class OccupancyModel:
                 cost = cost + self._on_host(features, stage)
         return batch.full(cost)
 
-    def occupancy(self, kernel: KernelFeatures, threads: Number) -> Number:
+    def occupancy(self, kernel: KernelFeatures, threads: SymbolicNumber) -> SymbolicNumber:
         """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel``."""
         registers = np.minimum(
             min(self.registers_per_thread, self.device.max_registers_per_thread),
@@ -80,11 +80,11 @@ class OccupancyModel:
         )
         return occupancy_fractions(self.device, threads, registers, kernel.shared_bytes)
 
-    def _group(self, features: Features, kernel: KernelFeatures) -> Number:
-        arithmetic: Number = 0.0
-        memory: Number = 0.0
-        least_occupancy: Number = 1.0
-        least_threads: Number = float(self.device.max_threads_per_sm)
+    def _group(self, features: Features, kernel: KernelFeatures) -> SymbolicNumber:
+        arithmetic: SymbolicNumber = 0.0
+        memory: SymbolicNumber = 0.0
+        least_occupancy: SymbolicNumber = 1.0
+        least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
         for stage in features.stages:
             if _kernel_of(stage) != (kernel.func, kernel.stage):
                 continue
@@ -104,7 +104,7 @@ class OccupancyModel:
         cost = arithmetic + memory / busy + begun
         return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
 
-    def _active_threads(self, occupancy: Number, threads: Number) -> Number:
+    def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
         """Threads of a multiprocessor that have something to do: a warp that is not full runs
         like a full one.
         """
@@ -112,7 +112,9 @@ class OccupancyModel:
         share = threads / (-(-threads // warp) * warp)
         return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
-    def _is_useful(self, features: Features, kernel: KernelFeatures, occupancy: Number) -> Number:
+    def _is_useful(
+        self, features: Features, kernel: KernelFeatures, occupancy: SymbolicNumber
+    ) -> SymbolicNumber:
         """Lines 28, 36 and 37 of Listing 1."""
         device = self.device
         # A domain too small for a warp on each multiprocessor leaves some idle whatever is chosen.
@@ -124,8 +126,8 @@ class OccupancyModel:
         keeps_busy = kernel.blocks >= np.minimum(needed, device.sm_count)
         return fits & whole_warps & keeps_busy & (occupancy >= self.threshold)
 
-    def _loads(self, features: Features, stage: StageFeatures) -> Number:
-        cost: Number = 0.0
+    def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+        cost: SymbolicNumber = 0.0
         for access in stage.work.accesses:
             loads = stage.points * access.reads
             kinds = _kinds_around_storage(features, access.buffer)
@@ -138,24 +140,26 @@ class OccupancyModel:
                 cost = cost + loads * self.global_load / together
         return cost
 
-    def _stores(self, features: Features, stage: StageFeatures) -> Number:
+    def _stores(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Storing for other kernels, one transaction for the threads of a warp."""
         if _kinds_around_storage(features, stage.func):
             return 0.0
         return stage.points * self.global_load / self.device.warp_threads
 
-    def _on_host(self, features: Features, stage: StageFeatures) -> Number:
+    def _on_host(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """A stage outside all kernels: one thread, all of whose data crosses to the device."""
         reads = sum(access.reads for access in stage.work.accesses)
         return stage.points * (max(stage.work.operations.total, 1) + (reads + 1) * self.global_load)
 
 
-def stage_threads(stage: StageFeatures) -> Number:
+def stage_threads(stage: StageFeatures) -> SymbolicNumber:
     """Threads that a stage keeps busy in each block."""
     return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
 
 
-def consecutive_loads(features: Features, stage: StageFeatures, access: ReadGroup) -> Number:
+def consecutive_loads(
+    features: Features, stage: StageFeatures, access: ReadGroup
+) -> SymbolicNumber:
     """Loads of neighboring threads that one transaction serves, at least 1."""
     threads = [loop for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD]
     if not threads:

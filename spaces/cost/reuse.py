@@ -16,9 +16,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, Number, StageFeatures, read_extents, volume
+from spaces.cost.features import Features, StageFeatures, read_extents, volume
 from spaces.cost.traffic import Footprint, Traffic
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
@@ -61,7 +62,7 @@ class Prices:
 
 def input_loads(
     features: Features, stage: StageFeatures, buffer: str, prefetched: bool = True
-) -> Number:
+) -> SymbolicNumber:
     """Loads of ``buffer`` that ``stage`` causes outside the cache: C of [S19] (5), (6), (13).
 
     Each time the storage of the stage's Func is allocated anew, all it reads is loaded once. With
@@ -70,7 +71,7 @@ def input_loads(
     """
     func = features.func(stage.func)
     extents = dict(zip(func.args, func.stored, strict=True))
-    loads: Number = 0
+    loads: SymbolicNumber = 0
     for access in stage.work.accesses:
         if access.buffer == buffer:
             read = read_extents(access, extents)
@@ -92,7 +93,7 @@ def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup
     return True
 
 
-def _runs_once(trips: Number) -> bool:
+def _runs_once(trips: SymbolicNumber) -> bool:
     if isinstance(trips, Expr):
         return isinstance(trips, Const) and trips.value == 1
     return bool(np.all(np.asarray(trips) == 1))
@@ -133,12 +134,12 @@ class Reuse:
             cycles = cycles + func.allocations * allocation * (not func.is_output)
         return batch.full(cycles + self._parallel_overhead(features))
 
-    def _compute(self, features: Features, stage: StageFeatures) -> Number:
+    def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them: those of the arithmetic units
         or those of the ones that load and store, whichever work longer.
         """
         func = features.func(stage.func)
-        moved: Number = 0.0
+        moved: SymbolicNumber = 0.0
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             moved = moved + access.reads * self._load(stage, access, bits)
@@ -153,7 +154,7 @@ class Reuse:
 
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
-    ) -> Number:
+    ) -> SymbolicNumber:
         """Cycles of operations whose results change with some Vars only: compilers keep them out of
         the loops inside the innermost one that walks along one of those.
         """
@@ -171,11 +172,11 @@ class Reuse:
         plain = operations.instructions * prices.instruction * registers / lanes
         return times * (plain + calls + divisions)
 
-    def _registers(self, lanes: Number, bits: float) -> Number:
+    def _registers(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """Vector registers that ``lanes`` values take, at least one."""
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
-    def _load(self, stage: StageFeatures, access: ReadGroup, bits: int) -> Number:
+    def _load(self, stage: StageFeatures, access: ReadGroup, bits: int) -> SymbolicNumber:
         """Cycles to load one vector of values, found in the first-level cache."""
         along = stage.vector_dimensions
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
@@ -188,7 +189,7 @@ class Reuse:
             return self.prices.load * self._registers(stage.lanes, bits)
         return self.prices.lane * stage.lanes
 
-    def _loops(self, stage: StageFeatures) -> Number:
+    def _loops(self, stage: StageFeatures) -> SymbolicNumber:
         """Cycles that the own loops of a stage take beside their bodies; a loop that is fused takes
         them once, of the stage that it is named after.
         """
@@ -206,32 +207,32 @@ class Reuse:
         rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)
         return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
-    def _memory(self, features: Features) -> Number:
+    def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles that lines take on their way to the first-level cache, and out again."""
         device, prices = self.device, self.prices
         traffic = Traffic(features, device.cache_line_bytes)
-        cycles: Number = 0.0
+        cycles: SymbolicNumber = 0.0
         for capacity, line, row in (
             (device.l1_bytes, prices.line_from_l2, 0.0),
             (device.l2_bytes, prices.line_from_l3, prices.row),
             (device.l3_bytes // device.cores, prices.line_from_memory, prices.row),
         ):
 
-            def price(body: Footprint, line: float = line, row: float = row) -> Number:
+            def price(body: Footprint, line: float = line, row: float = row) -> SymbolicNumber:
                 return body.lines * line + body.rows * row
 
             cycles = cycles + self._moves(traffic, capacity, price)
         return cycles
 
     def _moves(
-        self, traffic: Traffic, capacity: int, price: Callable[[Footprint], Number]
-    ) -> Number:
+        self, traffic: Traffic, capacity: int, price: Callable[[Footprint], SymbolicNumber]
+    ) -> SymbolicNumber:
         """Cycles to move all that is missing in a cache of that many bytes.
 
         Stages in one loop body that read the same move it once.
         """
         features = traffic.features
-        moved: dict[tuple[object, ...], Number] = {}
+        moved: dict[tuple[object, ...], SymbolicNumber] = {}
         for stage in features.stages:
             if not stage.loops:
                 continue
@@ -247,25 +248,25 @@ class Reuse:
                     moved[key] = np.maximum(moved[key], cost) if key in moved else cost
         return sum(moved.values())
 
-    def _speedup(self, stage: StageFeatures) -> Number:
+    def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
         """How many cores share the iterations of the parallel loops around a stage."""
         tasks = volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL))
         rounds = -(-tasks // self.device.cores)
         return tasks / rounds
 
-    def _parallel_overhead(self, features: Features) -> Number:
+    def _parallel_overhead(self, features: Features) -> SymbolicNumber:
         """Cycles that starting threads takes, once for each parallel loop; one that is fused is as
         long as it is for the stage that needs most of it.
         """
         prices = self.prices
-        loops: dict[tuple[str, int, str], tuple[Number, Number]] = {}
+        loops: dict[tuple[str, int, str], tuple[SymbolicNumber, SymbolicNumber]] = {}
         for loop in (loop for stage in features.stages for loop in stage.loops):
             if loop.kind is LoopKind.PARALLEL:
                 starts, runs = loop.runs / loop.trips, loop.runs
                 if loop.key in loops:
                     starts, runs = map(np.maximum, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
-        cycles: Number = 0.0
+        cycles: SymbolicNumber = 0.0
         for starts, runs in loops.values():
             cycles = cycles + starts * prices.launch + runs * prices.task / self.device.cores
         return cycles

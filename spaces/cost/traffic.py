@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from attrs import define, field, frozen
 
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features import (
     Features,
     FuncFeatures,
-    Number,
     StageFeatures,
     read_extents,
     volume,
 )
 
-Extents = Mapping[str, Number]
+Extents = Mapping[str, SymbolicNumber]
 """For each Var and RVar of a stage, how many of its values occur."""
 
 
@@ -34,8 +34,8 @@ class Footprint:
         rows: separate runs of consecutive lines, each of which a prefetcher must find anew.
     """
 
-    lines: Number
-    rows: Number
+    lines: SymbolicNumber
+    rows: SymbolicNumber
 
 
 @define
@@ -48,7 +48,7 @@ class Regions:
 
     features: Features
     line_bytes: int
-    _required: dict[tuple[str, int], tuple[Number, ...]] = field(init=False, factory=dict)
+    _required: dict[tuple[str, int], tuple[SymbolicNumber, ...]] = field(init=False, factory=dict)
     _footprints: dict[tuple[str, int, str, int], Footprint] = field(init=False, factory=dict)
     _readers: dict[str, list[StageFeatures]] = field(init=False, factory=dict)
 
@@ -58,7 +58,7 @@ class Regions:
                 if buffer != stage.func:
                     self._readers.setdefault(buffer, []).append(stage)
 
-    def required(self, func: FuncFeatures, depth: int) -> tuple[Number, ...]:
+    def required(self, func: FuncFeatures, depth: int) -> tuple[SymbolicNumber, ...]:
         """Extents of what is needed of ``func`` in an iteration of ``depth`` of its loops."""
         key = (func.name, depth)
         if key not in self._required:
@@ -70,8 +70,8 @@ class Regions:
                 self._required[key] = self._from_readers(func, depth)
         return self._required[key]
 
-    def _from_readers(self, func: FuncFeatures, depth: int) -> tuple[Number, ...]:
-        extents: tuple[Number, ...] = func.required
+    def _from_readers(self, func: FuncFeatures, depth: int) -> tuple[SymbolicNumber, ...]:
+        extents: tuple[SymbolicNumber, ...] = func.required
         for reader in self._readers.get(func.name, []):
             inner = self.extents(reader, depth)
             for access in reader.work.accesses:
@@ -102,8 +102,8 @@ class Regions:
     def _footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         extents = self.extents(stage, depth)
         size = self.features.element_bytes(buffer)
-        lines: Number = 0
-        rows: Number = 0
+        lines: SymbolicNumber = 0
+        rows: SymbolicNumber = 0
         if buffer == stage.func:
             args = self.features.func(buffer).args
             lines, rows = self._lines(tuple(extents[a] for a in args), size)
@@ -118,7 +118,9 @@ class Regions:
                 lines = np.minimum(lines, kept)
         return Footprint(lines, rows)
 
-    def _lines(self, extents: tuple[Number, ...], size: int) -> tuple[Number, Number]:
+    def _lines(
+        self, extents: tuple[SymbolicNumber, ...], size: int
+    ) -> tuple[SymbolicNumber, SymbolicNumber]:
         if not extents:
             return 1, 1
         rows = volume(extents[1:])
@@ -133,7 +135,7 @@ class Traffic:
     line_bytes: int
     regions: Regions = field(init=False)
     _inside: dict[tuple[str, int, str], list[StageFeatures]] = field(init=False, factory=dict)
-    _sets: dict[tuple[str, int, str], Number] = field(init=False, factory=dict)
+    _sets: dict[tuple[str, int, str], SymbolicNumber] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.regions = Regions(self.features, self.line_bytes)
@@ -141,14 +143,14 @@ class Traffic:
             for loop in stage.loops:
                 self._inside.setdefault(loop.key, []).append(stage)
 
-    def working_set(self, stage: StageFeatures, depth: int) -> Number:
+    def working_set(self, stage: StageFeatures, depth: int) -> SymbolicNumber:
         """Bytes that one iteration of the innermost of ``depth`` loops around ``stage`` touches,
         all stages in it together; at depth 0 what the whole nest touches.
         """
         outer = stage.loops[max(depth, 1) - 1].key
         key = (outer[0], outer[1], outer[2] if depth else "")
         if key not in self._sets:
-            lines: dict[str, Number] = {}
+            lines: dict[str, SymbolicNumber] = {}
             for other in self._inside[outer]:
                 for buffer in (*other.work.buffers, other.func):
                     touched = self.regions.footprint(other, buffer, depth).lines
@@ -156,12 +158,12 @@ class Traffic:
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
-    def fitting_depth(self, stage: StageFeatures, capacity: int) -> Number:
+    def fitting_depth(self, stage: StageFeatures, capacity: int) -> SymbolicNumber:
         """The least depth at which the working set of ``stage`` fits into ``capacity`` bytes;
         one more than its loops where not even a single evaluation does.
         """
-        depth: Number = 0
-        fits: Number = False
+        depth: SymbolicNumber = 0
+        fits: SymbolicNumber = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self.working_set(stage, d) <= capacity)
             depth = depth + ~np.asarray(fits)
@@ -171,10 +173,10 @@ class Traffic:
         self,
         stage: StageFeatures,
         buffer: str,
-        fitting: Number,
+        fitting: SymbolicNumber,
         resident: int,
-        price: Callable[[Footprint], Number],
-    ) -> Iterator[tuple[tuple[str, int, str], Number]]:
+        price: Callable[[Footprint], SymbolicNumber],
+    ) -> Iterator[tuple[tuple[str, int, str], SymbolicNumber]]:
         """What it costs to move ``buffer`` into a cache for ``stage``, by the loop whose body
         moves each line it touches once; empty names are the outermost loop as a whole.
 

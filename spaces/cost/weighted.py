@@ -6,19 +6,20 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, Number, total
+from spaces.cost.features import Features, total
 
 
 @frozen
 class Groups:
     """The five groups of execution features of [TOY]; bytes, and counts over the whole run."""
 
-    mem: Number
-    loads: Number
-    stores: Number
-    arith: Number
-    math: Number
+    mem: SymbolicNumber
+    loads: SymbolicNumber
+    stores: SymbolicNumber
+    arith: SymbolicNumber
+    math: SymbolicNumber
 
 
 def groups(features: Features) -> Groups:

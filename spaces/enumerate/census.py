@@ -19,7 +19,7 @@ from spaces.enumerate.menus import FixedMenu, FuncMenu
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
-Form: TypeAlias = tuple[object, ...]
+StateKey: TypeAlias = tuple[object, ...]
 
 
 @define
@@ -28,7 +28,7 @@ class Census:
 
     menus: Mapping[str, FuncMenu]
     _names: list[str] = field(init=False)
-    _known: dict[tuple[int, Form], int] = field(init=False, factory=dict)
+    _known: dict[tuple[int, StateKey], int] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._names = list(self.menus)
@@ -79,7 +79,7 @@ class Census:
             self._known[key] = known
         return known
 
-    def _form(self, position: int, frontier: Frontier) -> Form:
+    def _form(self, position: int, frontier: Frontier) -> StateKey:
         """Residual paths with their loops numbered in order of appearance, so that names do not
         tell two states apart, unless a Func is still to come whose given level names a loop.
         """

@@ -17,7 +17,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
-End: TypeAlias = Literal["all", "limit", "unknown"]
+CompletionEnd: TypeAlias = Literal["all", "limit", "unknown"]
 """Whether what was found is all there is; or there is more than was asked for; or the time was up.
 """
 
@@ -37,7 +37,7 @@ class Completions:
     space: ScheduleSpace
     limit: int | None = None
     seconds: float = 60.0
-    end: End | None = field(init=False, default=None)
+    end: CompletionEnd | None = field(init=False, default=None)
 
     def __iter__(self) -> Iterator[Schedule]:
         """The completions, anew each time."""

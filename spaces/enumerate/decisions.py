@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from spaces.constraints.solver.universe import Choice, Decision, Universe
+from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.frontier import CLOSED
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace
@@ -24,7 +24,7 @@ def universe(space: ScheduleSpace) -> Universe:
     options = {name: _FuncOptions.of(space, name) for name in space.menus}
     decisions = tuple(d for found in options.values() for d in found.decisions)
 
-    def structure(choice: Choice) -> Schedule:
+    def structure(choice: Assignment) -> Schedule:
         names = [function.name for function in space.pipeline.functions]
         return space.schedule(tuple(options[name].entry(choice) for name in names))
 
@@ -74,7 +74,7 @@ class _FuncOptions:
         )
         return named + numeric
 
-    def entry(self, choice: Choice) -> FuncSchedule:
+    def entry(self, choice: Assignment) -> FuncSchedule:
         """The entry that a choice leads to; what does not matter for it is passed over."""
         if isinstance(self.menu, FixedMenu):
             return self.menu.entry
@@ -87,10 +87,10 @@ class _FuncOptions:
         orders = self._orders(choice, "inner", self.menu.inner)
         return FuncSchedule(self.name, orders, compute, store)
 
-    def _chosen(self, choice: Choice, what: str, options: Mapping[str, LoopLevel]) -> LoopLevel:
+    def _chosen(self, choice: Assignment, what: str, options: Mapping[str, LoopLevel]) -> LoopLevel:
         return options[str(choice.get(f"{self.name}.{what}", next(iter(options))))]
 
-    def _orders(self, choice: Choice, what: str, options: Mapping[str, Orders]) -> Orders:
+    def _orders(self, choice: Assignment, what: str, options: Mapping[str, Orders]) -> Orders:
         return options[str(choice.get(f"{self.name}.{what}", next(iter(options))))]
 
 

@@ -10,8 +10,8 @@ from attrs.validators import deep_iterable, in_
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS
 
-Placement = Literal["inline", "root", "at"]
-Storage = Literal["compute", "outside"]
+PlacementOption = Literal["inline", "root", "at"]
+StorageOption = Literal["compute", "outside"]
 
 
 def _positive(_: object, attribute: object, values: tuple[int, ...]) -> None:
@@ -39,10 +39,10 @@ class Options:
         long: the least extent of a dimension that is tiled, or run on several threads.
     """
 
-    placements: tuple[Placement, ...] = field(
+    placements: tuple[PlacementOption, ...] = field(
         default=("inline", "root", "at"), validator=deep_iterable(in_(("inline", "root", "at")))
     )
-    storage: Storage = field(default="outside", validator=in_(("compute", "outside")))
+    storage: StorageOption = field(default="outside", validator=in_(("compute", "outside")))
     root: tuple[str, ...] = field(
         default=("strips", "tiles"), validator=deep_iterable(in_(tuple(ROOT_PATTERNS)))
     )

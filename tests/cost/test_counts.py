@@ -16,7 +16,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.loopnest import Compute, Loop, LoopNest, Node, loop_nest
+from spaces.model.nest.loopnest import Compute, Loop, LoopNest, NestNode, loop_nest
 from spaces.model.nest.splits import divided
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
@@ -47,7 +47,7 @@ def _walk(nest: LoopNest, sizes: dict[str, int]) -> tuple[Counter, Counter]:
     points: Counter = Counter()
     runs: Counter = Counter()
 
-    def visit(nodes: tuple[Node, ...], values: dict[str, int]) -> None:
+    def visit(nodes: tuple[NestNode, ...], values: dict[str, int]) -> None:
         for node in nodes:
             if isinstance(node, Compute):
                 points[node.func, node.stage] += 1

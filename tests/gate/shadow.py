@@ -24,7 +24,7 @@ from spaces.model.nest.loopnest import (
     HoistedStorage,
     Loop,
     LoopNest,
-    Node,
+    NestNode,
     Produce,
 )
 from spaces.model.schedules.domain_order import LoopKind
@@ -241,11 +241,11 @@ class Shadow:
         self._run(values, stores, memory, spend, itertools.count().__next__)
         return {name: stores[name] for name in self.nest.pipeline.outputs}
 
-    def _nodes(self, nodes: tuple[Node, ...], indent: int, loops: int) -> None:
+    def _nodes(self, nodes: tuple[NestNode, ...], indent: int, loops: int) -> None:
         for node in nodes:
             self._node(node, indent, loops)
 
-    def _node(self, node: Node, indent: int, loops: int) -> None:
+    def _node(self, node: NestNode, indent: int, loops: int) -> None:
         pad = "    " * indent
         match node:
             case Produce() | HoistedStorage():

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import Ranges
-from spaces.model.nest.loopnest import Allocate, Loop, LoopNest, Node
+from spaces.model.nest.loopnest import Allocate, Loop, LoopNest, NestNode
 from spaces.model.nest.traversal import LoopVar, loop_ranges
 
 
 def stored_elements(nest: LoopNest, values: Mapping[str, int]) -> int:
     """The most elements of all arrays together, wherever in the loops they are."""
     total = 0
-    waiting: list[tuple[Node, tuple[LoopVar, ...]]] = [(node, ()) for node in nest.body]
+    waiting: list[tuple[NestNode, tuple[LoopVar, ...]]] = [(node, ()) for node in nest.body]
     while waiting:
         node, loops = waiting.pop()
         if isinstance(node, Allocate):

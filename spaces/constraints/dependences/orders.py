@@ -11,7 +11,7 @@ from spaces.constraints.dependences.iterations import Ordering
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 
-FaultKind: TypeAlias = Literal["unknown", "duplicate", "repeated", "missing", "fuse-order"]
+OrderFaultKind: TypeAlias = Literal["unknown", "duplicate", "repeated", "missing", "fuse-order"]
 """``duplicate``: a new loop has the name of another; ``repeated``: one loop is named twice."""
 
 
@@ -28,7 +28,7 @@ class OrderFault:
         became: what replaced the loop before that point; empty where there was no such loop.
     """
 
-    kind: FaultKind
+    kind: OrderFaultKind
     loop: str
     where: str
     record: int | None
@@ -104,7 +104,7 @@ class _Tracer:
             frozenset(self.before),
         )
 
-    def _fault(self, kind: FaultKind, loop: str, where: str) -> None:
+    def _fault(self, kind: OrderFaultKind, loop: str, where: str) -> None:
         became = self.lost.get(loop, "")
         self.faults.append(OrderFault(kind, loop, where, self.record, tuple(self.origins), became))
 

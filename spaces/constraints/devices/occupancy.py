@@ -21,15 +21,15 @@ Limiter = Literal["warps", "registers", "shared memory", "blocks"]
 
 #: An integer to calculate with: int, array of integers, or a symbolic integer that overloads
 #: ``+ - * //`` (floor division). Nothing narrower can be said of all three in Python's types.
-Number: TypeAlias = Any
+SymbolicNumber: TypeAlias = Any
 
 
 @frozen
 class Extremes:
     """The two operations of the calculation that Python spells differently for each reading."""
 
-    minimum: Callable[[Number, Number], Number]
-    maximum: Callable[[Number, Number], Number]
+    minimum: Callable[[SymbolicNumber, SymbolicNumber], SymbolicNumber]
+    maximum: Callable[[SymbolicNumber, SymbolicNumber], SymbolicNumber]
 
 
 INTS = Extremes(min, max)
@@ -43,10 +43,10 @@ class BlockLimits:
     0 means that no block can be launched at all.
     """
 
-    warps: Number
-    registers: Number
-    shared_memory: Number
-    blocks: Number
+    warps: SymbolicNumber
+    registers: SymbolicNumber
+    shared_memory: SymbolicNumber
+    blocks: SymbolicNumber
 
 
 @frozen
@@ -71,9 +71,9 @@ _LIMITERS: tuple[Limiter, ...] = ("warps", "registers", "shared memory", "blocks
 
 def block_limits(
     device: GpuDevice,
-    threads_per_block: Number,
-    registers_per_thread: Number,
-    shared_bytes_per_block: Number,
+    threads_per_block: SymbolicNumber,
+    registers_per_thread: SymbolicNumber,
+    shared_bytes_per_block: SymbolicNumber,
     extremes: Extremes,
 ) -> BlockLimits:
     """Blocks per multiprocessor that each resource admits.
@@ -87,10 +87,10 @@ def block_limits(
         extremes: minimum and maximum for the kind of number that the three are.
     """
 
-    def positive(value: Number) -> Number:
+    def positive(value: SymbolicNumber) -> SymbolicNumber:
         return extremes.maximum(value, 1)
 
-    def fits(value: Number, limit: int) -> Number:
+    def fits(value: SymbolicNumber, limit: int) -> SymbolicNumber:
         """1 where ``value <= limit``, else 0."""
         return extremes.minimum(limit // positive(value), 1)
 
@@ -123,11 +123,11 @@ def block_limits(
 
 def blocks_per_sm(
     device: GpuDevice,
-    threads_per_block: Number,
-    registers_per_thread: Number,
-    shared_bytes_per_block: Number,
+    threads_per_block: SymbolicNumber,
+    registers_per_thread: SymbolicNumber,
+    shared_bytes_per_block: SymbolicNumber,
     extremes: Extremes,
-) -> Number:
+) -> SymbolicNumber:
     """Blocks that one multiprocessor holds at a time; arguments as in `block_limits`."""
     limits = block_limits(
         device, threads_per_block, registers_per_thread, shared_bytes_per_block, extremes
@@ -137,7 +137,7 @@ def blocks_per_sm(
     return extremes.minimum(by_work, by_space)
 
 
-def warps_per_block(device: GpuDevice, threads_per_block: Number) -> Number:
+def warps_per_block(device: GpuDevice, threads_per_block: SymbolicNumber) -> SymbolicNumber:
     """Warps that a block takes: a last, partly filled one counts whole."""
     return _divide_up(threads_per_block, device.warp_threads)
 
@@ -192,9 +192,9 @@ def occupancy_fractions(
     return np.asarray(blocks * warps_per_block(device, threads) / device.max_warps_per_sm)
 
 
-def _divide_up(value: Number, unit: int) -> Number:
+def _divide_up(value: SymbolicNumber, unit: int) -> SymbolicNumber:
     return (value + (unit - 1)) // unit
 
 
-def _round_up(value: Number, unit: int) -> Number:
+def _round_up(value: SymbolicNumber, unit: int) -> SymbolicNumber:
     return _divide_up(value, unit) * unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.proofs.records import Kind, Obligation
+from spaces.constraints.proofs.records import Obligation, ObligationKind
 from spaces.constraints.proofs.sites import Site, Subject
 from spaces.constraints.reasoning.formulas import SECOND, Second
 from spaces.model.expressions.expr import Expr
@@ -13,7 +13,7 @@ from spaces.model.expressions.rewrite import variables
 
 def obligation(
     subject: Subject,
-    kind: Kind,
+    kind: ObligationKind,
     site: Site | tuple[str, int],
     statement: str,
     hypotheses: Iterable[Expr],

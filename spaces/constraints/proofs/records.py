@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from spaces.model.expressions.expr import Expr
 
-Kind: TypeAlias = Literal[
+ObligationKind: TypeAlias = Literal[
     "bounds", "coverage", "sliding", "folding", "race", "order", "definition", "barrier"
 ]
 
@@ -45,7 +45,7 @@ class Obligation:
             the formula is sufficient only, and a counterexample must be confirmed on the nest.
     """
 
-    kind: Kind
+    kind: ObligationKind
     func: str
     stage: int
     statement: str

@@ -14,7 +14,7 @@ from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expressions.expr import Call, Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
-from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce
+from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, NestNode, Produce
 from spaces.model.nest.traversal import LoopVar
 
 
@@ -23,7 +23,7 @@ class TreeStep:
     """One node of a path through the tree: child ``index`` of the one before."""
 
     index: int
-    node: Node
+    node: NestNode
 
 
 TreePath = tuple[TreeStep, ...]
@@ -129,7 +129,7 @@ def encloses(outer: TreePath, inner: TreePath) -> bool:
     return common_depth(outer, inner) == len(outer)
 
 
-def all_paths(nodes: tuple[Node, ...], above: TreePath = ()) -> Iterator[TreePath]:
+def all_paths(nodes: tuple[NestNode, ...], above: TreePath = ()) -> Iterator[TreePath]:
     """The path to every node of a tree, parents before children."""
     for index, node in enumerate(nodes):
         path = (*above, TreeStep(index, node))

@@ -17,7 +17,7 @@ from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.formulas.algebra import INTEGERS
 from spaces.model.formulas.regions import Box
-from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, Node, Produce
+from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, NestNode, Produce
 
 _modulo = INTEGERS.operators["mod"]
 
@@ -26,7 +26,7 @@ MAX_STEPS = 400_000
 
 Env = dict[str, int]
 Coordinate = tuple[int, ...]
-Number = Callable[[Env], int]
+Evaluator = Callable[[Env], int]
 Locator = Callable[[Env], Coordinate]
 
 
@@ -73,7 +73,7 @@ class _Run:
     steps: int = 0
     _places: dict[str, dict[Coordinate, Coordinate]] = field(factory=dict)
     _folds: dict[str, tuple[int | None, ...]] = field(factory=dict)
-    _numbers: dict[Expr, Number] = field(factory=dict)
+    _numbers: dict[Expr, Evaluator] = field(factory=dict)
     _sites: dict[int, tuple[Site, Locator, list[tuple[str, Locator]]]] = field(factory=dict)
     _asked: dict[int, tuple[Expr, ...]] = field(factory=dict)
     _visited: dict[tuple[str, int], set[Coordinate]] = field(factory=dict)
@@ -94,7 +94,7 @@ class _Run:
             args = self.subject.nest.pipeline.function(name).args
             self._folds[name] = (None,) * len(args)
 
-    def body(self, nodes: tuple[Node, ...]) -> None:
+    def body(self, nodes: tuple[NestNode, ...]) -> None:
         """Run nodes in order."""
         for node in nodes:
             match node:
@@ -210,13 +210,13 @@ class _Run:
         numbers = [self._number(a) for a in args]
         return lambda env: tuple([n(env) for n in numbers])
 
-    def _number(self, formula: Expr) -> Number:
+    def _number(self, formula: Expr) -> Evaluator:
         """A formula as a function of the variables."""
         if formula not in self._numbers:
             self._numbers[formula] = self._made(formula)
         return self._numbers[formula]
 
-    def _made(self, formula: Expr) -> Number:
+    def _made(self, formula: Expr) -> Evaluator:
         if isinstance(formula, Const):
             value = int(formula.value)
             return lambda env: value

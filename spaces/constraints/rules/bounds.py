@@ -13,7 +13,7 @@ from attrs import frozen
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import VIOLATED, Check, Value, nest_rule
+from spaces.constraints.rules.rule import VIOLATED, Check, CheckValue, nest_rule
 from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant
@@ -250,7 +250,7 @@ class _Overrun:
     is_start: bool
 
     @property
-    def values(self) -> dict[str, Value]:
+    def values(self) -> dict[str, CheckValue]:
         """What messages tell of it."""
         return {
             "excess": self.excess,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.dependences.orders import FaultKind, OrderFault
+from spaces.constraints.dependences.orders import OrderFault, OrderFaultKind
 from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -26,7 +26,7 @@ from spaces.model.schedules.domain_order import LoopKind, Split, Tail, made_from
 from spaces.model.suggestions import suggestion
 
 
-def _faults(records: Records, func: str, kind: FaultKind) -> Iterator[tuple[int, OrderFault]]:
+def _faults(records: Records, func: str, kind: OrderFaultKind) -> Iterator[tuple[int, OrderFault]]:
     for index, (_, _, traced) in enumerate(records.stages(func)):
         for fault in traced.faults:
             if fault.kind == kind:

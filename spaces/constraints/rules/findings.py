@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
-from spaces.constraints.rules.rule import AdviceRule, Check, Rule, Value
+from spaces.constraints.rules.rule import AdviceRule, Check, CheckValue, Rule
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import INTEGERS, read_all
@@ -128,7 +128,7 @@ def told_at(check: Check, sizes: Mapping[str, int]) -> str:
     return told(check, {n: _quantity(v, sizes) for n, v in check.values.items()})
 
 
-def _quantity(value: Value, sizes: Mapping[str, int]) -> Quantity:
+def _quantity(value: CheckValue, sizes: Mapping[str, int]) -> Quantity:
     """A number where there is one; a formula as text where a size is not estimated."""
     if not isinstance(value, Expr):
         return value() if callable(value) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.sizes.kernels import Dim3, Kernel, ThreadLoops, element_bytes
+from spaces.constraints.sizes.kernels import Kernel, SymbolicDim3, ThreadLoops, element_bytes
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
@@ -12,7 +12,7 @@ from spaces.model.nest.allocation import Allocation
 _AXES = "xyz"
 
 
-def product(extents: Dim3) -> str:
+def product(extents: SymbolicDim3) -> str:
     """``33 x 33 = 1089``, leaving out last dimensions of 1; formulas where not known."""
     kept = list(extents)
     while len(kept) > 1 and _number(kept[-1]) == 1:

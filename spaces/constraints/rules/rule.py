@@ -19,7 +19,7 @@ from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.types import Bool
 from spaces.model.schedules.schedule import Schedule
 
-Value: TypeAlias = Expr | int | str | Callable[[], str]
+CheckValue: TypeAlias = Expr | int | str | Callable[[], str]
 """What a message names: a formula, a number, text, or how to find a text that takes some work."""
 
 VIOLATED: Const = constant(False, Bool)
@@ -46,7 +46,7 @@ class Check:
     advice: str = ""
     stage: int = 0
     loop: str = ""
-    values: Mapping[str, Value] = field(factory=dict)
+    values: Mapping[str, CheckValue] = field(factory=dict)
 
 
 S = TypeVar("S")

@@ -16,14 +16,14 @@ from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import believe
 
-Terms: TypeAlias = frozenset[tuple[Monomial, int]]
+LinearTerms: TypeAlias = frozenset[tuple[Monomial, int]]
 
 
 @frozen
 class AtLeastZero:
     """A sum that must not be negative."""
 
-    terms: Terms
+    terms: LinearTerms
 
     @property
     def sum(self) -> Polynomial:
@@ -35,7 +35,7 @@ class AtLeastZero:
 class Divisible:
     """A sum whose remainder by a number must be at most another: 0 for a multiple."""
 
-    dividend: Terms
+    dividend: LinearTerms
     divisor: int
     most: int
 
@@ -320,7 +320,7 @@ class Forms:
         offset = condition.sum.offset
         return atom.name, coefficient, -offset if coefficient > 0 else offset
 
-    def alone(self, terms: Terms) -> str | None:
+    def alone(self, terms: LinearTerms) -> str | None:
         """The name of the size that a sum consists of, or None."""
         if len(terms) != 1:
             return None

@@ -26,7 +26,7 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import MemoryType
 
-Dim3 = tuple[Expr, Expr, Expr]
+SymbolicDim3 = tuple[Expr, Expr, Expr]
 
 WORD_BYTES = 4
 """The shortest words that all devices compare and exchange in one step. CUDA C++ Programming Guide,
@@ -62,14 +62,14 @@ class Kernel:
     func: str
     stage: int
     blocks: tuple[LoopVar, ...]
-    block: Dim3
+    block: SymbolicDim3
     threads: tuple[ThreadLoops, ...]
     shared: tuple[Allocation, ...]
     private: tuple[Allocation, ...]
     in_one_step: frozenset[str] = frozenset()
 
     @property
-    def grid(self) -> Dim3:
+    def grid(self) -> SymbolicDim3:
         """Blocks along x, y and z."""
         return _three(tuple(loop.extent for loop in self.blocks))
 
@@ -214,7 +214,7 @@ def _largest(extents: Iterable[Expr]) -> Expr:
     return fn.max(first, *others) if others else first
 
 
-def _three(extents: tuple[Expr, ...]) -> Dim3:
+def _three(extents: tuple[Expr, ...]) -> SymbolicDim3:
     one = constant(1, Int32)
     x, y, z = [*extents, one, one, one][:3]
     return x, y, z

@@ -37,10 +37,10 @@ from spaces.model.expressions.types import Int32
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 
-Case: TypeAlias = tuple[tuple[str, str], ...]
+StructuralChoice: TypeAlias = tuple[tuple[str, str], ...]
 """Structural decisions with the option chosen for each."""
 
-_Key: TypeAlias = tuple[str, str, Case]
+_Key: TypeAlias = tuple[str, str, StructuralChoice]
 _Ask: TypeAlias = Callable[[Records, str], Iterable[Asked]]
 
 CLOSED = "universe.closed"
@@ -53,7 +53,7 @@ class Clause:
 
     rule: str
     func: str
-    case: Case
+    case: StructuralChoice
     holds: Expr
 
 
@@ -97,7 +97,7 @@ class _Clauses:
         if not any(map(is_violated, faults)):
             yield from self._descend([f.name for f in reversed(pipeline.functions)], ())
 
-    def _descend(self, functions: list[str], case: Case) -> Iterator[Clause]:
+    def _descend(self, functions: list[str], case: StructuralChoice) -> Iterator[Clause]:
         """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""
         if time.monotonic() > self.deadline:
             raise TimeoutError("The rules were not asked of all structures in time.")
@@ -125,12 +125,12 @@ class _Clauses:
             self._kept[key] = tuple(ask(records, func))
             yield from self._clauses(self._kept[key], case)
 
-    def _options(self, func: str) -> Iterator[Case]:
+    def _options(self, func: str) -> Iterator[StructuralChoice]:
         decisions = [d for d in self.universe.structural if d.func == func]
         for names in itertools.product(*(d.options for d in decisions)):
             yield tuple((d.name, str(n)) for d, n in zip(decisions, names, strict=True))
 
-    def _structure(self, case: Case) -> Schedule:
+    def _structure(self, case: StructuralChoice) -> Schedule:
         """The structure of a case, the decisions it leaves open taking their first options."""
         first = {d.name: d.options[0] for d in self.universe.structural}
         schedule = self.universe.structure({**first, **dict(case)})
@@ -140,13 +140,13 @@ class _Clauses:
                 raise ValueError(f"A structure of the universe is no schedule: {item.rule.id}.")
         return schedule
 
-    def _relevant(self, func: str, case: Case) -> Case:
+    def _relevant(self, func: str, case: StructuralChoice) -> StructuralChoice:
         """The part of a case that is about a Func and those that read it."""
         about = {d.name: d.func for d in self.universe.structural}
         names = {func, *self._readers[func]}
         return tuple((decision, option) for decision, option in case if about[decision] in names)
 
-    def _clauses(self, asked: Iterable[Asked], case: Case) -> Iterator[Clause]:
+    def _clauses(self, asked: Iterable[Asked], case: StructuralChoice) -> Iterator[Clause]:
         numeric = {d.name for d in self.universe.numeric}
         for item in asked:
             holds = substitute(item.check.holds, self._sizes)
@@ -154,7 +154,7 @@ class _Clauses:
             if not decided and numeric.issuperset(holds.names):
                 yield Clause(item.rule.id, item.check.func, case, holds)
 
-    def _closed(self, func: str, case: Case, schedule: Schedule) -> Iterator[Clause]:
+    def _closed(self, func: str, case: StructuralChoice, schedule: Schedule) -> Iterator[Clause]:
         """Clauses that tie the numbers that a Func's schedule does not mention; once a case."""
         is_open = parameters(Schedule((schedule.of(func),)))
         key = (CLOSED, func, case)

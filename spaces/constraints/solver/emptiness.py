@@ -11,8 +11,9 @@ from attrs import frozen
 from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.solver.clauses import CLOSED
-from spaces.constraints.solver.encode import Encoded, Label, Term, encode
+from spaces.constraints.solver.encode import Encoded, Label, encode
 from spaces.constraints.solver.universe import Decision, Universe
+from spaces.model.formulas.smt import Term
 
 
 @frozen

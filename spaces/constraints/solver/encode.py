@@ -13,20 +13,17 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import z3
 from attrs import define, field, frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.solver.clauses import Clause, clauses
-from spaces.constraints.solver.universe import Choice, Option, Universe
+from spaces.constraints.solver.universe import Assignment, Option, Universe
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
-from spaces.model.formulas.smt import condition, new_context
-
-Term = Any
-"""A z3 term; z3 has no types of its own."""
+from spaces.model.formulas.smt import Term, condition, new_context
 
 
 @frozen
@@ -153,7 +150,7 @@ class _Formulas:
         return result
 
 
-End: TypeAlias = Literal["all", "limit", "unknown"]
+SolverEnd: TypeAlias = Literal["all", "limit", "unknown"]
 """Whether what was found is all there is; or there is more than was asked for; or the solver gave
 up, or the time was up, somewhere.
 """
@@ -173,10 +170,10 @@ class ModelStream:
     """
 
     encoded: Encoded
-    chosen: Choice = field(factory=dict)
+    chosen: Assignment = field(factory=dict)
     limit: int = 100_000
     seconds: float = 60.0
-    end: End | None = field(init=False, default=None)
+    end: SolverEnd | None = field(init=False, default=None)
 
     def __iter__(self) -> Iterator[dict[str, Option]]:
         """The choices.
@@ -203,7 +200,7 @@ class Models:
     """
 
     choices: tuple[dict[str, Option], ...]
-    end: End
+    end: SolverEnd
 
 
 def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> Models:
@@ -222,7 +219,7 @@ class _Search:
     Nothing is asserted, only assumed: a search may rest while others ask the same solver.
     """
 
-    def __init__(self, encoded: Encoded, chosen: Choice, deadline: float) -> None:
+    def __init__(self, encoded: Encoded, chosen: Assignment, deadline: float) -> None:
         self.encoded = encoded
         self.deadline = deadline
         self.gave_up = False
@@ -270,7 +267,7 @@ class Explanation:
     rules: tuple[Label, ...] = ()
 
 
-def explain(encoded: Encoded, choice: Choice) -> Explanation:
+def explain(encoded: Encoded, choice: Assignment) -> Explanation:
     """Whether a choice, or a part of one, has a model, and if not, which rules exclude it.
 
     Raises:
@@ -280,7 +277,7 @@ def explain(encoded: Encoded, choice: Choice) -> Explanation:
         return _explained(encoded, choice)
 
 
-def _explained(encoded: Encoded, choice: Choice) -> Explanation:
+def _explained(encoded: Encoded, choice: Assignment) -> Explanation:
     solver = encoded.solver
     solver.push()
     try:

@@ -17,7 +17,7 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
 Option: TypeAlias = str | int
-Choice: TypeAlias = Mapping[str, Option]
+Assignment: TypeAlias = Mapping[str, Option]
 """For each decision, by name, the option chosen."""
 
 
@@ -56,7 +56,7 @@ class Universe:
 
     pipeline: Pipeline
     decisions: tuple[Decision, ...]
-    structure: Callable[[Choice], Schedule] = field(eq=False)
+    structure: Callable[[Assignment], Schedule] = field(eq=False)
 
     @property
     def structural(self) -> tuple[Decision, ...]:
@@ -68,7 +68,7 @@ class Universe:
         """The decisions between numbers."""
         return tuple(d for d in self.decisions if d.is_numeric)
 
-    def schedule(self, choice: Choice) -> Schedule:
+    def schedule(self, choice: Assignment) -> Schedule:
         """The schedule of one choice, with numbers for all factors."""
         numbers = {d.name: int(choice[d.name]) for d in self.numeric}
         return bind(self.structure(choice), numbers)

@@ -12,10 +12,12 @@ from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, ExprLike, as_expr, cast
 from spaces.model.expressions.types import Int32
 
-Bounds = Sequence[tuple[ExprLike, ExprLike] | None]
+ImageBounds = Sequence[tuple[ExprLike, ExprLike] | None]
 
 
-def _ranges(source: ImageParam | Func, bounds: Bounds | None) -> list[tuple[Expr, Expr] | None]:
+def _ranges(
+    source: ImageParam | Func, bounds: ImageBounds | None
+) -> list[tuple[Expr, Expr] | None]:
     """(min, extent) a dimension; None leaves a dimension as it is, as do bounds that end early."""
     dimensions = source.dimensions if isinstance(source, ImageParam) else len(source.args)
     if bounds is None:
@@ -39,7 +41,7 @@ def _ranges(source: ImageParam | Func, bounds: Bounds | None) -> list[tuple[Expr
 def _wrapped(
     kind: str,
     source: ImageParam | Func,
-    bounds: Bounds | None,
+    bounds: ImageBounds | None,
     coordinate: Callable[[Expr, Expr, Expr], Expr],
 ) -> Func:
     ranges = _ranges(source, bounds)
@@ -58,13 +60,13 @@ def _nearest(arg: Expr, low: Expr, extent: Expr) -> Expr:
     return fn.clamp(arg, low, low + extent - 1)
 
 
-def repeat_edge(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
+def repeat_edge(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
     """Outside its bounds the image repeats its nearest edge pixel."""
     return _wrapped("repeat_edge", source, bounds, _nearest)
 
 
 def constant_exterior(
-    source: ImageParam | Func, value: ExprLike, bounds: Bounds | None = None
+    source: ImageParam | Func, value: ExprLike, bounds: ImageBounds | None = None
 ) -> Func:
     """Outside its bounds the image has ``value``, converted to the image's type."""
     ranges = _ranges(source, bounds)
@@ -88,7 +90,7 @@ def constant_exterior(
     return func
 
 
-def repeat_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
+def repeat_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
     """Outside its bounds the image begins anew: ``abc|abc|abc``."""
 
     def repeated(arg: Expr, low: Expr, extent: Expr) -> Expr:
@@ -97,7 +99,7 @@ def repeat_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Fun
     return _wrapped("repeat_image", source, bounds, repeated)
 
 
-def mirror_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
+def mirror_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
     """Outside its bounds the image is mirrored, edge pixels included: ``cba|abc|cba``."""
 
     def mirrored(arg: Expr, low: Expr, extent: Expr) -> Expr:
@@ -108,7 +110,7 @@ def mirror_image(source: ImageParam | Func, bounds: Bounds | None = None) -> Fun
     return _wrapped("mirror_image", source, bounds, mirrored)
 
 
-def mirror_interior(source: ImageParam | Func, bounds: Bounds | None = None) -> Func:
+def mirror_interior(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
     """Outside its bounds the image is mirrored about its edge pixels: ``dcb|abcd|cba``."""
 
     def mirrored(arg: Expr, low: Expr, extent: Expr) -> Expr:

@@ -22,7 +22,7 @@ from spaces.model.expressions.expr import Expr, ExprLike, Variable, as_expr, con
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Type
 
-Values: TypeAlias = tuple[Expr, ...]
+Components: TypeAlias = tuple[Expr, ...]
 
 
 @frozen
@@ -67,7 +67,7 @@ class _Reduction:
             raise DefinitionError(f"`{kind}({body})` mentions no RDom to reduce over.")
         return _Reduction(kind, domain, body, {}, second or name)
 
-    def run(self, identity: Values, step: Callable[[Values], Values]) -> Values:
+    def run(self, identity: Components, step: Callable[[Components], Components]) -> Components:
         """A new Func over the free Vars of the value, updated over the domain: what ``step`` makes
         of the values so far.
         """
@@ -82,12 +82,12 @@ class _Reduction:
         (result,) = self.run((identity,), lambda now: (combine(now[0], self.body),))
         return result
 
-    def best(self, worst: Expr, better: Callable[[Expr, Expr], Expr]) -> Values:
+    def best(self, worst: Expr, better: Callable[[Expr, Expr], Expr]) -> Components:
         """Where the value is the first that is better than all others, and how good it is there."""
         here = (*(self.domain[d] for d in range(len(self.domain.vars))), self.body)
         start = (*(constant(0, v.type) for v in here[:-1]), worst)
 
-        def step(now: Values) -> Values:
+        def step(now: Components) -> Components:
             found = better(self.body, now[-1])
             return tuple(fn.select(found, a, b) for a, b in zip(here, now, strict=True))
 

@@ -19,7 +19,7 @@ from spaces.model.expressions.types import Bool, Type, type_of
 _TRUE = constant(True, Bool)
 _FALSE = constant(False, Bool)
 
-Part: TypeAlias = tuple[Expr | None, Expr]
+DefinedPart: TypeAlias = tuple[Expr | None, Expr]
 """A value without what is undefined, None if nothing is left, and the condition it holds under."""
 
 
@@ -103,7 +103,7 @@ def written(
     """
     if not any(isinstance(n, Undefined) for n in walk(*values)):
         return values, ()
-    done: dict[Expr, Part] = {}
+    done: dict[Expr, DefinedPart] = {}
     parts = [_part(value, done) for value in values]
     conditions = {condition for value, condition in parts if value is not None}
     if len(conditions) > 1:
@@ -118,14 +118,14 @@ def written(
     return left, tuple(c for c in conditions if c is not _TRUE)
 
 
-def _part(value: Expr, done: dict[Expr, Part]) -> Part:
+def _part(value: Expr, done: dict[Expr, DefinedPart]) -> DefinedPart:
     """A value that is calculated with undef is undefined, a selected one where its arm is."""
     if value not in done:
         done[value] = _found(value, done)
     return done[value]
 
 
-def _found(value: Expr, done: dict[Expr, Part]) -> Part:
+def _found(value: Expr, done: dict[Expr, DefinedPart]) -> DefinedPart:
     if isinstance(value, Undefined):
         return None, _FALSE
     if not any(isinstance(n, Undefined) for n in walk(value)):
@@ -144,7 +144,7 @@ def _found(value: Expr, done: dict[Expr, Part]) -> Part:
     return value.with_children(operands), condition
 
 
-def _either(test: Expr, first: Part, second: Part) -> Part:
+def _either(test: Expr, first: DefinedPart, second: DefinedPart) -> DefinedPart:
     a, where_a = first
     b, where_b = second
     if a is None:

@@ -28,7 +28,7 @@ from spaces.model.schedules.schedule import StageOf
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-class Kind(Enum):
+class ArgumentKind(Enum):
     """What an argument of a directive is, besides a :class:`Choice`."""
 
     LOOP = auto()
@@ -45,30 +45,35 @@ class Kind(Enum):
     PAIR = auto()
 
 
-Kinds: TypeAlias = tuple[Kind | type[Choice], ...]
+Kinds: TypeAlias = tuple[ArgumentKind | type[Choice], ...]
 """What an argument may be; a reader tries them in this order."""
 
 _KINDS: Mapping[Any, Kinds] = {
-    Name: (Kind.LOOP,),
-    Factor: (Kind.FACTOR,),
-    Factor | None: (Kind.FACTOR,),
-    int: (Kind.WHOLE,),
-    bool: (Kind.TRUTH,),
-    ExprLike: (Kind.CONDITION,),
-    str: (Kind.TEXT,),
-    str | Func: (Kind.FUNC,),
-    str | Func | ImageParam: (Kind.SOURCE,),
-    str | Func | StageOf: (Kind.STAGE,),
-    Alignments: (Kind.ALIGN,),
-    Name | Factor | Tail: (Tail, Kind.LOOP, Kind.FACTOR),
-    Name | OrderedLoop: (Kind.LOOP_OF_KIND,),
-    str | Func | Sequence[str | Func]: (Kind.FUNC,),
-    Name | Sequence[tuple[Name, Name]]: (Kind.PAIR,),
+    Name: (ArgumentKind.LOOP,),
+    Factor: (ArgumentKind.FACTOR,),
+    Factor | None: (ArgumentKind.FACTOR,),
+    int: (ArgumentKind.WHOLE,),
+    bool: (ArgumentKind.TRUTH,),
+    ExprLike: (ArgumentKind.CONDITION,),
+    str: (ArgumentKind.TEXT,),
+    str | Func: (ArgumentKind.FUNC,),
+    str | Func | ImageParam: (ArgumentKind.SOURCE,),
+    str | Func | StageOf: (ArgumentKind.STAGE,),
+    Alignments: (ArgumentKind.ALIGN,),
+    Name | Factor | Tail: (Tail, ArgumentKind.LOOP, ArgumentKind.FACTOR),
+    Name | OrderedLoop: (ArgumentKind.LOOP_OF_KIND,),
+    str | Func | Sequence[str | Func]: (ArgumentKind.FUNC,),
+    Name | Sequence[tuple[Name, Name]]: (ArgumentKind.PAIR,),
     **{choice | str: (choice,) for choice in Choice.__subclasses__()},
 }
 """What the type of a parameter says of its argument."""
 
-_SHOWN = {Kind.FUNC: "f", Kind.SOURCE: "f", Kind.STAGE: "f.update(0)", Kind.TEXT: '"message"'}
+_SHOWN = {
+    ArgumentKind.FUNC: "f",
+    ArgumentKind.SOURCE: "f",
+    ArgumentKind.STAGE: "f.update(0)",
+    ArgumentKind.TEXT: '"message"',
+}
 """Arguments that a usage line shows by an example instead of the name of the parameter."""
 
 
@@ -130,7 +135,7 @@ class Directive:
     @property
     def takes_level(self) -> bool:
         """Whether its arguments are a loop level: a Func and one of its loops."""
-        return [p.kinds for p in self.parameters] == [(Kind.FUNC,), (Kind.LOOP,)]
+        return [p.kinds for p in self.parameters] == [(ArgumentKind.FUNC,), (ArgumentKind.LOOP,)]
 
     @property
     def required(self) -> int:
@@ -197,7 +202,7 @@ class directive:  # a decorator
     def _parameter(self, given: inspect.Parameter) -> Parameter:
         name, kinds = given.name, _KINDS[given.annotation]
         kind = kinds[0]
-        words = _SHOWN.get(kind, name) if isinstance(kind, Kind) else name
+        words = _SHOWN.get(kind, name) if isinstance(kind, ArgumentKind) else name
         return Parameter(
             name,
             kinds,

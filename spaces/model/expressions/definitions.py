@@ -40,7 +40,7 @@ LIKELY_AT = "likely_at"
 which side of their tests is likely, which the call itself no longer says.
 """
 
-Definition: TypeAlias = Callable[..., Expr]
+OperatorDefinition: TypeAlias = Callable[..., Expr]
 """The meaning, given the result type and the operands."""
 
 
@@ -49,7 +49,7 @@ class DerivedOperator:
     """An operator defined by others."""
 
     fits: signatures.Signature
-    definition: Definition
+    definition: OperatorDefinition
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
@@ -175,7 +175,7 @@ def _one(like: Expr) -> Expr:
     return constant(1, like.type)
 
 
-def _widened_shift(shift: Callable[[Expr, Expr], Expr]) -> Definition:
+def _widened_shift(shift: Callable[[Expr, Expr], Expr]) -> OperatorDefinition:
     def definition(type: Type, a: Expr, by: Expr) -> Expr:
         return shift(cast(type, a), cast(_wide(by.type), by))
 

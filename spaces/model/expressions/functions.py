@@ -20,7 +20,7 @@ from spaces.model.expressions.expr import (
 )
 from spaces.model.expressions.types import Type, promote
 
-Choice: TypeAlias = "ExprLike | Sequence[ExprLike]"
+SelectArgument: TypeAlias = "ExprLike | Sequence[ExprLike]"
 """A value, or those of a Tuple."""
 
 
@@ -28,14 +28,23 @@ Choice: TypeAlias = "ExprLike | Sequence[ExprLike]"
 def select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr: ...
 @overload
 def select(
-    condition: Choice, if_true: Sequence[ExprLike], if_false: Choice, *more: Choice
+    condition: SelectArgument,
+    if_true: Sequence[ExprLike],
+    if_false: SelectArgument,
+    *more: SelectArgument,
 ) -> tuple[Expr, ...]: ...
 @overload
 def select(
-    condition: Choice, if_true: ExprLike, if_false: Sequence[ExprLike], *more: Choice
+    condition: SelectArgument,
+    if_true: ExprLike,
+    if_false: Sequence[ExprLike],
+    *more: SelectArgument,
 ) -> tuple[Expr, ...]: ...
 def select(
-    condition: Choice, if_true: Choice, if_false: Choice, *more: Choice
+    condition: SelectArgument,
+    if_true: SelectArgument,
+    if_false: SelectArgument,
+    *more: SelectArgument,
 ) -> Expr | tuple[Expr, ...]:
     """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
     type of the other one, whatever its own.
@@ -63,7 +72,7 @@ def select(
     return tuple(_select(*row) for row in zip(*rows, strict=True))
 
 
-def _components(value: Choice) -> tuple[ExprLike, ...]:
+def _components(value: SelectArgument) -> tuple[ExprLike, ...]:
     """The values of a Tuple; none where it is one value."""
     if isinstance(value, Arithmetic):
         return value.components()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from attrs import frozen
 
-Code = Literal["int", "uint", "float"]
+TypeCode = Literal["int", "uint", "float"]
 
 
 class _OneEach(type):
@@ -17,7 +17,7 @@ class _OneEach(type):
 
     _known: ClassVar[dict[tuple[str, int, int], Type]] = {}
 
-    def __call__(cls, code: Code, bits: int, lanes: int = 1) -> Any:
+    def __call__(cls, code: TypeCode, bits: int, lanes: int = 1) -> Any:
         key = (code, bits, lanes)
         known = _OneEach._known.get(key)
         if known is None:
@@ -29,7 +29,7 @@ class _OneEach(type):
 class Type(metaclass=_OneEach):
     """A scalar (``lanes == 1``) or vector element type; ``uint1`` is Halide's boolean."""
 
-    code: Code
+    code: TypeCode
     bits: int
     lanes: int = 1
 

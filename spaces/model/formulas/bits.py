@@ -15,7 +15,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 
-End: TypeAlias = Expr | None
+Endpoint: TypeAlias = Expr | None
 
 _ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
 
@@ -28,8 +28,8 @@ class Bits:
         is_proven: whether a condition ``a <= b`` follows from what is known.
     """
 
-    low: End
-    high: End
+    low: Endpoint
+    high: Endpoint
     is_proven: Callable[[Expr, Expr], bool]
 
     @property
@@ -72,13 +72,13 @@ class Bits:
         return Bits(_ALL - most, most, self.is_proven)
 
     @property
-    def reach(self) -> End:
+    def reach(self) -> Endpoint:
         """The largest of n and of ~n for all numbers n in the range."""
         if self.low is None or self.high is None:
             return None
         return fn.max(self.high, _ALL - self.low)
 
-    def _least_common(self, other: Bits) -> End:
+    def _least_common(self, other: Bits) -> Endpoint:
         if self.is_plain or other.is_plain:
             return _ZERO
         if self.low is None or other.low is None:
@@ -87,7 +87,7 @@ class Bits:
             return self.low + other.low + _ONE
         return fn.min(self.low, _ZERO) + fn.min(other.low, _ZERO)
 
-    def _most_common(self, other: Bits) -> End:
+    def _most_common(self, other: Bits) -> Endpoint:
         """``a & b <= a`` where a is not negative, or b is negative."""
         tops = [
             a.high

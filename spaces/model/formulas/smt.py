@@ -16,7 +16,7 @@ from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import Reading, read, read_all
 
 Term: TypeAlias = Any
-"""A z3 integer or boolean term."""
+"""A z3 integer or boolean term; z3 has no types of its own."""
 
 
 def new_context() -> z3.Context:

@@ -27,7 +27,7 @@ from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
 
-Node: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
+NestNode: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
 
 @frozen
@@ -35,14 +35,14 @@ class Loop:
     """A loop around ``body``, which runs in order."""
 
     var: LoopVar
-    body: tuple[Node, ...]
+    body: tuple[NestNode, ...]
 
 
 @frozen
 class Allocate(Allocation):
     """An allocation, for the time of ``body``."""
 
-    body: tuple[Node, ...]
+    body: tuple[NestNode, ...]
 
 
 @frozen
@@ -56,7 +56,7 @@ class HoistedStorage:
     types: tuple[Type, ...]
     memory: MemoryType
     extents: tuple[Expr, ...]
-    body: tuple[Node, ...]
+    body: tuple[NestNode, ...]
 
 
 @frozen
@@ -65,7 +65,7 @@ class Produce:
 
     func: str
     box: Box
-    body: tuple[Node, ...]
+    body: tuple[NestNode, ...]
 
 
 @frozen
@@ -95,7 +95,7 @@ class LoopNest:
         bounds: each computed Func's site, boxes and loops, of which the tree is made.
     """
 
-    body: tuple[Node, ...]
+    body: tuple[NestNode, ...]
     bounds: Bounds = field(eq=False, repr=False)
 
     @property
@@ -155,7 +155,7 @@ def assemble(bounds: Bounds) -> LoopNest:
     return LoopNest(_Assembly(bounds).level((), ()), bounds)
 
 
-def walk_nest(nodes: tuple[Node, ...]) -> Iterator[Node]:
+def walk_nest(nodes: tuple[NestNode, ...]) -> Iterator[NestNode]:
     """Every node of a tree, parents before children."""
     for node in nodes:
         yield node
@@ -182,12 +182,12 @@ class _Assembly:
 
     bounds: Bounds
 
-    def level(self, path: Path, inner: tuple[Node, ...]) -> tuple[Node, ...]:
+    def level(self, path: Path, inner: tuple[NestNode, ...]) -> tuple[NestNode, ...]:
         """What happens just inside ``path``: the Funcs computed there, then ``inner``, all
         inside the storage allocated there.
         """
         levels = self.bounds.levels
-        result: tuple[Node, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
+        result: tuple[NestNode, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
         for name in self._kept.get(path, ()):
             if levels.store(name) == path:
                 result = (self._allocate(name, result),)
@@ -228,22 +228,22 @@ class _Assembly:
             body = (produced,)
         return produced
 
-    def _turn(self, turn: Fused, outside: int = 0) -> tuple[Node, ...]:
+    def _turn(self, turn: Fused, outside: int = 0) -> tuple[NestNode, ...]:
         """Stages in fused loops, or one stage, without those of the loops that are ``outside``."""
         if not turn.inside:
             return self._stage(turn.root, outside)
         body = tuple(node for unit in turn.inside for node in self._turn(unit, outside + 1))
         return (self._loop(turn.root, outside + 1, body),)
 
-    def _stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
+    def _stage(self, stage: StageOf, outside: int) -> tuple[NestNode, ...]:
         """A stage, without those of its loops that are ``outside``."""
         placement = self.bounds.placements[stage.func]
-        nodes: tuple[Node, ...] = (self._compute(placement, stage.stage),)
+        nodes: tuple[NestNode, ...] = (self._compute(placement, stage.stage),)
         for depth in range(len(placement.stages[stage.stage].loops), outside, -1):
             nodes = (self._loop(stage, depth, nodes),)
         return nodes
 
-    def _loop(self, stage: StageOf, depth: int, body: tuple[Node, ...]) -> Loop:
+    def _loop(self, stage: StageOf, depth: int, body: tuple[NestNode, ...]) -> Loop:
         """The loop of a stage that has ``depth - 1`` of its others around it."""
         levels, placement = self.bounds.levels, self.bounds.placements[stage.func]
         path = levels.stage_path(stage.func, stage.stage)[: len(placement.path) + depth]
@@ -266,10 +266,10 @@ class _Assembly:
             ),
         )
 
-    def _hoisted(self, name: str, body: tuple[Node, ...]) -> HoistedStorage:
+    def _hoisted(self, name: str, body: tuple[NestNode, ...]) -> HoistedStorage:
         allocation = self.bounds.allocations[name]
         extents = self.bounds.hoisted[name]
         return HoistedStorage(name, allocation.types, allocation.memory, extents, body)
 
-    def _allocate(self, name: str, body: tuple[Node, ...]) -> Allocate:
+    def _allocate(self, name: str, body: tuple[NestNode, ...]) -> Allocate:
         return Allocate(**asdict(self.bounds.allocations[name], recurse=False), body=body)

@@ -26,7 +26,7 @@ Column: TypeAlias = NDArray[np.int64] | None
 Points: TypeAlias = tuple[Column, ...]
 """Some points of a Func or image, one column a dimension."""
 
-Range: TypeAlias = tuple[int, int] | None
+ValueRange: TypeAlias = tuple[int, int] | None
 """The least and the greatest coordinate that is needed; None where none is known."""
 
 _MOST_ITERATIONS = 256
@@ -38,7 +38,9 @@ _MOST_SIGNS = 5
 """Dimensions that a direction combines; along the others no point counts as further out."""
 
 
-def needed_ranges(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, tuple[Range, ...]]:
+def needed_ranges(
+    pipeline: Pipeline, sizes: Mapping[str, int]
+) -> dict[str, tuple[ValueRange, ...]]:
     """For each output and image that something is known of, and each of its dimensions, the
     coordinates that are needed where sizes have these values, or some of them do.
 
@@ -75,7 +77,7 @@ class _Search:
     pipeline: Pipeline
     sizes: Mapping[str, int]
     points: dict[str, list[Points]] = field(factory=dict)
-    ranges: dict[str, tuple[Range, ...]] = field(factory=dict)
+    ranges: dict[str, tuple[ValueRange, ...]] = field(factory=dict)
 
     def need(self, name: str, points: Points) -> None:
         """Take in points that are read of a Func or image."""
@@ -161,7 +163,7 @@ class _Search:
         )
 
 
-def _widened(known: Range, column: Column) -> Range:
+def _widened(known: ValueRange, column: Column) -> ValueRange:
     if column is None or not column.size:
         return known
     ends = (int(column.min()), int(column.max()))

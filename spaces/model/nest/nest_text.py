@@ -12,7 +12,7 @@ from spaces.model.nest.loopnest import (
     HoistedStorage,
     Loop,
     LoopNest,
-    Node,
+    NestNode,
     Produce,
     loop_nest,
 )
@@ -45,7 +45,7 @@ def format_nest(nest: LoopNest) -> str:
     return "\n".join(_lines(nest.body, 0))
 
 
-def _lines(nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
+def _lines(nodes: tuple[NestNode, ...], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for node in nodes:
         match node:

@@ -38,7 +38,7 @@ class LoopNode:
     stage: int
     loop: str
     kind: LoopKind
-    children: tuple[Node, ...]
+    children: tuple[TreeNode, ...]
     fused: tuple[StageOf, ...] = ()
 
 
@@ -47,17 +47,17 @@ class StorageNode:
     """Storage of a Func, for the time of ``children``."""
 
     func: str
-    children: tuple[Node, ...]
+    children: tuple[TreeNode, ...]
 
 
 @frozen
 class RootNode:
     """The top of a schedule tree."""
 
-    children: tuple[Node, ...]
+    children: tuple[TreeNode, ...]
 
 
-Node: TypeAlias = ComputeNode | LoopNode | StorageNode
+TreeNode: TypeAlias = ComputeNode | LoopNode | StorageNode
 
 
 def schedule_tree(pipeline: Pipeline, schedule: Schedule) -> RootNode:
@@ -149,7 +149,7 @@ class _Builder:
             stage = self.levels.fused_groups.owner(stage, index)
         return (stage.func, stage.stage, index)
 
-    def body(self, slot: _Slot, own: tuple[Node, ...]) -> tuple[Node, ...]:
+    def body(self, slot: _Slot, own: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
         """What happens at a place: Funcs computed there before ``own``, inside their storage."""
         computed, stored = self.computed.get(slot, []), self.stored.get(slot, [])
         if not computed and not stored:
@@ -162,13 +162,13 @@ class _Builder:
                     own = (StorageNode(name, own),)
         return own
 
-    def nest(self, funcs: tuple[str, ...]) -> tuple[Node, ...]:
+    def nest(self, funcs: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """The loops and computations of all stages of Funcs that are computed at once."""
         each = (StageOf(f, i) for f in funcs for i in range(len(self.schedule.of(f).stages)))
         order = self.turns.get(funcs[0]) or tuple(map(Fused, each))
         return tuple(node for turn in order for node in self.turn(turn))
 
-    def turn(self, turn: Fused, outside: int = 0) -> tuple[Node, ...]:
+    def turn(self, turn: Fused, outside: int = 0) -> tuple[TreeNode, ...]:
         """Stages in fused loops, or one stage, without those of the loops that are ``outside``."""
         if not turn.inside:
             return self.stage(turn.root, outside)
@@ -176,16 +176,20 @@ class _Builder:
         fused = tuple(stage for stage in turn.stages if stage != turn.root)
         return (self.loop(turn.root, outside, nodes, fused),)
 
-    def stage(self, stage: StageOf, outside: int) -> tuple[Node, ...]:
+    def stage(self, stage: StageOf, outside: int) -> tuple[TreeNode, ...]:
         """A stage, without those of its loops that are ``outside``."""
         name, index = stage.func, stage.stage
-        nodes: tuple[Node, ...] = (ComputeNode(name, index, self.inlined_in((name, index))),)
+        nodes: tuple[TreeNode, ...] = (ComputeNode(name, index, self.inlined_in((name, index))),)
         for number in reversed(range(outside, len(self.schedule.of(name).stages[index].loops))):
             nodes = (self.loop(stage, number, nodes),)
         return nodes
 
     def loop(
-        self, stage: StageOf, index: int, inner: tuple[Node, ...], fused: tuple[StageOf, ...] = ()
+        self,
+        stage: StageOf,
+        index: int,
+        inner: tuple[TreeNode, ...],
+        fused: tuple[StageOf, ...] = (),
     ) -> LoopNode:
         """A loop of a stage around ``inner`` and what is computed and stored there."""
         one = self.schedule.of(stage.func).stages[stage.stage].loops[index]
@@ -219,7 +223,7 @@ def format_tree(tree: RootNode) -> str:
     return "\n".join(["root", *_drawn(tree.children, "", set())])
 
 
-def _drawn(nodes: tuple[Node, ...], indent: str, known: set[str]) -> Iterator[str]:
+def _drawn(nodes: tuple[TreeNode, ...], indent: str, known: set[str]) -> Iterator[str]:
     for node in nodes:
         last = node is nodes[-1]
         yield f"{indent}{'└─ ' if last else '├─ '}{_label(node)}"
@@ -241,7 +245,7 @@ def _drawn_inlined(nodes: tuple[ComputeNode, ...], indent: str, known: set[str])
             yield from _drawn_inlined(node.inlined, indent + ("   " if last else "│  "), known)
 
 
-def _label(node: Node) -> str:
+def _label(node: TreeNode) -> str:
     match node:
         case StorageNode(func=func):
             return f"store {func}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.nest.tree import ComputeNode, LoopNode, Node, RootNode, StorageNode
+from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, StorageNode, TreeNode
 from spaces.model.schedules.schedule import StageOf
 
 
@@ -57,7 +57,7 @@ class _Survey:
     computes: list[_Site] = field(factory=list)
     loops: list[LoopNode] = field(factory=list)
 
-    def visit(self, nodes: tuple[Node, ...], path: tuple[LoopNode | StorageNode, ...]) -> None:
+    def visit(self, nodes: tuple[TreeNode, ...], path: tuple[LoopNode | StorageNode, ...]) -> None:
         for node in nodes:
             if isinstance(node, ComputeNode):
                 self.computes.append(_Site(node, path))

@@ -126,10 +126,10 @@ def factored_orders(function: Function, step: RFactor, order: DomainOrder) -> Fa
     return FactoredOrders(DomainOrder(others, partial), DomainOrder(others, merging))
 
 
-Records: TypeAlias = tuple[Split | Fuse, ...]
+SplitRecords: TypeAlias = tuple[Split | Fuse, ...]
 
 
-def parted_splits(stage: Stage, order: DomainOrder) -> tuple[Records, Records]:
+def parted_splits(stage: Stage, order: DomainOrder) -> tuple[SplitRecords, SplitRecords]:
     """The splits and fuses of a stage: those of Vars, and those that have to do with RVars."""
     reduced = {rvar.name for rvar in stage.rvars}
     of_vars: list[Split | Fuse] = []

@@ -8,7 +8,7 @@ from typing import TypeVar
 from attrs import define, evolve, field
 
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.declaration import Kind, Kinds
+from spaces.model.directives.declaration import ArgumentKind, Kinds
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
@@ -102,24 +102,24 @@ class ArgumentReader:
 
     def argument(self, item: Item, kinds: Kinds) -> Argument:
         """``item`` read as the first of ``kinds`` that it can be."""
-        readers: dict[Kind, Callable[[Item], Argument]] = {
-            Kind.LOOP: self.loop,
-            Kind.FACTOR: self.factor,
-            Kind.WHOLE: self.whole,
-            Kind.TRUTH: self.truth,
-            Kind.CONDITION: self.condition,
-            Kind.TEXT: self.message,
-            Kind.SOURCE: self.source,
-            Kind.STAGE: self.stage,
-            Kind.ALIGN: self.alignment,
-            Kind.LOOP_OF_KIND: self.loop_of_kind,
+        readers: dict[ArgumentKind, Callable[[Item], Argument]] = {
+            ArgumentKind.LOOP: self.loop,
+            ArgumentKind.FACTOR: self.factor,
+            ArgumentKind.WHOLE: self.whole,
+            ArgumentKind.TRUTH: self.truth,
+            ArgumentKind.CONDITION: self.condition,
+            ArgumentKind.TEXT: self.message,
+            ArgumentKind.SOURCE: self.source,
+            ArgumentKind.STAGE: self.stage,
+            ArgumentKind.ALIGN: self.alignment,
+            ArgumentKind.LOOP_OF_KIND: self.loop_of_kind,
         }
         if Tail in kinds and len(kinds) > 1 and not _is_tail(item):
             kinds = tuple(k for k in kinds if k is not Tail)
-        if isinstance(item, Whole) and Kind.FACTOR in kinds:
+        if isinstance(item, Whole) and ArgumentKind.FACTOR in kinds:
             return item.value
         first = kinds[0]
-        return readers[first](item) if isinstance(first, Kind) else self.choice(item, first)
+        return readers[first](item) if isinstance(first, ArgumentKind) else self.choice(item, first)
 
     def choice(self, item: Item, among: type[_C]) -> _C:
         """The member that a word names, however it is qualified, cased and underscored."""

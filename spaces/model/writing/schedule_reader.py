@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from spaces.model.directives.declaration import DIRECTIVES, Directive, Kind
+from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Directive
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule
@@ -282,7 +282,7 @@ class Reader(ArgumentReader):
     def variadic(self, call: Applied, declared: Directive) -> tuple[Argument, ...]:
         """Any number of loops; ``tile`` adds factors and a tail, ``loops`` kinds."""
         items = [item for item in flat(call.args) if not is_device_api(item)]
-        if not items and Kind.LOOP_OF_KIND not in declared.each:
+        if not items and ArgumentKind.LOOP_OF_KIND not in declared.each:
             raise Mistake(f"{call.name.text} takes at least one loop.", call.start, call.end)
         return tuple(self.argument(item, declared.each) for item in items)
 

@@ -109,7 +109,7 @@ class Declaration:
     initial: str | Chain | tuple[str | int, ...] | None
 
 
-Statement: TypeAlias = Chain | Declaration
+WrittenStatement: TypeAlias = Chain | Declaration
 
 
 @frozen
@@ -121,7 +121,7 @@ class Parsed:
         unread: what these statements are about, as far as they begin with a name.
     """
 
-    statements: tuple[Statement, ...]
+    statements: tuple[WrittenStatement, ...]
     mistakes: tuple[Mistake, ...]
     unread: tuple[Word, ...]
 
@@ -155,7 +155,7 @@ def parse_statements(text: str, vector_bits: int | None = None) -> Parsed:
         message = f"A schedule has at most {LONGEST_SCHEDULE} characters; this one has more."
         return Parsed((), (Mistake(message, LONGEST_SCHEDULE, LONGEST_SCHEDULE + 1),), ())
     parser = _Parser(tokenize(text), text, vector_bits=vector_bits)
-    statements: list[Statement] = []
+    statements: list[WrittenStatement] = []
     unread: list[Word] = []
     while parser.here.kind != "end":
         if parser.here.kind == "newline" or parser.here.text in (";", "{", "}"):
@@ -210,7 +210,7 @@ class _Parser(NumberReader):
             self.skip_block()
         raise Mistake(CONTROL[word.text], word.start, word.end)
 
-    def statement(self) -> tuple[Statement, ...]:
+    def statement(self) -> tuple[WrittenStatement, ...]:
         if self.here.text in CONTROL and self.following.text != ".":
             self.control()
         if self.here.text in IGNORED and self.following.text != ".":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.declaration import DIRECTIVES, Kind, Kinds
+from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Kinds
 from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
@@ -164,7 +164,7 @@ class _Speller:
         return pairs[0] if len(pairs) == 1 else f"{{{braced}}}"
 
     def argument(self, value: Argument, kinds: Kinds) -> str:
-        if kinds == (Kind.TEXT,):
+        if kinds == (ArgumentKind.TEXT,):
             return quote(str(value))
         if isinstance(value, Expr):
             return format_condition(value)

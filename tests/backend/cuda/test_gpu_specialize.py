@@ -15,7 +15,7 @@ from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
 from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
-from backend.cuda.kernel import AllocStep, CudaModule, Step
+from backend.cuda.kernel import AllocStep, CudaModule, ProgramStep
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.proofs import barrier_obligations
 from backend.proofs.launches import launches
@@ -266,7 +266,7 @@ class Recording:
     def __init__(self) -> None:
         self.allocated: list[str] = []
 
-    def run(self, module: CudaModule, steps: Iterable[Step], *rest: Any) -> None:
+    def run(self, module: CudaModule, steps: Iterable[ProgramStep], *rest: Any) -> None:
         """What an emulator does."""
         kept = tuple(steps)
         self.allocated = [step.buffer for step in kept if isinstance(step, AllocStep)]

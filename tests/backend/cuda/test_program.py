@@ -18,8 +18,8 @@ from backend.cuda.kernel import (
     FreeStep,
     HostStep,
     LaunchStep,
+    ProgramStep,
     ScalarParam,
-    Step,
 )
 from backend.cuda.program import CudaExecutor, Session
 from tests.backend.cuda.texts import SAXPY, saxpy_steps
@@ -164,7 +164,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def one_launch(*arguments: str | float) -> tuple[Step, ...]:
+def one_launch(*arguments: str | float) -> tuple[ProgramStep, ...]:
     return (LaunchStep("saxpy_kernel", (1, 1, 1), arguments),)
 
 
@@ -211,7 +211,7 @@ F = np.ones(4, np.float32)
     ],
 )
 def test_what_does_not_fit_is_told(
-    steps: tuple[Step, ...],
+    steps: tuple[ProgramStep, ...],
     buffers: dict[str, NDArray[Any]],
     scalars: dict[str, int],
     message: str,

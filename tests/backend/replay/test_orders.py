@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backend.replay import replay_nest
-from backend.replay.orders import Order, Steps, scheduled
+from backend.replay.orders import Order, TaskSteps, scheduled
 from tests.constraints.proofs.broken import blur, nest_of, shortened
 
 
@@ -20,7 +20,7 @@ from tests.constraints.proofs.broken import blur, nest_of, shortened
 def test_steps_are_taken_in_the_order(order: Order, expected: str) -> None:
     taken: list[str] = []
 
-    def task(name: str, steps: int) -> Steps:
+    def task(name: str, steps: int) -> TaskSteps:
         for step in range(steps):
             taken.append(f"{name}{step}")
             yield None

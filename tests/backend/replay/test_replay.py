@@ -26,7 +26,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, Node, loop_nest
+from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, NestNode, loop_nest
 from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
@@ -97,7 +97,7 @@ def test_what_is_read_beyond_an_image_is_shown() -> None:
 def tampered(nest: LoopNest, change: dict[str, tuple[int, int]]) -> LoopNest:
     """The nest with the first coordinates and the sizes of some allocations moved, along y."""
 
-    def visit(node: Node) -> Node:
+    def visit(node: NestNode) -> NestNode:
         if isinstance(node, Compute):
             return node
         node = evolve(node, body=tuple(visit(inner) for inner in node.body))

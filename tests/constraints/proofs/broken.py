@@ -18,7 +18,15 @@ from spaces.model.expressions.expr import Call, Expr, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
-from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, Node, Produce, loop_nest
+from spaces.model.nest.loopnest import (
+    Allocate,
+    Compute,
+    Loop,
+    LoopNest,
+    NestNode,
+    Produce,
+    loop_nest,
+)
 from spaces.model.nest.traversal import Guard
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -81,10 +89,10 @@ def nest_of(
     return loop_nest(algorithm, directives(schedule(algorithm)).schedule)
 
 
-def changed(nest: LoopNest, change: Callable[[Node], Node]) -> LoopNest:
+def changed(nest: LoopNest, change: Callable[[NestNode], NestNode]) -> LoopNest:
     """A nest with ``change`` applied to every node."""
 
-    def visit(node: Node) -> Node:
+    def visit(node: NestNode) -> NestNode:
         if isinstance(node, Compute):
             return change(node)
         return change(evolve(node, body=tuple(map(visit, node.body))))
@@ -95,7 +103,7 @@ def changed(nest: LoopNest, change: Callable[[Node], Node]) -> LoopNest:
 def shrunk(nest: LoopNest, func: str, dimension: int) -> LoopNest:
     """One element less is allocated of a Func."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Allocate) or node.func != func:
             return node
         extents = list(node.extents)
@@ -108,7 +116,7 @@ def shrunk(nest: LoopNest, func: str, dimension: int) -> LoopNest:
 def shortened(nest: LoopNest, func: str, loop: str) -> LoopNest:
     """The last iteration of a loop is missing."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, loop):
             return node
         var = evolve(node.var, max=node.var.max - 1, extent=node.var.extent - 1)
@@ -120,7 +128,7 @@ def shortened(nest: LoopNest, func: str, loop: str) -> LoopNest:
 def of_kind(nest: LoopNest, func: str, loop: str, kind: LoopKind) -> LoopNest:
     """A loop of another kind."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, loop):
             return node
         return evolve(node, var=evolve(node.var, kind=kind))
@@ -153,7 +161,7 @@ def with_target(
     assert high is not None
     name = placement.function.args[dimension]
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Loop) or (node.var.func, node.var.loop) != (func, name):
             return node
         return evolve(node, var=evolve(node.var, min=low, max=high, extent=high - low + 1))
@@ -169,7 +177,7 @@ def computed_seldom(nest: LoopNest, func: str) -> LoopNest:
     bounds = copy(nest.bounds)
     bounds.placements = {**nest.placements, func: evolve(placement, when=condition)}
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Compute) or node.func != func:
             return node
         return evolve(node, guards=(Guard("", condition), *node.guards))
@@ -180,7 +188,7 @@ def computed_seldom(nest: LoopNest, func: str) -> LoopNest:
 def reading_elsewhere(nest: LoopNest, func: str) -> LoopNest:
     """The first read of a Func is one element further."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Compute) or node.func != func:
             return node
         (value,) = node.values
@@ -194,7 +202,7 @@ def reading_elsewhere(nest: LoopNest, func: str) -> LoopNest:
 def stored_inside(nest: LoopNest, func: str) -> LoopNest:
     """The storage of a Func inside the loop that it stood around."""
 
-    def inside(node: Node) -> Node:
+    def inside(node: NestNode) -> NestNode:
         if not isinstance(node, Allocate) or node.func != func:
             return node
         (produce,) = node.body
@@ -217,7 +225,7 @@ def stages_swapped(nest: LoopNest, func: str) -> LoopNest:
 def last_stage_again(nest: LoopNest, func: str) -> LoopNest:
     """With the last stage of a Func computed twice."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if isinstance(node, Produce) and node.func == func:
             return evolve(node, body=(*node.body, node.body[-1]))
         return node
@@ -228,7 +236,7 @@ def last_stage_again(nest: LoopNest, func: str) -> LoopNest:
 def consumed_first(nest: LoopNest, func: str) -> LoopNest:
     """What reads a Func stands before what computes it, inside its storage."""
 
-    def swapped(node: Node) -> Node:
+    def swapped(node: NestNode) -> NestNode:
         if not isinstance(node, Allocate) or node.func != func:
             return node
         return evolve(node, body=tuple(reversed(node.body)))
@@ -239,7 +247,7 @@ def consumed_first(nest: LoopNest, func: str) -> LoopNest:
 def of_other_form(nest: LoopNest, func: str) -> LoopNest:
     """One is taken from every value of a Func."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Compute) or node.func != func:
             return node
         return evolve(node, values=tuple(value - 1 for value in node.values))
@@ -250,7 +258,7 @@ def of_other_form(nest: LoopNest, func: str) -> LoopNest:
 def freed_early(nest: LoopNest, func: str) -> LoopNest:
     """The storage of a Func, inside a loop, ends before its consumers run."""
 
-    def change(node: Node) -> Node:
+    def change(node: NestNode) -> NestNode:
         if not isinstance(node, Loop) or len(node.body) != 1:
             return node
         (storage,) = node.body

@@ -9,7 +9,7 @@ from attrs import evolve
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.solver.universe import Choice, Decision, Universe
+from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule
@@ -21,7 +21,7 @@ def _level(text: str) -> LoopLevel:
     return LoopLevel(*text.split("."))
 
 
-def _placed(directives: Directives, func: str, choice: Choice) -> Directives:
+def _placed(directives: Directives, func: str, choice: Assignment) -> Directives:
     entry = directives.schedule.of(func)
     levels = {
         part: _level(str(choice[f"{func} {part}"]))
@@ -38,7 +38,7 @@ def two_stages() -> Universe:
     pipeline = algorithms.blur()
     levels = ("inline", "root", "by.y", "by.x", "by.yi")
 
-    def structure(choice: Choice) -> Schedule:
+    def structure(choice: Assignment) -> Schedule:
         d = schedule(pipeline)
         match choice["by order"]:
             case "tiles":
@@ -78,7 +78,7 @@ def three_stages() -> Universe:
     """A chain: where two producers are computed, and one of them stored."""
     pipeline = algorithms.chain()
 
-    def structure(choice: Choice) -> Schedule:
+    def structure(choice: Assignment) -> Schedule:
         d = schedule(pipeline)
         match choice["c order"]:
             case "strips":
@@ -108,7 +108,7 @@ def updates() -> Universe:
     """Sums whose loops may be reordered, split, and run at once."""
     pipeline: Pipeline = algorithms.total()
 
-    def structure(choice: Choice) -> Schedule:
+    def structure(choice: Assignment) -> Schedule:
         d = schedule(pipeline)
         if choice["out order"] == "parallel":
             d = d.parallel("y")

@@ -19,7 +19,7 @@ from spaces.model.nest.loopnest import (
     HoistedStorage,
     Loop,
     LoopNest,
-    Node,
+    NestNode,
     Produce,
 )
 
@@ -122,11 +122,11 @@ class _Machine:
     def read(self, name: str, at: tuple[int, ...]) -> int:
         return self.image(name, at) if name in self.images else self.storage[name].read(at)
 
-    def run(self, nodes: tuple[Node, ...]) -> None:
+    def run(self, nodes: tuple[NestNode, ...]) -> None:
         for node in nodes:
             self.step(node)
 
-    def step(self, node: Node) -> None:
+    def step(self, node: NestNode) -> None:
         match node:
             case Allocate():
                 self.storage[node.func] = _Storage(node, self.env, self.read)

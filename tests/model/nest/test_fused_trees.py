@@ -14,12 +14,12 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import Allocate, Compute, Loop, loop_nest
-from spaces.model.nest.loopnest import Node as NestNode
+from spaces.model.nest.loopnest import NestNode as NestNode
 from spaces.model.nest.tree import (
     ComputeNode,
     LoopNode,
-    Node,
     RootNode,
+    TreeNode,
     format_tree,
     schedule_tree,
 )
@@ -64,7 +64,7 @@ TEXTS = (
 _Shape: TypeAlias = "tuple[object, ...]"
 
 
-def of_tree(nodes: tuple[Node, ...]) -> tuple[_Shape, ...]:
+def of_tree(nodes: tuple[TreeNode, ...]) -> tuple[_Shape, ...]:
     """Loops, storage and computations and what is in them."""
     return tuple(
         ("compute", n.func, n.stage)
@@ -165,9 +165,9 @@ def test_a_computation_outside_of_fused_loops_breaks_the_first_criterion() -> No
     text = ROOT + "p.compute_root()\nh.compute_with(g, x)"
     tree = schedule_tree(PIPE, parse_schedule(text, PIPE))
 
-    def moved(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    def moved(nodes: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
         """The computation of h put before the fused loops."""
-        found: list[Node] = []
+        found: list[TreeNode] = []
         for node in nodes:
             if isinstance(node, LoopNode) and (node.func, node.loop) == ("g", "y"):
                 (inner,) = node.children
