@@ -79,7 +79,7 @@ def _beginning_as_estimated(
     return tuple(zip(mins, extents, strict=True))
 
 
-Strides: TypeAlias = tuple[int | None, ...]
+KnownStrides: TypeAlias = tuple[int | None, ...]
 """Strides in elements, innermost first; None where any will do."""
 
 
@@ -176,7 +176,7 @@ def _checked(name: str, array: Array, type: Type) -> Array:
     return array
 
 
-def empty_with_steps(shape: tuple[int, ...], type: Type, steps: Strides) -> Array:
+def empty_with_steps(shape: tuple[int, ...], type: Type, steps: KnownStrides) -> Array:
     """A new array with the strides of ``steps``; dimensions without one lie outside of the others.
 
     Raises:
@@ -213,7 +213,7 @@ def aligned_memory(elements: int, type: Type) -> Array:
     return data[start : start + size].view(type.dtype)
 
 
-def _has_steps(array: Array, steps: Strides) -> bool:
+def _has_steps(array: Array, steps: KnownStrides) -> bool:
     """Whether strides are those that are known, where they matter, and all of them are whole."""
     size = array.itemsize
     found = zip(reversed(array.strides), reversed(array.shape), steps, strict=True)

@@ -1,0 +1,112 @@
+"""One meaning a name: no two classes share one, and the glossary names what there is."""
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from docs import directives
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.model.writing.text import parse_schedule
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+ENTRIES = dict(re.findall(r"^- \*\*(.+?)\*\*: (.*?)(?=\n- |\n\n|\Z)", GLOSSARY, re.M | re.S))
+
+SHARED = {
+    "Allocate": "the same storage, in the loop nest and in the program made of it",
+    "Array": "a NumPy array",
+    "Coordinate": "a tuple of integers, in proofs and in replays, which do not import each other",
+    "Prefetch": "the same prefetch, in the schedule and in the program",
+    "Stop": "a command that stops, and a statement that stops the program",
+}
+"""Names that several modules define, each with the reason."""
+
+
+def defined(path):
+    """The classes, functions and names that a module defines at its top."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in tree.body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name, node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, node
+            case ast.ImportFrom(names=names):
+                yield from ((alias.asname, node) for alias in names if alias.asname)
+
+
+def is_type(node):
+    """Whether it defines a class, or another name of a type; options of a command are neither."""
+    if isinstance(node, ast.ClassDef):
+        return True
+    value = getattr(node, "value", None)
+    if isinstance(node, ast.AnnAssign):
+        return ast.unparse(node.annotation) == "TypeAlias"
+    return isinstance(node, ast.Assign) and not ast.unparse(value).startswith("Annotated[")
+
+
+@cache
+def types():
+    """For each public name of a class or type of the product the modules that define it."""
+    found = defaultdict(list)
+    for folder in ("spaces", "backend", "apps"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for name, node in defined(path):
+                if re.fullmatch(r"[A-Z]+[a-z]\w*", name) and is_type(node):
+                    found[name].append(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_no_two_classes_share_a_name_but_those_with_a_reason():
+    assert len(types()) > 400
+    assert {name: of for name, of in types().items() if len(of) > 1}.keys() == SHARED.keys()
+
+
+@pytest.mark.parametrize("term", ENTRIES)
+def test_what_the_glossary_names_is_there(term):
+    text = " ".join(ENTRIES[term].split())
+    named = re.findall(r"((?:`[\w.]+`(?:, | and ))*`[\w.]+`) \(?in `([\w/]+\.py)`", text)
+    assert len(named) == len(re.findall(r"\bin `[\w/]+\.py`", text))
+    for names, file in named:
+        known = dict(defined(ROOT / file))
+        for name in re.findall(r"`([\w.]+)`", names):
+            owner, _, member = name.partition(".")
+            assert owner in known, f"{name} in {file}"
+            assert not member or re.search(rf"\b{member}\b", ast.unparse(known[owner])), name
+
+
+def test_every_term_stands_once_and_in_order():
+    sections = GLOSSARY.split("\n## ")[1:]
+    for section in sections:
+        terms = [t.lower() for t in re.findall(r"^- \*\*(.+?)\*\*:", section, re.M)]
+        assert terms == sorted(terms)
+    assert len(re.findall(r"^- \*\*", GLOSSARY, re.M)) == len(ENTRIES) > 100
+
+
+EXAMPLES = sorted(
+    {
+        span
+        for text in ENTRIES.values()
+        for span in re.findall(r"`([^`]+)`", " ".join(text.split()))
+        if re.match(r"(out|bx|by|dy|total|input)\.", span)
+        and "(" in span
+        and span != "total.update(0)"
+    }
+)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_schedule_in_the_glossary_is_legal(example):
+    pipeline = directives.algorithm()
+    schedule = parse_schedule(example, pipeline)
+    assert isinstance(verify(pipeline, schedule, device("cpu")), CheckedSchedule)
+
+
+def test_the_glossary_has_examples():
+    assert len(EXAMPLES) > 15
