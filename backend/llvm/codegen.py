@@ -19,7 +19,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.walk import messages
 from backend.llvm.accesses import access_words
 from backend.llvm.alias import LoopHint
-from backend.llvm.module import FunctionBuilder, Module
+from backend.llvm.module import FunctionEmitter, Module
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.blocks import POINTER, Value
 from backend.llvm.statements import Statements
@@ -62,8 +62,8 @@ def llvm_module(
 def _entry(module: Module, program: LoopProgram) -> None:
     """The function that callers call."""
     function = module.define(entry_name(program.name), POINTER, POINTER)
-    frame = evolve(FunctionBuilder.begin(module, function), pool=function.args[0])
-    words = Words(frame.entry.builder, function.args[1])
+    emitter = evolve(FunctionEmitter.begin(module, function), pool=function.args[0])
+    words = Words(emitter.entry.builder, function.args[1])
     buffers: dict[str, Value] = {}
     variables: dict[str, Value] = {}
     for buffer in program.buffers:
@@ -71,14 +71,14 @@ def _entry(module: Module, program: LoopProgram) -> None:
         for d in range(buffer.dimensions):
             for part in ("min", "extent", "stride"):
                 variables[f"{buffer.name}.{part}.{d}"] = words.scalar(Int32)
-        frame.accesses.given(buffer, buffers[buffer.name], variables)
+        emitter.accesses.given(buffer, buffers[buffer.name], variables)
     for parameter in program.scalars:
         variables[parameter.name] = words.scalar(parameter.type)
     if told_words(program, module.access_mode):
-        frame = evolve(frame, told=words.pointer())
-    statements = Statements(frame, frame.values(variables, buffers))
+        emitter = evolve(emitter, told=words.pointer())
+    statements = Statements(emitter, emitter.values(variables, buffers))
     for buffer in program.buffers:
         statements.dimensions(buffer)
     statements.size_checks(program)
     statements.statement(program.body)
-    frame.close()
+    emitter.close()

@@ -93,7 +93,7 @@ class Module:
 
 
 @frozen
-class FunctionBuilder:
+class FunctionEmitter:
     """One function under construction: entry block, body, and the way out."""
 
     module: Module
@@ -107,15 +107,15 @@ class FunctionBuilder:
     """Where the values of messages are wanted, or null."""
 
     @staticmethod
-    def begin(module: Module, function: Value) -> FunctionBuilder:
+    def begin(module: Module, function: Value) -> FunctionEmitter:
         """A function whose first block is for what never varies."""
         first, body = (function.append_basic_block(n) for n in ("entry", "body"))
         accesses = module.accesses()
         # Nothing is accessed where everything is fixed.
-        entry = FunctionBuilder.insertion_point(module, first, Accesses())
-        here = FunctionBuilder.insertion_point(module, body, accesses)
+        entry = FunctionEmitter.insertion_point(module, first, Accesses())
+        here = FunctionEmitter.insertion_point(module, body, accesses)
         accesses.begin(entry.builder, here.builder)
-        return FunctionBuilder(module, function, entry, here, accesses)
+        return FunctionEmitter(module, function, entry, here, accesses)
 
     @staticmethod
     def insertion_point(module: Module, block: Value, accesses: Accesses) -> InsertionPoint:

@@ -29,7 +29,7 @@ from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
-from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionBuilder, Module
+from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter, Module
 from backend.llvm.operators import llvm_type
 from backend.llvm.runtime.blocks import I32, I64, POINTER, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
@@ -49,7 +49,7 @@ inside several functions."""
 class Statements:
     """Emits statements into one function."""
 
-    frame: FunctionBuilder
+    emitter: FunctionEmitter
     values: Expressions
     _owned: list[Value] = field(factory=list)
     """The heap blocks that are in use."""
@@ -59,11 +59,11 @@ class Statements:
     _stack_bytes: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.frame.accesses.leave_by(self.frame.told, self._leave_where)
+        self.emitter.accesses.leave_by(self.emitter.told, self._leave_where)
 
     @property
     def _build(self) -> Any:
-        return self.frame.here.builder
+        return self.emitter.here.builder
 
     def dimensions(self, buffer: BufferParameter) -> None:
         """Leave where a dimension has no value, coordinates that int32 does not hold, or another
@@ -114,7 +114,7 @@ class Statements:
         """Emit a statement that is no store."""
         match statement:
             case Stop(message=message):
-                status = self.frame.module.statuses[message]
+                status = self.emitter.module.statuses[message]
                 if message.types:
                     self._tell(status, statement.values)
                 self._leave_if(ir.Constant(ir.IntType(1), 1), i32(status))
@@ -134,8 +134,8 @@ class Statements:
     def _tell(self, status: int, values: tuple[Expr, ...]) -> None:
         """Report the status and the values of a message, unless another thread was first."""
         words = [self._word(value) for value in values]
-        with reporting(self._build, self.frame.told, status):
-            store_words(self._build, self.frame.told, words, first=1)
+        with reporting(self._build, self.emitter.told, status):
+            store_words(self._build, self.emitter.told, words, first=1)
 
     def _word(self, expr: Expr) -> Value:
         """A scalar value in 64 bits: a sign or zero in front, of floats the bits of a double."""
@@ -153,14 +153,14 @@ class Statements:
     @contextmanager
     def _block(self, name: str, after: Value) -> Iterator[None]:
         """What is emitted now goes into a block of its own that ends by jumping to ``after``."""
-        self._build.position_at_end(self.frame.function.append_basic_block(name))
+        self._build.position_at_end(self.emitter.function.append_basic_block(name))
         with self.values.scope():
             yield
         self._build.branch(after)
 
     def _if(self, node: If) -> None:
         condition = self.values.condition(node.condition)
-        start, function = self._build.block, self.frame.function
+        start, function = self._build.block, self.emitter.function
         after = function.append_basic_block("endif")
         targets = []
         for body, name in ((node.body, "then"), (node.otherwise, "else")):
@@ -177,7 +177,7 @@ class Statements:
 
     def _loop(self, loop: For) -> None:
         low, extent = self.values.index(loop.min), self.values.index(loop.extent)
-        function, build = self.frame.function, self._build
+        function, build = self.emitter.function, self._build
         body = function.append_basic_block(loop.var.name)
         after = function.append_basic_block("done")
         if isinstance(loop.extent, Const) and loop.extent.value > 0:
@@ -219,11 +219,11 @@ class Statements:
                 block = self.values.buffers.pop(storage.buffer)
                 if block in self._owned and not storage.within:
                     self._owned.remove(block)
-                    self._build.call(self.frame.module.runtime["free"], [block])
+                    self._build.call(self.emitter.module.runtime["free"], [block])
 
     def _storage(self, node: Allocate) -> Value:
         """Where the values of a Func lie from now on."""
-        accesses = self.frame.accesses
+        accesses = self.emitter.accesses
         if node.within:
             accesses.again(node, self.values.index)
             return self.values.buffers[node.within]
@@ -231,11 +231,11 @@ class Statements:
         size = None if elements is None else elements * node.type.bytes
         if size is not None and self._fits_stack(node, size):
             self._stack_bytes += size
-            place = local_bytes(self.frame.entry.builder, max(size, 1))
+            place = local_bytes(self.emitter.entry.builder, max(size, 1))
             accesses.obtained(node, place, i64(size), self.values.index)
             return place
         build, wanted = self._build, self._bytes(node)
-        block = build.call(self.frame.module.runtime["malloc"], [wanted])
+        block = build.call(self.emitter.module.runtime["malloc"], [wanted])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
         self._owned.append(block)
@@ -265,9 +265,9 @@ class Statements:
 
     def _leave_where(self, condition: Value, status: Callable[[], Value]) -> None:
         """As above, with a status that is worked out on the way."""
-        function, build = self.frame.function, self._build
+        function, build = self.emitter.function, self._build
         if not self._exits:
-            self._status = local_bytes(self.frame.entry.builder, 4)
+            self._status = local_bytes(self.emitter.entry.builder, 4)
         leave = function.append_basic_block("leave")
         stay = function.append_basic_block("stay")
         build.cbranch(condition, leave, stay)
@@ -279,10 +279,10 @@ class Statements:
     def _exit(self, owned: tuple[Value, ...]) -> Value:
         """A block that frees all that is ``owned`` and returns the status."""
         if owned not in self._exits:
-            block = self._exits[owned] = self.frame.function.append_basic_block("exit")
+            block = self._exits[owned] = self.emitter.function.append_basic_block("exit")
             build = ir.IRBuilder(block)
             if owned:
-                build.call(self.frame.module.runtime["free"], [owned[-1]])
+                build.call(self.emitter.module.runtime["free"], [owned[-1]])
                 build.branch(self._exit(owned[:-1]))
             else:
                 build.ret(build.load(self._status, typ=I32, align=4))
@@ -290,11 +290,11 @@ class Statements:
 
     def _parallel(self, loop: ParallelFor) -> None:
         closure = _Closure(loop)
-        module, build = self.frame.module, self._build
+        module, build = self.emitter.module, self._build
         task = closure.function(module)
-        packed = closure.pack(self.frame, self.values)
+        packed = closure.pack(self.emitter, self.values)
         low, extent = (build.trunc(self.values.index(e), I32) for e in (loop.min, loop.extent))
-        arguments = [self.frame.pool, task, low, extent, packed]
+        arguments = [self.emitter.pool, task, low, extent, packed]
         status = build.call(module.runtime["par_for"], arguments)
         self._leave_if(build.icmp_signed("!=", status, i32(0)), status)
 
@@ -316,17 +316,17 @@ class _Closure:
         wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
         return [POINTER] * (2 + accesses.words_passed * len(self.loop.buffers)) + wide
 
-    def pack(self, frame: FunctionBuilder, values: Expressions) -> Value:
+    def pack(self, emitter: FunctionEmitter, values: Expressions) -> Value:
         """Store it on the stack of the caller."""
         held = [
-            frame.pool,
-            frame.told,
+            emitter.pool,
+            emitter.told,
             *(values.buffers[b] for b in self.loop.buffers),
-            *frame.accesses.passed(self.loop.buffers),
+            *emitter.accesses.passed(self.loop.buffers),
             *(values.variables[v.name] for v in self.loop.variables),
         ]
-        closure = local_bytes(frame.entry.builder, 8 * len(held))
-        store_words(frame.here.builder, closure, held)
+        closure = local_bytes(emitter.entry.builder, 8 * len(held))
+        store_words(emitter.here.builder, closure, held)
         return closure
 
     @staticmethod
@@ -337,19 +337,19 @@ class _Closure:
         """The function ``i32 task(closure, index)``."""
         task = module.define(module.task_name(self.loop.var), POINTER, I32)
         task.linkage = "internal"
-        frame = FunctionBuilder.begin(module, task)
-        entry = frame.entry.builder
+        emitter = FunctionEmitter.begin(module, task)
+        entry = emitter.entry.builder
         pool, told, *given = (
             entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)
-            for number, kind in enumerate(self._types(frame.accesses))
+            for number, kind in enumerate(self._types(emitter.accesses))
         )
         count = len(self.loop.buffers)
         buffers = dict(zip(self.loop.buffers, given, strict=False))
         names = [v.name for v in self.loop.variables]
         variables = dict(zip(names, given[len(given) - len(names) :], strict=True))
-        frame.accesses.received(self.loop.buffers, given[count : len(given) - len(names)])
+        emitter.accesses.received(self.loop.buffers, given[count : len(given) - len(names)])
         variables[self.loop.var.name] = entry.sext(task.args[1], I64)
-        frame = evolve(frame, pool=pool, told=told)
-        Statements(frame, frame.values(variables, buffers)).statement(self.loop.body)
-        frame.close()
+        emitter = evolve(emitter, pool=pool, told=told)
+        Statements(emitter, emitter.values(variables, buffers)).statement(self.loop.body)
+        emitter.close()
         return task

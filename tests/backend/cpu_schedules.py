@@ -44,6 +44,6 @@ def _kept_across(levels: Levels) -> set[LoopOf]:
     """Loops that some Func is stored outside and computed inside: their order matters."""
     kept: set[LoopOf] = set()
     for function in levels.functions:
-        path = levels.site(function.name)
-        kept |= set(path[len(levels.store(function.name)) :])
+        path = levels.compute_path(function.name)
+        kept |= set(path[len(levels.store_path(function.name)) :])
     return kept

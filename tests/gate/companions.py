@@ -115,7 +115,7 @@ def _inside(
         evolve(_at_root(moved), compute=level, store=store)
     )
     try:
-        Levels(pipeline, inside).site(moved.name)
+        Levels(pipeline, inside).compute_path(moved.name)
     except LevelError:
         return inside if rng.random() < 0.03 else schedule
     return inside

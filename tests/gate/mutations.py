@@ -225,7 +225,7 @@ def _outwards(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sch
     """Storage moved outwards from where it is."""
     name = rng.choice(pipeline.functions).name
     try:
-        site = Levels(pipeline, schedule).site(name)
+        site = Levels(pipeline, schedule).compute_path(name)
     except (ValueError, KeyError):
         return schedule
     if not site:

@@ -141,8 +141,8 @@ BOXES = (
     Mutant(
         "storage-at-compute-level",
         "_Assembly.level",
-        "levels.store",
-        "levels.site",
+        "levels.store_path",
+        "levels.compute_path",
         "Storage is allocated where a Func is computed, whatever its store level is.",
         _NEST,
     ),

@@ -178,8 +178,8 @@ RACES = (
     Mutant(
         "storage-around-the-next-loop",
         "shared_storage",
-        "enumerate(site[depth:], start=depth)",
-        "enumerate(site[depth + 1 :], start=depth + 1)",
+        "enumerate(path[depth:], start=depth)",
+        "enumerate(path[depth + 1 :], start=depth + 1)",
         "Of the loops between storage and computation the outermost may run at once.",
         _EXAMPLES,
     ),
@@ -197,8 +197,8 @@ PLACES = (
     Mutant(
         "compute-level-inverted",
         "compute_level",
-        "records.site(func) is not None",
-        "records.site(func) is None",
+        "records.compute_path(func) is not None",
+        "records.compute_path(func) is None",
         "Levels that enclose every use are refused, and others accepted.",
         _EXAMPLES,
     ),
@@ -229,8 +229,8 @@ PLACES = (
     Mutant(
         "memory-at-the-compute-level",
         "memory_kind",
-        "records.kinds(site[:depth])",
-        "records.kinds(site)",
+        "records.kinds(path[:depth])",
+        "records.kinds(path)",
         "The kind of memory is judged where a Func is computed, not where it is stored.",
         _EXAMPLES,
     ),

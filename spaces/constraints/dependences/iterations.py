@@ -103,13 +103,13 @@ def dependences(function: Function, index: int) -> Ordering:
 
 
 @lru_cache(maxsize=1024)
-def meeting(
+def conflict(
     function: Function, index: int, along: str, against: str | None = None
 ) -> Conflict | None:
     """Two iterations of a stage that touch the same element and differ along a dimension. With
     ``against``, the earlier one is further along that dimension. None where none was found.
     """
-    return _Question.of(function, index).meeting(along, against)
+    return _Question.of(function, index).conflict(along, against)
 
 
 _Distance: TypeAlias = Mapping[str, int]
@@ -209,11 +209,11 @@ class _Question:
         )
         return Ordering(met, before)
 
-    def meeting(self, along: str, against: str | None) -> Conflict | None:
+    def conflict(self, along: str, against: str | None) -> Conflict | None:
         """Two iterations that meet, by the solver."""
         asked = _Formulas(self)
         where = asked.along(along) if against is None else asked.against(along, against)
-        return asked.meeting(where)
+        return asked.conflict(where)
 
 
 class _Formulas:
@@ -293,7 +293,7 @@ class _Formulas:
         of_either = apart.union(map(primed, apart))
         return not self._depends(condition) and not of_either.isdisjoint(condition.names)
 
-    def meeting(self, where: tuple[Expr, ...]) -> Conflict | None:
+    def conflict(self, where: tuple[Expr, ...]) -> Conflict | None:
         """Two iterations that meet where this holds; if possible, whatever values are read."""
         for place, meet in sorted(self._meetings, key=lambda one: self._depends(one[1])):
             model = self._ask((*where, *self._small), place, meet) or self._ask(where, place, meet)

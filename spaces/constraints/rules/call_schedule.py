@@ -119,7 +119,7 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
     level = records.entry(func).compute
     if func not in records.computed or level.is_root or level.is_inline:
         return
-    if func in records.pipeline.outputs or records.site(func) is not None:
+    if func in records.pipeline.outputs or records.compute_path(func) is not None:
         return
     legal = enclosing(records, func)
     if legal is None:
@@ -176,9 +176,9 @@ def _levels(path: Path) -> str:
 )
 def store_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    site, level = records.site(func), records.entry(func).store
+    path, level = records.compute_path(func), records.entry(func).store
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or site is None or records.store_depth(func) is not None:
+    if not stored or path is None or records.store_depth(func) is not None:
         return
     yield Check(
         func,
@@ -190,7 +190,7 @@ def store_level(records: Records, func: str) -> Iterator[Check]:
             "func": func,
             "directive": level_directive(func, "store", level),
             "compute": str(records.entry(func).compute),
-            "legal": _levels(site),
+            "legal": _levels(path),
         },
     )
 
@@ -234,11 +234,11 @@ AT_ONCE = (
 )
 def shared_storage(records: Records, func: str) -> Iterator[Check]:
     """One check for each such loop between storage and computation."""
-    site, depth = records.site(func), records.store_depth(func)
+    path, depth = records.compute_path(func), records.store_depth(func)
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or site is None or depth is None:
+    if not stored or path is None or depth is None:
         return
-    for i, place in enumerate(site[depth:], start=depth):
+    for i, place in enumerate(path[depth:], start=depth):
         kind = records.levels.kind(place)
         if kind in AT_ONCE:
             yield Check(
@@ -256,7 +256,7 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
                     "directive": kind_directive(records, place.func, place.stage, place.loop),
                     "kind": str(kind),
                     "place": str(place.level),
-                    "legal": _store_levels(records, site[i:]),
+                    "legal": _store_levels(records, path[i:]),
                 },
             )
 

@@ -170,10 +170,10 @@ def _apart(records: Records, func: str, other: str) -> str:
     are not, or where another rule says what is wrong.
     """
     try:
-        sites = [records.levels.site(name) for name in (func, other)]
+        paths = [records.levels.compute_path(name) for name in (func, other)]
     except LevelError:
         return ""
-    if sites[0] == sites[1]:
+    if paths[0] == paths[1]:
         return ""
     first, second = (
         listed(dict.fromkeys(stage_name(*use) for use in records.levels.uses(name)))

@@ -295,16 +295,16 @@ def dimensions(records: Records, func: str) -> Iterator[Check]:
 )
 def level_between(records: Records, func: str) -> Iterator[Check]:
     """One check for each of the compute and the store level that lies between two loops."""
-    site, depth = records.site(func), records.store_depth(func)
-    if func not in records.computed or not site or depth is None:
+    path, depth = records.compute_path(func), records.store_depth(func)
+    if func not in records.computed or not path or depth is None:
         return
-    levels = {"computed": len(site), "stored": depth}
-    if depth == len(site):
+    levels = {"computed": len(path), "stored": depth}
+    if depth == len(path):
         del levels["stored"]
     for verb, count in levels.items():
         if not count:
             continue
-        place = site[count - 1]
+        place = path[count - 1]
         kind = records.levels.kind(place)
         order = records.entry(place.func).stages[place.stage]
         names = [loop.name for loop in order.loops if loop.kind is kind]

@@ -151,11 +151,11 @@ def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
 )
 def hoist_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    entry, site, depth = records.entry(func), records.site(func), records.store_depth(func)
+    entry, path, depth = records.entry(func), records.compute_path(func), records.store_depth(func)
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or not entry.is_hoisted or site is None or depth is None:
+    if not stored or not entry.is_hoisted or path is None or depth is None:
         return
-    around = site[:depth]
+    around = path[:depth]
     levels = [ROOT, *(place.level for place in around)]
     shared = [i for i, place in enumerate(around) if records.levels.kind(place) in AT_ONCE]
     legal = levels[shared[-1] + 1 if shared else 0 :]
@@ -216,7 +216,7 @@ def hoist_size(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension without a limit."""
     extents = view.nest.hoisted.get(func, ())
     entry, placement = view.nest.schedule.of(func), view.placement(func)
-    depth = len(view.nest.levels.hoist(func)) if extents else 0
+    depth = len(view.nest.levels.hoist_path(func)) if extents else 0
     inside = placement.path[depth:]
     for dimension, extent in zip(placement.function.args, extents, strict=False):
         named = [f"{p.func}.{p.loop}" for p in inside if p.var.name in extent.names]

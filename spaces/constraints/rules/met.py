@@ -9,7 +9,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from spaces.constraints.dependences.hazards import ordering
-from spaces.constraints.dependences.iterations import Conflict, meeting
+from spaces.constraints.dependences.iterations import Conflict, conflict
 from spaces.constraints.rules.records import Records
 
 _Found: TypeAlias = Callable[[], Conflict | None]
@@ -30,7 +30,7 @@ class Met:
     @staticmethod
     def along(records: Records, func: str, index: int, dimension: str) -> Met:
         """Two that differ along a dimension."""
-        return Met(func, partial(meeting, records.function(func), index, dimension))
+        return Met(func, partial(conflict, records.function(func), index, dimension))
 
     @staticmethod
     def out_of_order(records: Records, func: str, index: int, loops: tuple[str, str] | None) -> Met:
@@ -42,9 +42,9 @@ class Met:
         inner, outer = (traced.origins.get(n, frozenset()) for n in loops or ("", ""))
         for carrier, other in sorted(ordering(function, index).before):
             if (loops is None) or (carrier in outer and other in inner):
-                return Met(func, partial(meeting, function, index, carrier, other))
+                return Met(func, partial(conflict, function, index, carrier, other))
         along = [n for n in ordering(function, index).dimensions if loops is None or n in outer]
-        return Met(func, partial(meeting, function, index, *along[:1]))
+        return Met(func, partial(conflict, function, index, *along[:1]))
 
     @property
     def sentence(self) -> str:

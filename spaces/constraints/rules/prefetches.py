@@ -134,7 +134,7 @@ def _stored(records: Records, target: str) -> Path:
     """The loops around the storage of a Func; none for an image."""
     if target not in records.computed:
         return ()
-    return (records.site(target) or ())[: records.store_depth(target) or 0]
+    return (records.compute_path(target) or ())[: records.store_depth(target) or 0]
 
 
 RULES = (loop, on_gpu, unread)

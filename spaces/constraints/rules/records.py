@@ -27,7 +27,7 @@ class Records:
     device: Device
     _entries: dict[str, FuncSchedule] = field(init=False)
     _functions: dict[str, Function] = field(init=False)
-    _sites: dict[str, Path | None] = field(init=False, factory=dict)
+    _compute_paths: dict[str, Path | None] = field(init=False, factory=dict)
     _traced: dict[str, tuple[tuple[Stage, DomainOrder, Trace], ...]] = field(
         init=False, factory=dict
     )
@@ -72,33 +72,33 @@ class Records:
             )
         return self._traced[func]
 
-    def site(self, func: str) -> Path | None:
+    def compute_path(self, func: str) -> Path | None:
         """The loops around the computation of a Func; None where its level, or that of a Func
         that reads it, is illegal.
         """
-        if func not in self._sites:
+        if func not in self._compute_paths:
             try:
-                self._sites[func] = self.levels.site(func)
+                self._compute_paths[func] = self.levels.compute_path(func)
             except LevelError:
-                self._sites[func] = None
-        return self._sites[func]
+                self._compute_paths[func] = None
+        return self._compute_paths[func]
 
     def store_depth(self, func: str) -> int | None:
-        """How many loops of its site are around the storage of a Func; None where its store
-        level is none of them.
+        """How many of the loops around the computation of a Func are also around its storage; None
+        where its store level is not one of these loops.
         """
-        site, level = self.site(func), self.entry(func).store
-        if site is None:
+        path, level = self.compute_path(func), self.entry(func).store
+        if path is None:
             return None
         if level.is_root or level.is_inline:
             return 0
         return next(
-            (i + 1 for i, place in enumerate(site) if self.levels.is_at(func, level, place)), None
+            (i + 1 for i, place in enumerate(path) if self.levels.is_at(func, level, place)), None
         )
 
     def path(self, func: str, stage: int) -> Path | None:
-        """All loops around a stage, its own included; None where its site is unknown."""
-        return None if self.site(func) is None else self.levels.stage_path(func, stage)
+        """All loops around a stage, its own included; None where its compute level is illegal."""
+        return None if self.compute_path(func) is None else self.levels.stage_path(func, stage)
 
     def kinds(self, path: Path) -> tuple[LoopKind, ...]:
         """The kind of each loop of a path."""

@@ -206,12 +206,12 @@ def _span(path: tuple[LoopVar, ...], interval: Interval) -> str:
 )
 def memory_kind(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    site, depth = records.site(func), records.store_depth(func)
+    path, depth = records.compute_path(func), records.store_depth(func)
     memory = records.entry(func).memory
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or site is None or depth is None or memory is MemoryType.AUTO:
+    if not stored or path is None or depth is None or memory is MemoryType.AUTO:
         return
-    kinds = set(records.kinds(site[:depth]))
+    kinds = set(records.kinds(path[:depth]))
     if LoopKind.GPU_THREAD in kinds:
         place, legal = "inside the thread loops of a kernel", [*_PRIVATE]
     elif LoopKind.GPU_BLOCK in kinds:
@@ -230,7 +230,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
         VIOLATED,
         "{directive} stores {func} in {memory}, but by {store} it is stored {place}{reason}.",
         "Legal kinds of memory there are {legal}.",
-        loop=records.entry(func).store.loop if site[:depth] else "",
+        loop=records.entry(func).store.loop if path[:depth] else "",
         values={
             "func": func,
             "directive": memory_directive(func, memory),
@@ -250,12 +250,12 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
 )
 def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    site, depth = records.site(func), records.store_depth(func)
+    computed, depth = records.compute_path(func), records.store_depth(func)
     memory = records.entry(func).memory
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or site is None or depth is None or memory not in _PRIVATE:
+    if not stored or computed is None or depth is None or memory not in _PRIVATE:
         return
-    if LoopKind.GPU_BLOCK in records.kinds(site[:depth]):
+    if LoopKind.GPU_BLOCK in records.kinds(computed[:depth]):
         return
     use = kernel_use(records, func)
     if use is not None:

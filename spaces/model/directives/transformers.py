@@ -91,8 +91,8 @@ class State:
         """Whether each Func is computed and stored around all its uses, storage outermost."""
         try:
             for func in self.computed():
-                site, store = self.levels.site(func.name), self.levels.store(func.name)
-                if site[: len(store)] != store:
+                path, store = self.levels.compute_path(func.name), self.levels.store_path(func.name)
+                if path[: len(store)] != store:
                     return False
         except LevelError:
             return False
@@ -198,7 +198,7 @@ class MoveCompute(Move):
         path = _path_to(state, self.func, self.level)
         concurrent = [i for i, p in enumerate(path) if state.levels.kind(p) in CONCURRENT]
         least = concurrent[-1] + 1 if concurrent else 0
-        depth = max(least, min(len(path), len(state.levels.store(self.func))))
+        depth = max(least, min(len(path), len(state.levels.store_path(self.func))))
         store = path[depth - 1].level if depth else ROOT
         changed = state.schedule.replace(attrs.evolve(found, compute=self.level, store=store))
         _require_well_formed(self, state.pipeline, changed)
@@ -216,7 +216,7 @@ class MoveStorage(Move):
         found = state.movable(self.func)
         if found.store == self.level:
             raise MoveError(f"{self.func} is stored at {self.level} already.")
-        if len(_path_to(state, self.func, self.level)) > len(state.levels.site(self.func)):
+        if len(_path_to(state, self.func, self.level)) > len(state.levels.compute_path(self.func)):
             raise MoveError(
                 f"{self.func} is computed at {found.compute}, outside {self.level}; storage is "
                 "at the computation or further out."
@@ -253,8 +253,8 @@ class Deinline(Move):
             raise MoveError(f"{self.func} is not inlined.")
         # What it reads must still be computed and stored around it.
         read = state.levels.reads[self.func]
-        sites = [state.levels.site(f.name) for f in state.computed() if f.name in read]
-        path = max(sites, key=len, default=())
+        paths = [state.levels.compute_path(f.name) for f in state.computed() if f.name in read]
+        path = max(paths, key=len, default=())
         level = path[-1].level if path else ROOT
         changed = state.schedule.replace(attrs.evolve(found, compute=level, store=level))
         _require_well_formed(self, state.pipeline, changed)
@@ -362,11 +362,11 @@ def _placements(state: State, func: str) -> Iterator[Move]:
     for place in state.levels.enclosing(func)[::-1]:
         yield MoveCompute(func, place.level)
     yield MoveCompute(func, ROOT)
-    site = state.levels.site(func)
-    for depth in range(len(site), -1, -1):
-        if depth < len(site) and state.levels.kind(site[depth]) in CONCURRENT:
+    path = state.levels.compute_path(func)
+    for depth in range(len(path), -1, -1):
+        if depth < len(path) and state.levels.kind(path[depth]) in CONCURRENT:
             break
-        yield MoveStorage(func, site[depth - 1].level if depth else ROOT)
+        yield MoveStorage(func, path[depth - 1].level if depth else ROOT)
 
 
 def _separates(state: State, func: str, loop: str, kind: LoopKind) -> bool:
@@ -376,7 +376,9 @@ def _separates(state: State, func: str, loop: str, kind: LoopKind) -> bool:
     return any(
         (place.func, place.loop) == (func, loop)
         for other in state.computed()
-        for place in state.levels.site(other.name)[len(state.levels.store(other.name)) :]
+        for place in state.levels.compute_path(other.name)[
+            len(state.levels.store_path(other.name)) :
+        ]
     )
 
 

@@ -189,9 +189,9 @@ class _Assembly:
         levels = self.bounds.levels
         result: tuple[NestNode, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
         for name in self._kept.get(path, ()):
-            if levels.store(name) == path:
+            if levels.store_path(name) == path:
                 result = (self._allocate(name, result),)
-            if name in self.bounds.hoisted and levels.hoist(name) == path:
+            if name in self.bounds.hoisted and levels.hoist_path(name) == path:
                 result = (self._hoisted(name, result),)
         return result
 
@@ -206,7 +206,7 @@ class _Assembly:
         for function in levels.functions:
             group = tuple(group_of.get(function.name, (function.name,)))
             if function.name == group[0]:
-                found.setdefault(levels.site(function.name), []).append(group)
+                found.setdefault(levels.compute_path(function.name), []).append(group)
         return found
 
     @cached_property
@@ -216,7 +216,7 @@ class _Assembly:
         found: dict[Path, list[str]] = {}
         for name in (f.name for f in reversed(levels.functions)):
             if name not in self.bounds.pipeline.outputs:
-                for path in dict.fromkeys((levels.store(name), levels.hoist(name))):
+                for path in dict.fromkeys((levels.store_path(name), levels.hoist_path(name))):
                     found.setdefault(path, []).append(name)
         return found
 

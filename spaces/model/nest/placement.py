@@ -130,7 +130,7 @@ class Bounds:
         }
 
     def _hoisted_extents(self, name: str, extents: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        placement, depth = self.placements[name], len(self.levels.hoist(name))
+        placement, depth = self.placements[name], len(self.levels.hoist_path(name))
         loops = placement.path[depth : placement.store_depth]
         whole = Ranges(self.simplify, loop_ranges(loops, self.simplify))
         most = [whole.most(e) for e in extents]
@@ -171,8 +171,8 @@ class Bounds:
 
     def _place(self, function: Function) -> Placement:
         name = function.name
-        path = self._loops(self.levels.site(name))
-        store_depth = len(self.levels.store(name))
+        path = self._loops(self.levels.compute_path(name))
+        store_depth = len(self.levels.store_path(name))
         demand = self._demand(function, len(path), store_depth)
         asked, required = self._required(function, demand.box)
         storage = slide(

@@ -51,12 +51,12 @@ class LevelError(ValueError):
 
 @define
 class Levels:
-    """The sites of all computed Funcs of (pipeline, schedule)."""
+    """The loops around the computation and the storage of each Func of (pipeline, schedule)."""
 
     pipeline: Pipeline
     schedule: Schedule
     functions: tuple[Function, ...] = field(init=False)
-    _sites: dict[str, Path] = field(init=False, factory=dict)
+    _compute_paths: dict[str, Path] = field(init=False, factory=dict)
     _enclosing: dict[str, Path] = field(init=False, factory=dict)
     _readers: dict[str, list[tuple[str, int]]] = field(init=False, factory=dict)
     _fused_groups: FusedGroups | None = field(init=False, default=None)
@@ -73,18 +73,18 @@ class Levels:
                     if callee != function.name:
                         self._readers.setdefault(callee, []).append((function.name, index))
 
-    def site(self, func: str) -> Path:
+    def compute_path(self, func: str) -> Path:
         """The loops that enclose the computation of ``func``.
 
         Raises:
             LevelError: its compute level is no loop around all its uses.
         """
-        if func not in self._sites:
+        if func not in self._compute_paths:
             level = self.schedule.of(func).compute
-            self._sites[func] = self._resolve(func, level, "computed")
-        return self._sites[func]
+            self._compute_paths[func] = self._resolve(func, level, "computed")
+        return self._compute_paths[func]
 
-    def store(self, func: str) -> Path:
+    def store_path(self, func: str) -> Path:
         """The loops that enclose the storage of ``func``.
 
         Raises:
@@ -92,14 +92,14 @@ class Levels:
         """
         return self._resolve(func, self.schedule.of(func).store, "stored")
 
-    def hoist(self, func: str) -> Path:
+    def hoist_path(self, func: str) -> Path:
         """The loops that enclose the memory of ``func``.
 
         Raises:
             LevelError: its hoist level is no loop around all its uses.
         """
         level = self.schedule.of(func).hoist
-        return self.store(func) if level.is_inline else self._resolve(func, level, "hoisted")
+        return self.store_path(func) if level.is_inline else self._resolve(func, level, "hoisted")
 
     def _resolve(self, func: str, level: LoopLevel, verb: str) -> Path:
         if level.is_root or level.is_inline:
@@ -187,7 +187,7 @@ class Levels:
         names = self.schedule.of(func).stages[stage].names
         fused = self.fused.get(StageOf(func, stage), ())
         own = tuple(LoopOf(func, stage, name) for name in names[len(fused) :])
-        return (*self.site(func), *fused, *own)
+        return (*self.compute_path(func), *fused, *own)
 
     def enclosing(self, func: str) -> Path:
         """The loops that enclose every use of ``func``: where it may be computed or stored.

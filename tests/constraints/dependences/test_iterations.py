@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from spaces import device, parse_schedule, verify
-from spaces.constraints.dependences.iterations import Ordering, dependences, meeting
+from spaces.constraints.dependences.iterations import Ordering, conflict, dependences
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -95,7 +95,7 @@ def test_neighbors_in_place_keep_the_order_that_their_distances_need(
 
 
 def test_where_iterations_meet_is_told_with_both():
-    met = meeting(stencil((1, -1)), 1, "r.y", "r.x")
+    met = conflict(stencil((1, -1)), 1, "r.y", "r.x")
     assert met is not None
     assert not met.depends
     apart = {name: met.second[name] - met.first[name] for name in XY}

@@ -93,7 +93,7 @@ def test_levels_from_names_are_levels_from_definitions(
     for func in schedule.funcs:
         if not func.compute.is_inline:
             assert by_names.enclosing(func.name) == by_definitions.enclosing(func.name)
-            assert by_names.site(func.name) == by_definitions.site(func.name)
+            assert by_names.compute_path(func.name) == by_definitions.compute_path(func.name)
 
 
 def after(text: str, *steps: Move, algorithm: Pipeline = BLUR) -> str:
