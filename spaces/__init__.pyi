@@ -216,7 +216,7 @@ from spaces.model.nest.well_formed import well_formed as well_formed
 # Moves from schedule to schedule
 from spaces.model.directives.transformers import (
     moves as moves,
-    replay as replay,
+    apply_moves as apply_moves,
     Move as Move,
     MoveError as MoveError,
     SplitLoop as SplitLoop,

@@ -80,14 +80,14 @@ def approximate(module: Any, name: str, type: IRType, operands: int) -> Value:
     lanes = lanes_of(type)
 
     def emit(function: Value, builder: Any) -> None:
-        kernel = _Kernel(module, builder, lanes)
-        builder.ret(getattr(kernel, f"_{name}")(*function.args))
+        approximation = _Approximation(module, builder, lanes)
+        builder.ret(getattr(approximation, f"_{name}")(*function.args))
 
     return function_once(module, f"spaces.{name}.approximate.{lanes}", type, operands, emit)
 
 
 @frozen
-class _Kernel(FloatLanes):
+class _Approximation(FloatLanes):
     """Emits the body of one function over ``lanes`` floats."""
 
     real = SINGLE

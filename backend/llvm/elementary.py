@@ -51,17 +51,17 @@ def elementary(module: Any, name: str, type: IRType, operands: int) -> Value:
     full = f"spaces.{name}.{lanes}{'' if element == SINGLE else '.double'}"
 
     def emit(function: Value, builder: Any) -> None:
-        kernel = _Kernel(module, builder, lanes)
+        emitter = _ElementaryFunction(module, builder, lanes)
         if name in BY_LIBRARY:
-            builder.ret(kernel.in_double(name, function.args))
+            builder.ret(emitter.in_double(name, function.args))
         else:
-            kernel.define(name, function)
+            emitter.define(name, function)
 
     return function_once(module, full, type, operands, emit)
 
 
 @frozen
-class _Kernel(FloatLanes):
+class _ElementaryFunction(FloatLanes):
     """Emits the body of one function over ``lanes`` doubles."""
 
     real = DOUBLE

@@ -85,7 +85,7 @@ BORDERS = (
     ),
     Mutant(
         "powers-forget-the-sign",
-        "_Kernel._pow",
+        "_Approximation._pow",
         "build.or_(self.bits(value), sign)",
         "self.bits(value)",
         "An odd power of a negative number is positive.",

@@ -17,7 +17,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify, verify_rest
 from spaces.constraints.proofs.certificates import recheck
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.transformers import MoveError, replay
+from spaces.model.directives.transformers import MoveError, apply_moves
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.text_limits import LONGEST_SCHEDULE
@@ -162,7 +162,7 @@ def _check_document(case: Case) -> str:
         return _judged(record, Schedule.default(record), case)
     algorithm = pipeline_of(case.subject)
     try:
-        given = replay(algorithm, Schedule.default(algorithm), record)
+        given = apply_moves(algorithm, Schedule.default(algorithm), record)
     except (MoveError, LevelError) as error:
         _told(str(error))
         return "refused"

@@ -295,7 +295,7 @@ def _path_to(state: State, func: str, level: LoopLevel) -> Path:
     raise MoveError(f"{level} is not a loop around all uses of {func}; those are {choices}.")
 
 
-def replay(pipeline: Pipeline, schedule: Schedule, moves: Iterable[Move]) -> Schedule:
+def apply_moves(pipeline: Pipeline, schedule: Schedule, moves: Iterable[Move]) -> Schedule:
     """``schedule`` after ``moves``, one after another."""
     for move in moves:
         schedule = move.apply(pipeline, schedule)

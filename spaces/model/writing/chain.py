@@ -153,7 +153,7 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
     return tuple(calls)
 
 
-def replay(directives: Directives, calls: Sequence[StageCalls]) -> Directives:
+def apply_calls(directives: Directives, calls: Sequence[StageCalls]) -> Directives:
     """``directives`` after all ``calls``."""
     for stage_calls in calls:
         directives = evolve(

@@ -21,8 +21,8 @@ from spaces.model.directives.transformers import (
     MoveStorage,
     ReorderLoops,
     SplitLoop,
+    apply_moves,
     moves,
-    replay,
 )
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.nest.tree import schedule_tree
@@ -57,7 +57,7 @@ def test_a_walk_stays_well_formed_and_can_be_replayed(
     data: st.DataObject, algorithm: Pipeline
 ) -> None:
     walk = data.draw(walks(algorithm))
-    schedule = replay(algorithm, Schedule.default(algorithm), walk)
+    schedule = apply_moves(algorithm, Schedule.default(algorithm), walk)
     assert well_formed(schedule_tree(algorithm, schedule), algorithm) == []
     loop_nest(algorithm, schedule)
     assert parse_schedule(format_schedule(schedule, algorithm), algorithm) == schedule
@@ -71,7 +71,7 @@ def test_a_walk_stays_well_formed_and_can_be_replayed(
 @given(st.data())
 def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))
-    schedule = replay(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm, 6)))
+    schedule = apply_moves(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm, 6)))
     (output,) = algorithm.outputs
 
     def image(name: str, at: tuple[int, ...]) -> int:
@@ -88,7 +88,7 @@ def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
 def test_levels_from_names_are_levels_from_definitions(
     data: st.DataObject, algorithm: Pipeline
 ) -> None:
-    schedule = replay(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm)))
+    schedule = apply_moves(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm)))
     by_names, by_definitions = NamedLevels(algorithm, schedule), Levels(algorithm, schedule)
     for func in schedule.funcs:
         if not func.compute.is_inline:
@@ -97,7 +97,9 @@ def test_levels_from_names_are_levels_from_definitions(
 
 
 def after(text: str, *steps: Move, algorithm: Pipeline = BLUR) -> str:
-    return format_schedule(replay(algorithm, parse_schedule(text, algorithm), steps), algorithm)
+    return format_schedule(
+        apply_moves(algorithm, parse_schedule(text, algorithm), steps), algorithm
+    )
 
 
 def test_each_transformer() -> None:
