@@ -117,23 +117,23 @@ def _formal() -> str:
 
 def _trust() -> str:
     """What stands behind verdicts and proofs: counts of the long checks."""
-    gate, mutants = _load("gate"), _load("mutants")
-    runs = gate["runs"]
+    fuzzing, mutants = _load("differential"), _load("mutants")
+    runs = fuzzing["runs"]
     rows = [
         (
-            f"random schedules, {gate['legal']:,} of them legal: `{gate['command']}`",
-            f"{gate['cases']:,}",
-            f"{gate['mismatches']} where what happens is not what `verify` says",
+            f"random schedules ({fuzzing['legal']:,} legal): `{fuzzing['command']}`",
+            f"{fuzzing['cases']:,}",
+            f"{fuzzing['mismatches']} mismatches between the verdict and what happens",
         ),
         (
-            "runs of compiled code, and of kernels value by value, among them",
+            "runs of their compiled code or of their kernels, value by value",
             f"{runs['compiled'] + runs['interpreted']:,}",
-            "each gives the values of the reference",
+            "every run equals the reference",
         ),
         (
-            "bugs planted one at a time, in rules and prover too: `python -m tests.mutants`",
+            "bugs planted one at a time, also in rules and prover: `python -m tests.mutants`",
             f"{mutants['planted']}",
-            f"{mutants['killed']} noticed by tests and proofs",
+            f"tests and proofs notice {mutants['killed']}",
         ),
     ]
     return _table(("check", "cases", "found"), rows)

@@ -55,7 +55,7 @@ def test_paths_are_there(name):
 def test_modules_that_are_run_and_targets_that_are_made_are_there():
     everything = "\n".join(texts().values())
     modules = set(re.findall(r"python -m ([\w.]+)", everything))
-    assert {"bench", "docs.rules", "tests.gate"} <= modules
+    assert {"bench", "docs.rules", "tests.differential"} <= modules
     for module in modules:
         found = importlib.util.find_spec(module)
         assert found is not None, module

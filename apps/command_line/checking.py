@@ -1,4 +1,4 @@
-"""The gate before compiling: a checked schedule, or a stop that says all that is wrong with it."""
+"""Verify before compiling: return the checked schedule, or end with all violations."""
 
 from __future__ import annotations
 

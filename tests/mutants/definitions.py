@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-ROOMS = ("spaces", "backend", "apps", "tests/gate")
+ROOMS = ("spaces", "backend", "apps", "tests/differential")
 """Folders whose code is mutated."""
 
 

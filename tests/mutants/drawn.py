@@ -1,4 +1,4 @@
-"""Bugs that composed pipelines found, and bugs in the gate that draws them."""
+"""Bugs that composed pipelines found, and bugs in the fuzzer that draws them."""
 
 from __future__ import annotations
 

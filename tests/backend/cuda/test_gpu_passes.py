@@ -1,7 +1,8 @@
-"""Every pass of the GPU road keeps what the gate's pipelines compute under schedules for GPUs.
+"""Every GPU pass keeps the values of the fuzzer's pipelines under GPU schedules.
 
-The program after each pass is interpreted, its blocks and threads one after the other; the kernels
-that are carved out of the last one run on the gate's machine, which knows who orders what.
+The tests interpret the program after each pass, one block and thread after another. The kernels
+that are outlined from the last program run on the fuzzer's machine, which knows the order of
+accesses.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from spaces import (
 from spaces.model.formulas.algebra import evaluate
 from tests.backend.guarded import guarded
 from tests.backend.lowering.placed_arrays import Arrays, outcome
-from tests.gate.gpu_machine import GpuMachine
-from tests.gate.gpu_schedules import gpu_schedule
-from tests.gate.oracle import Oracle
-from tests.gate.pipelines import KINDS
-from tests.gate.subjects import EXACT, ODD, Subject, subject
+from tests.differential.gpu_machine import GpuMachine
+from tests.differential.gpu_schedules import gpu_schedule
+from tests.differential.oracle import Oracle
+from tests.differential.pipelines import KINDS
+from tests.differential.subjects import EXACT, ODD, Subject, subject
 
 X, Y = Var("x"), Var("y")
 

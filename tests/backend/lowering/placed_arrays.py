@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from backend.ir.program import LoopProgram
 from tests.backend.lowering.program_interpreter import Cells, Stopped, is_flat, run_program
-from tests.gate.subjects import Ranges
+from tests.differential.subjects import Ranges
 
 FAR = (1 << 30) + 7
 """A stride by which int32 counts over after two steps."""

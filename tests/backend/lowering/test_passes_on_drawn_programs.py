@@ -12,7 +12,7 @@ from backend.lowering.cpu.passes import CPU_PASSES, cpu_passes
 from backend.lowering.passes import START
 from tests.backend.lowering.loop_programs import TIMES, Draw
 from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
-from tests.gate.subjects import Ranges
+from tests.differential.subjects import Ranges
 
 PROGRAMS = 30
 """Programs drawn for a seed."""

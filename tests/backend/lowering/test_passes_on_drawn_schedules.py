@@ -1,4 +1,4 @@
-"""Every pass keeps what the gate's pipelines compute under the schedules that the gate draws.
+"""Every pass keeps what the fuzzer's pipelines compute under the schedules that the fuzzer draws.
 
 These have what hypothesis draws seldom or never: Tuples, updates in one step, predicates,
 prefetches, hoisted and folded memory, requirements of values, fused loops, every tail. The caller's
@@ -20,10 +20,10 @@ from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.estimates import shortages
 from spaces.model.formulas.algebra import evaluate as number
 from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
-from tests.gate.oracle import Oracle
-from tests.gate.pipelines import KINDS
-from tests.gate.schedules import cpu_schedule
-from tests.gate.subjects import EXACT, ODD, subject
+from tests.differential.oracle import Oracle
+from tests.differential.pipelines import KINDS
+from tests.differential.schedules import cpu_schedule
+from tests.differential.subjects import EXACT, ODD, subject
 
 SCHEDULES = 4
 """Schedules drawn for a pipeline."""

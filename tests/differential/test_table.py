@@ -1,0 +1,123 @@
+"""The table of pairs says what the journal of the long run has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from attrs import evolve
+
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import size_variable
+from spaces.model.algorithm.var import Var
+from spaces.model.directives.directives import schedule
+from tests.differential.aims import WANTED
+from tests.differential.check import SHARED
+from tests.differential.claims import CLAIMS
+from tests.differential.impossible import why_impossible
+from tests.differential.journal import Journal
+from tests.differential.pairs import Pairs, numbers
+from tests.differential.schedule_constructs import schedule_constructs
+from tests.differential.table import (
+    ENOUGH_REFUSED,
+    FORBIDDEN,
+    IMPOSSIBLE,
+    JOURNAL,
+    OPEN,
+    PAGE,
+    PAIRS,
+    REACHED,
+    SEED,
+    all_pairs,
+    page,
+    report,
+)
+
+
+@pytest.fixture(scope="module")
+def journal() -> Journal:
+    return Journal.read(JOURNAL, SEED, SHARED)
+
+
+def test_the_table_is_made_from_the_journal(journal: Journal) -> None:
+    table = report(journal)
+    assert json.loads(PAIRS.read_text()) == table
+    assert PAGE.read_text() == page(table)
+
+
+def test_no_case_of_the_long_run_is_not_as_its_verdict_says(journal: Journal) -> None:
+    assert not journal.total.mismatches
+    assert sum(journal.total.cases.values()) == SHARED * len(journal.done)
+
+
+def test_pairs_are_forbidden_by_rules_alone(journal: Journal) -> None:
+    for pair in all_pairs(journal.pairs):
+        if pair.state == FORBIDDEN:
+            assert pair.why, pair
+            assert set(pair.why) <= set(CLAIMS), pair
+        if pair.state == IMPOSSIBLE:
+            assert not pair.drawn, pair
+
+
+@pytest.mark.parametrize(
+    ("legal", "refused", "rules", "state"),
+    [
+        (WANTED, 0, ("order.tail",), REACHED),
+        (WANTED - 1, 500, ("order.tail",), OPEN),
+        (0, ENOUGH_REFUSED, ("order.tail",), FORBIDDEN),
+        (0, ENOUGH_REFUSED - 1, ("order.tail",), OPEN),
+        (0, ENOUGH_REFUSED, (), OPEN),
+    ],
+)
+def test_states(legal: int, refused: int, rules: tuple[str, ...], state: str) -> None:
+    pairs, both = Pairs(), tuple(numbers(("value: lerp", "tail: predicate")))
+    for _ in range(legal):
+        pairs.add(both, True, ())
+    for number in range(refused):
+        pairs.add(both, False, (*rules, f"other.{number % 2}"))
+    (found,) = (
+        p for p in all_pairs(pairs) if {p.first, p.last} == {"value: lerp", "tail: predicate"}
+    )
+    assert found.state == state
+    assert found.why == (rules if state == FORBIDDEN else ())
+
+
+def test_what_excludes_what() -> None:
+    assert why_impossible("device: cpu", "device: gpu")
+    assert why_impossible("images: 0", "image type: int8")
+    assert why_impossible("outputs: of unequal sizes", "outputs: 1")
+    assert why_impossible("outputs: 1", "outputs: one reads another")
+    assert not why_impossible("outputs: 2", "outputs: one reads another")
+    assert not why_impossible("device: cpu", "device: cpu")
+    assert not why_impossible("images: 1", "image type: int8")
+
+
+def test_loops_of_a_gpu_are_legal_on_a_cpu_where_no_call_runs_them() -> None:
+    """No rule forbids these pairs, although most cases with one break `gpu.device`."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    made = pipeline(f)
+    general = schedule(made).func("f").gpu_single_thread().split("__thread", "__thread", "i", 2)
+    special = general.specialize(size_variable("f", "extent", 0) >= 1)
+    special = special.serial("__block").serial("__thread").serial("i")
+    checked = evolve(general, schedule=special.schedule).specialize_fail("It is empty.").schedule
+    found = {"loop: gpu_block", "loop: gpu_thread", "single: __block", "single: __thread"}
+    found |= {"directive: split of one iteration"}
+    assert found <= schedule_constructs(checked)
+    assert verify(made, checked, device("cpu")).legal
+    assert not verify(made, general.schedule, device("cpu")).legal
+
+
+def test_the_page_tells_rare_pairs_from_those_without_a_legal_case() -> None:
+    pairs = Pairs()
+    for is_legal, constructs in (
+        (True, ("value: lerp", "tail: predicate")),
+        (False, ("value: mux", "tail: predicate")),
+    ):
+        pairs.add(tuple(numbers(constructs)), is_legal, () if is_legal else ("order.tail",))
+    shown = page(report(Journal(SEED, SHARED, pairs=pairs)))
+    assert "value: mux + tail: predicate 1" in shown
+    assert "value: lerp + tail: predicate" not in shown
