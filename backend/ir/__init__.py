@@ -1,3 +1,3 @@
 """The program between lowering passes: its statements and vectors, and what every pass does with
-them. It knows no pass and no printer.
+them. This folder knows no pass and no printer.
 """

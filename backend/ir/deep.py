@@ -1,7 +1,7 @@
-"""Recursion as deep as statements nest: storage at root nests a level for each Func.
+"""Recursion as deep as statements nest: each Func stored at root adds a level.
 
-Python limits how deep the calls of a thread may nest, and the limit is one for the whole process.
-So it stays as it is, and recursion that comes near to it goes on in a thread of its own.
+Python limits how deep the calls of a thread may nest. All threads of a process share this limit, so
+the library leaves it alone. Recursion that comes near to it continues in a new thread.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ _Result = TypeVar("_Result")
 
 
 def deeper(function: Callable[_Given, _Result], *args: _Given.args, **kw: _Given.kwargs) -> _Result:
-    """``function(*args, **kw)``; where half of the calls that may nest in this thread do so, it is
-    called in a new thread, which this one waits for.
+    """Returns ``function(*args, **kw)``.
+
+    Where the calls of this thread already nest half as deep as they may, a new thread calls the
+    function, and this thread waits for it.
     """
     try:
         sys._getframe(sys.getrecursionlimit() // 2)

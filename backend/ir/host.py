@@ -1,8 +1,8 @@
 """The program of a GPU schedule: kernels, and the host program that launches them.
 
-A kernel's body is one thread's: it runs over the variables of :data:`THREAD` and :data:`BLOCK`,
-the sizes and scalars of its program, and the loop variables of the host around its launch. The
-host's formulas are over the same names, without threads and blocks.
+A kernel's body is what one thread runs. It reads the variables of :data:`THREAD` and :data:`BLOCK`,
+the sizes and scalars of its program, and the variables of the host's loops around its launch. The
+host's formulas read the same names, except threads and blocks.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Dimensions: TypeAlias = tuple[int, int, int]
 
 @frozen
 class SharedArray:
-    """A buffer that the threads of a block share; ``elements`` of ``type``, and ``in_words`` if it
-    begins and ends with words, which threads access as a whole.
+    """A buffer of ``elements`` of ``type`` that the threads of a block share. With ``in_words`` it
+    begins and ends at word boundaries, because threads access whole words of it.
     """
 
     buffer: str
@@ -48,7 +48,7 @@ class SharedArray:
 class DeviceFunction:
     """One kernel: what a thread does, and how many threads and blocks there are.
 
-    ``grid`` is worked out at each launch; a block's size and shared memory are constants.
+    The host computes ``grid`` at each launch; a block's size and shared memory are constants.
     """
 
     name: str
@@ -111,8 +111,8 @@ class HostIf(Node["HostNode"]):
 
 @frozen
 class GlobalArray(Node["HostNode"]):
-    """Memory outside of kernels, for the time of ``body``, of as many elements as the product of
-    its ``sizes``, each at least 0.
+    """Memory outside of kernels that lives while ``body`` runs. It has as many elements as the
+    product of its ``sizes``; each size counts as at least 0.
     """
 
     buffer: str
@@ -148,13 +148,13 @@ HostNode: TypeAlias = HostBlock | HostLoop | HostIf | GlobalArray | Launch | Hos
 
 @frozen
 class GpuProgram:
-    """A whole program, as :class:`backend.ir.program.LoopProgram` with kernels carved out.
+    """A whole program: a :class:`backend.ir.program.LoopProgram` whose kernels are outlined.
 
     Attributes:
-        assumptions: conditions on sizes and parameters, of calls, under which it is run; none
-            where it is the only one of its pipeline.
-        dimensions: how memory that it obtains stands for coordinates, where errors are to name
-            them; these count from the origin of the memory.
+        assumptions: conditions on the sizes and parameters of a call; the program runs only where
+            they hold. Empty if it is the only program of its pipeline.
+        dimensions: for each buffer that it obtains, how memory stands for coordinates, where errors
+            name coordinates. They count from the origin of the memory.
     """
 
     name: str

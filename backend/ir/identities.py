@@ -1,9 +1,9 @@
-"""Identities: what an operation comes to because of what its operands are.
+"""Identities: operations that equal one of their operands or a constant.
 
-Passes leave such operations behind: ``kernel(2)`` inlined becomes
-``exp(float32((0 - 2) * 2) / 4.5)``, a decided test ``select(true, a, b)``, the first of several
-vectors ``x + 0``. Float arithmetic has no identities here: ``x + 0.0`` is not ``x`` where ``x`` is
-``-0.0``.
+Passes leave such operations behind. An inlined ``kernel(2)`` becomes
+``exp(float32((0 - 2) * 2) / 4.5)``; a decided test becomes ``select(true, a, b)``; the first of
+several vectors becomes ``x + 0``. Float arithmetic has no identities here: ``x + 0.0`` is not ``x``
+where ``x`` is ``-0.0``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from spaces.model.expressions.types import Int32, Type
 class Identity:
     """``operator`` over ``operands`` is ``result``.
 
-    Letters stand for any expression; one operand is a number, a constant (of conditions 0 for false
-    and 1 for true), or else one letter stands twice. The result is a number or one of the letters.
+    A letter stands for any expression. Either one operand is a constant number (for conditions, 0
+    is false and 1 is true), or one letter stands twice. The result is a number or one of the
+    letters.
     """
 
     operator: str
@@ -49,7 +50,7 @@ class Identity:
         return self.operands.index(self.result) if isinstance(self.result, str) else 0
 
     def of(self, operands: tuple[Expr, ...], type: Type) -> Expr | None:
-        """The result, of ``type``, for these operands; None where it is for others."""
+        """The result, of ``type``, for these operands; None if the identity does not match them."""
         operand = operands[self._place]
         if self._number is None:
             if operand is not operands[1]:
@@ -77,7 +78,7 @@ CONDITIONS = (
     Identity("or", ("a", 1), 1),
     Identity("or", ("a", "a"), "a"),
 )
-"""Identities of conditions, and of what they choose."""
+"""Identities of conditions and of selections by conditions."""
 
 COORDINATES = (
     Identity("add", (0, "a"), "a"),
@@ -109,7 +110,7 @@ def folded(node: Expr) -> Expr:
 
 
 def coordinate(operator: str, a: Expr, b: Expr) -> Expr:
-    """An operation on int32 coordinates, or the operand that it comes to."""
+    """An operation on int32 coordinates, or the operand that it equals."""
     result = _result(_COORDINATES.get(operator, ()), (a, b), Int32)
     return Op(Int32, operator, (a, b)) if result is None else result
 
@@ -125,10 +126,10 @@ def _result(
 
 
 def evaluated(node: Expr) -> Expr:
-    """The literal that a node over literals means, by the arithmetic of the reference; any other
-    node as it is.
+    """Returns the literal that a node over literals equals by the arithmetic of the reference;
+    returns any other node unchanged.
 
-    What is no finite number is left alone: not every printer has a literal for it.
+    A node without a finite value stays: not every printer has a literal for it.
     """
     if not isinstance(node, Op | Cast) or node.type.lanes != 1:
         return node

@@ -1,7 +1,7 @@
-"""What nodes of programs have in common: statements, and steps of the host.
+"""What all nodes of programs have in common, be they statements or steps of the host.
 
-Expressions have the same two things: ``children``, and ``with_children``. What walks or rewrites a
-program asks for them, and need not know each kind of node.
+They have ``children`` and ``with_children``, as expressions do. Code that walks or rewrites a
+program uses these two and need not know each kind of node.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ NodeKind = TypeVar("NodeKind")
 
 
 class Node(Generic[NodeKind]):
-    """A node of a tree whose nodes are of one ``NodeKind``; most have nodes inside.
+    """A node of a tree whose nodes all have one ``NodeKind``; most nodes have other nodes inside.
 
     Attributes:
-        nests_deep: whether as many such nodes may lie inside one another as a pipeline has Funcs.
+        nests_deep: whether such nodes may nest as deep as a pipeline has Funcs.
     """
 
     __slots__ = ()
@@ -32,7 +32,7 @@ class Node(Generic[NodeKind]):
         return ()
 
     def with_children(self, children: tuple[NodeKind, ...]) -> NodeKind:
-        """The same node around as many others."""
+        """The same node around other children, as many as before."""
         return cast("NodeKind", self)
 
 
@@ -46,7 +46,9 @@ def walk_nodes(root: Node[NodeKind]) -> Iterator[NodeKind]:
 
 
 def map_children(node: Node[NodeKind], change: Callable[[NodeKind], NodeKind]) -> NodeKind:
-    """The node with the nodes directly inside it replaced; itself where nothing changes."""
+    """The node with ``change`` applied to each node directly inside it; the node itself if nothing
+    changes.
+    """
     children = node.children
     if node.nests_deep:
         changed = tuple([deeper(change, child) for child in children])

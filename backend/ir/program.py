@@ -1,4 +1,4 @@
-"""The loop program: what passes turn a loop nest into, and what both printers print."""
+"""The loop program: passes make it from a loop nest, and both printers print it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from spaces.model.expressions.types import Type
 
 @frozen
 class BufferParameter:
-    """An image or output the caller passes: a pointer to its first element, and min, extent,
-    stride (in elements) of each dimension, innermost first.
+    """An image or output that the caller passes: a pointer to its first element, and min, extent
+    and stride (in elements) of each dimension, innermost first.
 
     Attributes:
-        steps: the strides that are known, and None for those of the caller.
+        steps: the strides that are known, and None for those that the caller chooses.
     """
 
     name: str
@@ -31,7 +31,7 @@ class BufferParameter:
 
 @frozen
 class ScalarParameter:
-    """A scalar the caller passes."""
+    """A scalar that the caller passes."""
 
     name: str
     type: Type
@@ -39,7 +39,7 @@ class ScalarParameter:
 
 @frozen
 class SizeCheck:
-    """A condition on sizes that the caller is told about where it does not hold."""
+    """A condition on sizes; where it does not hold, the caller gets an error."""
 
     condition: Expr
     message: str
@@ -51,7 +51,7 @@ class LoopProgram:
 
     It runs only in calls for which the ``assumptions`` hold. Its free variables are ``B.min.D``,
     ``B.extent.D``, ``B.stride.D`` of its buffers and the names of its scalars. Where it is
-    ``hinted``, operators of its values say which sides of tests are the usual ones.
+    ``hinted``, its values have operators that name the usual side of a test.
     """
 
     name: str

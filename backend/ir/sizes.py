@@ -1,7 +1,8 @@
-"""Products of sizes, which may exceed 32 bits: numbers are multiplied out only where they fit.
+"""Products of sizes, which may exceed 32 bits: constants are multiplied only where the product
+fits.
 
-How much memory an allocation takes is the product of its sizes, each at least 0. A size is a whole
-formula: a factor of it says nothing, as ``min(-16, -n) * (-1)`` shows.
+An allocation takes the product of its sizes, where a negative size counts as 0. A size is a whole
+formula: the sign of one factor says nothing about it, as ``min(-16, -n) * (-1)`` shows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spaces.model.expressions.types import Int32
 ONE = constant(1, Int32)
 
 SMALL_BYTES = 16 << 10
-"""Scratch of up to this many bytes lies on the stack without being asked to, as in Halide."""
+"""Scratch of up to this many bytes lies on the stack even if no directive says so, as in Halide."""
 
 
 def times(a: Expr, b: Expr) -> Expr:
@@ -29,7 +30,7 @@ def times(a: Expr, b: Expr) -> Expr:
 
 
 def product(sizes: Iterable[Expr]) -> Expr:
-    """The product of any number of sizes, to be read."""
+    """The product of any number of sizes, as text shows it."""
     result: Expr = ONE
     for size in sizes:
         result = times(result, size)
@@ -37,12 +38,12 @@ def product(sizes: Iterable[Expr]) -> Expr:
 
 
 def elements(sizes: Iterable[Expr], number: Callable[[Expr], int]) -> int:
-    """How many elements memory of these sizes has, where ``number`` is the value of a size."""
+    """The number of elements of memory with these sizes; ``number`` gives the value of a size."""
     return prod(max(number(size), 0) for size in sizes)
 
 
 def known_elements(sizes: tuple[Expr, ...]) -> int | None:
-    """How many elements memory of these sizes has, where that is known."""
+    """The number of elements of memory with these sizes; None if it is not known."""
     values = [int(size.value) for size in sizes if isinstance(size, Const)]
     if len(values) < len(sizes):
         return None

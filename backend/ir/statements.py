@@ -25,17 +25,17 @@ Statement: TypeAlias = (
 
 
 class _Statement(Node["Statement"]):
-    """What statements have besides those inside them: expressions of their own."""
+    """A statement: besides the statements inside it, it has expressions of its own."""
 
     __slots__ = ()
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """Its expressions, not those of statements inside it."""
+        """Its own expressions, without those of statements inside it."""
         return ()
 
     def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        """The same statement with as many other expressions."""
+        """The same statement with other expressions, as many as before."""
         return cast("Statement", self)
 
 
@@ -84,7 +84,7 @@ class For(_Statement):
 class ParallelFor(_Statement):
     """A parallel loop whose body is a function of its own, called by the threads of a pool.
 
-    ``variables`` and ``buffers`` are what the body uses of its surroundings.
+    ``variables`` and ``buffers`` are those that the body uses from outside.
     """
 
     var: Variable
@@ -112,9 +112,7 @@ class ParallelFor(_Statement):
 
 @frozen
 class BufferDimension:
-    """One dimension of flat memory: its first coordinate, how many there are, and how many elements
-    lie between neighbors.
-    """
+    """One dimension of flat memory: first coordinate, extent, and stride in elements."""
 
     min: Expr
     extent: Expr
@@ -123,13 +121,13 @@ class BufferDimension:
 
 @frozen
 class Allocate(_Statement):
-    """A buffer of its own for the time of ``body``.
+    """A buffer that lives while ``body`` runs.
 
     Before flattening ``mins``, ``extents`` and ``folds`` describe its dimensions, and ``order``
     says how they lie in memory, innermost first. It has as many elements as the product of its
-    ``sizes``, each at least 0; these are its extents until a pass knows better. Where ``within``
-    names a buffer around it, it is what that buffer's memory is used for. ``dimensions`` say, after
-    flattening and where errors are to name coordinates, how flat memory stands for them.
+    ``sizes``; each size counts as at least 0. The sizes are its extents until a pass knows better.
+    Where ``within`` names a buffer around it, it uses the memory of that buffer. After flattening,
+    ``dimensions`` say how flat memory stands for coordinates, where errors name coordinates.
     """
 
     buffer: str
@@ -179,8 +177,8 @@ class Allocate(_Statement):
 
 @frozen
 class Update:
-    """An element becomes ``operator`` of itself and a value, in one step where it is ``shared``
-    with other threads.
+    """An element becomes ``operator`` of itself and a value. Where other threads ``shared`` it,
+    this happens in one atomic step.
     """
 
     operator: str
@@ -207,8 +205,9 @@ class Provide(_Statement):
 
 @frozen
 class Store(_Statement):
-    """The element (or, with a vector index, elements) of a flat buffer becomes ``value``; with a
-    ``mask``, those of the lanes where it holds. One element may be updated by a value instead.
+    """Stores ``value`` in the element (or, with a vector index, elements) of a flat buffer; with a
+    ``mask``, only in the lanes where the mask holds. A store may instead update one element by
+    ``value``.
     """
 
     buffer: str
@@ -232,8 +231,8 @@ _Assignment = TypeVar("_Assignment", bound="Provide | Store")
 
 
 def updated(statement: _Assignment) -> _Assignment:
-    """The statement that reads an element and stores what becomes of it, in two steps; it takes
-    the place of an update where nothing comes in between.
+    """An update as two steps: read the element, then store its new value. Correct only where no
+    other access can come between the two.
     """
     update, value = statement.update, statement.value
     if update is None:
@@ -248,8 +247,8 @@ def updated(statement: _Assignment) -> _Assignment:
 
 @frozen
 class TupleAssignment(_Statement):
-    """Several arrays change at once, those of a Tuple: all values and places are evaluated before
-    anything is stored.
+    """The arrays of a Tuple change at once: the statement evaluates all values and indices before
+    it stores anything.
     """
 
     body: tuple[Provide | Store, ...]
@@ -263,14 +262,14 @@ class TupleAssignment(_Statement):
 
 
 def _assignment(statement: Statement) -> Provide | Store:
-    """A part of :class:`TupleAssignment` after a change that leaves it one."""
+    """A part of :class:`TupleAssignment` after a change, which must leave it an assignment."""
     assert isinstance(statement, Provide | Store)
     return statement
 
 
 @frozen
 class If(_Statement):
-    """``body`` where ``condition`` holds, else ``otherwise`` if given."""
+    """Runs ``body`` where ``condition`` holds, else ``otherwise`` if there is one."""
 
     condition: Expr
     body: Statement
@@ -308,8 +307,8 @@ class Stop(_Statement):
 
 @frozen
 class Prefetch(_Statement):
-    """The element of a buffer at some coordinates (before flattening) or at a flat index (after) is
-    brought near, if there is one.
+    """Brings one element of a buffer into the cache, if it exists: the one at some coordinates
+    (before flattening) or at a flat index (after).
     """
 
     buffer: str

@@ -40,7 +40,7 @@ _Part: TypeAlias = "str | Iterator[_Part]"
 
 
 def _lines(statement: Statement, depth: int) -> Iterator[str]:
-    """The lines of a statement; a stack of its own, for statements nest as deep as they like."""
+    """The lines of a statement, by a stack instead of recursion: statements nest without limit."""
     open_parts = [_parts(statement, depth)]
     while open_parts:
         part = next(open_parts[-1], None)

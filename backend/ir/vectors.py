@@ -1,4 +1,4 @@
-"""Expressions of memory and vectors, besides those of the model."""
+"""Expressions of memory and vectors, which the model does not have."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Load(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class MaskedLoad(Expr):
-    """The elements of a flat buffer in those lanes where ``mask`` holds, zeros in the others, which
-    touch no memory.
+    """The elements of a flat buffer in the lanes where ``mask`` holds, and zeros in the others. The
+    other lanes touch no memory.
     """
 
     buffer: str = field()
@@ -52,7 +52,7 @@ class MaskedLoad(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class AnyLane(Expr):
-    """Whether a vector of conditions holds in one lane at least."""
+    """Whether a vector of conditions holds in at least one lane."""
 
     lanes: Expr = field()
 
@@ -85,7 +85,7 @@ class Ramp(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Broadcast(Expr):
-    """A scalar in every one of ``type.lanes`` lanes."""
+    """A scalar in each of ``type.lanes`` lanes."""
 
     value: Expr = field()
 
@@ -101,7 +101,9 @@ class Broadcast(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Shuffle(Expr):
-    """Lanes picked out of vectors of one type, put end to end: ``picks`` are their places there."""
+    """Lanes picked out of the concatenation of vectors of one type; ``picks`` are their positions
+    in it.
+    """
 
     parts: tuple[Expr, ...] = field()
     picks: tuple[int, ...] = field()

@@ -23,30 +23,36 @@ from spaces.model.expressions.rewrite import Substitution
 
 
 def map_own(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """The statement with its own expressions replaced, not those of statements inside it."""
+    """The statement with ``change`` applied to its own expressions, not to those of statements
+    inside it.
+    """
     own = statement.expressions
     changed = tuple([change(expr) for expr in own])
     return statement if all(map(is_, own, changed)) else statement.with_expressions(changed)
 
 
 def map_all(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """The statement with every expression in it and in the statements inside it replaced."""
+    """The statement with ``change`` applied to every expression in it and in the statements inside
+    it.
+    """
     return map_children(map_own(statement, change), lambda s: map_all(s, change))
 
 
 def bind(statement: Statement, var: Variable, value: Expr) -> Statement:
-    """The statement with a variable replaced everywhere."""
+    """The statement with ``value`` in place of ``var`` everywhere."""
     return map_all(statement, Substitution({var.name: value}))
 
 
 def messages(statement: Statement) -> tuple[Message, ...]:
-    """What it may stop with, in order."""
+    """The messages of the asserts in a statement, in order."""
     found = (s.message for s in walk_nodes(statement) if isinstance(s, Stop))
     return tuple(dict.fromkeys(found))
 
 
 def free_variables(statement: Statement) -> tuple[Variable, ...]:
-    """The variables it uses that are not those of loops inside it, in order of first use."""
+    """The variables that a statement uses, but not those of loops inside it, in order of first
+    use.
+    """
     bound = {s.var.name for s in walk_nodes(statement) if isinstance(s, For | ParallelFor)}
     roots = [e for inner in walk_nodes(statement) for e in inner.expressions]
     found = {
@@ -58,7 +64,7 @@ def free_variables(statement: Statement) -> tuple[Variable, ...]:
 
 
 def free_buffers(statement: Statement) -> tuple[str, ...]:
-    """The buffers it uses that are not allocated inside it, in order of first use."""
+    """The buffers that a statement uses but does not allocate, in order of first use."""
     own = {s.buffer for s in walk_nodes(statement) if isinstance(s, Allocate)}
     used: dict[str, None] = {}
     seen: set[Expr] = set()

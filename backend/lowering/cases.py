@@ -1,4 +1,4 @@
-"""One program of several, each for the calls of one case."""
+"""Joins several programs into one, each for the calls of one case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _P = TypeVar("_P")
 
 
 def combined(programs: Sequence[LoopProgram]) -> LoopProgram:
-    """The program that runs the first of ``programs`` whose assumptions hold; one of them does."""
+    """The program that runs the first of ``programs`` whose assumptions hold; for each call there
+    is one.
+    """
     *others, last = programs
     body = last.body
     for program in reversed(others):
@@ -45,8 +47,9 @@ def each(
     lower: Callable[[LoopNest, tuple[_P, ...]], _P],
     refuse: Callable[[_P, tuple[Expr, ...], str], _P],
 ) -> tuple[_P, ...]:
-    """What is made of each case: ``lower`` is given its nest and what it made before; ``refuse``
-    changes any of these into one that refuses all calls in which a case is that fails.
+    """Lowers each case. ``lower`` gets the nest of a case and the programs of the cases before.
+    ``refuse`` turns a program into one that refuses every call that selects a `specialize_fail`
+    case.
     """
     cases, lowered = tuple(cases), tuple[_P, ...]()
     for case in cases:
@@ -64,7 +67,7 @@ def each(
 
 
 def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -> LoopProgram:
-    """A program with the parameters of ``program`` that refuses all calls for which
+    """A program with the parameters of ``program`` that refuses every call for which
     ``assumptions`` hold.
     """
     never = (refusal(message),)
@@ -72,7 +75,7 @@ def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -
 
 
 def refusal(message: str) -> SizeCheck:
-    """What no call meets."""
+    """A check that fails in every call, with this message."""
     return SizeCheck(constant(False, Bool), message)
 
 

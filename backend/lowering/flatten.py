@@ -24,7 +24,7 @@ from spaces.model.formulas.simplify import Simplifier
 
 @frozen
 class Layout:
-    """Where coordinates of a buffer lie: first coordinate, stride and fold of each dimension."""
+    """The places of a buffer's elements: first coordinate, stride and fold of each dimension."""
 
     mins: tuple[Expr, ...]
     strides: tuple[Expr, ...]
@@ -35,9 +35,9 @@ class Layout:
     def index(self, args: tuple[Expr, ...], simplify: Simplifier) -> Expr:
         """The flat index of the element at ``args``.
 
-        In scratch, coordinates count from where its box begins, which mostly cancels. In buffers
-        of the caller what varies with the coordinates is added first and what is fixed last, so
-        that the fixed part can move to the pointer.
+        In scratch, coordinates count from the first one of its box, which mostly cancels. In
+        buffers of the caller, the index adds the terms that vary with the coordinates first and the
+        fixed terms last, so that the fixed part can move to the pointer.
         """
         moving: Expr = constant(0, Int32)
         fixed: Expr = constant(0, Int32)
@@ -60,12 +60,12 @@ def flatten(program: LoopProgram) -> LoopProgram:
 
 @named("flatten")
 def flatten_with_dimensions(program: LoopProgram) -> LoopProgram:
-    """The flat program, whose allocations keep what their memory stands for."""
+    """The flat program; its allocations keep how memory stands for coordinates."""
     return _flattened(program, _dimensions)
 
 
 _Kept: TypeAlias = Callable[[Allocate, Layout], tuple[BufferDimension, ...]]
-"""What a flat allocation keeps of its dimensions."""
+"""The dimensions that a flat allocation keeps."""
 
 
 def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
@@ -74,7 +74,7 @@ def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
 
 
 def _dimensions(node: Allocate, layout: Layout) -> tuple[BufferDimension, ...]:
-    """Those of an allocation; along folded ones coordinates are what remains of them."""
+    """The dimensions of an allocation; along a folded one, coordinates count modulo its fold."""
     places = zip(layout.mins, node.extents, layout.strides, layout.folds, strict=True)
     return tuple(
         BufferDimension(low if fold is None else constant(0, Int32), extent, stride)

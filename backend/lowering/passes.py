@@ -1,4 +1,4 @@
-"""What a pass is, and what a road of passes makes of a program."""
+"""A pass from program to program, and the program after each of several passes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend.ir.program import LoopProgram
 Transform: TypeAlias = Callable[[LoopProgram], LoopProgram]
 
 START = "start"
-"""The name of the first step, which makes a program of a loop nest."""
+"""The name of the first step, which turns a loop nest into a program."""
 
 
 @frozen
@@ -20,7 +20,7 @@ class Pass:
     """A step from program to program.
 
     Attributes:
-        name: what programs after it are called; no other pass of a road has it.
+        name: the name of the program after it, unique among the passes for one target.
         transform: gives the program after it.
     """
 
@@ -33,7 +33,7 @@ class Pass:
 
 
 def named(name: str) -> Callable[[Transform], Pass]:
-    """Make a pass of that name of the function that follows."""
+    """Decorates a function as a pass of that name."""
     return lambda transform: Pass(name, transform)
 
 

@@ -1,4 +1,6 @@
-"""Prefetches written out: one a cache line of the innermost dimension, in loops over the others."""
+"""Prefetch statements: one for each cache line of the innermost dimension, in loops over the other
+dimensions.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind, Partition
 
 LINE_BYTES = 64
-"""A cache line of all hosts that there is code for."""
+"""The size of a cache line, in bytes, on all supported hosts."""
 
 
 def prefetches(bounds: Bounds, loop: LoopVar) -> tuple[Statement, ...]:
-    """What is done first in each iteration of a loop."""
+    """The prefetches at the start of each iteration of a loop."""
     return tuple(
         _prefetch(bounds, f"{loop.var.name}.ahead{number}", one)
         for number, one in enumerate(ahead(bounds, loop))
@@ -42,11 +44,11 @@ def _lines(name: str, buffer: str, type: Type, one: Ahead) -> Statement:
     for d, interval in enumerate(one.box):
         low, high = interval.min, interval.max
         if low is None or high is None:
-            raise ValueError(f"What is prefetched of {buffer} has no limits.")
+            raise ValueError(f"The region of {buffer} to prefetch has no limits.")
         var = Variable(Int32, f"{name}.{d}")
         step = max(1, LINE_BYTES // type.bytes) if d == 0 else 1
         at.append(fn.min(low + var * step, high) if step > 1 else low + var)
-        # Lines begin anywhere: the last value is on the last of them.
+        # A line may begin at any element, so one more line holds the last value.
         loops.append((var, (high - low + step - 1) / step + 1 if step > 1 else high - low + 1))
     result: Statement = Prefetch(buffer, tuple(at))
     for var, extent in loops:

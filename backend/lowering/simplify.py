@@ -1,4 +1,6 @@
-"""Simplify coordinates, bounds and guards, and move guards out of the loops they do not vary in."""
+"""Simplify coordinates, bounds and guards, and move guards out of loops in which they do not
+vary.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,14 @@ from spaces.model.schedules.schedule import MemoryType
 _ONE = constant(1, Int32)
 
 _HOISTABLE = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
-"""Loops that a guard may leave; whether a GPU thread runs at all is not for this pass to say."""
+"""Loops out of which a guard may move. Whether a GPU thread runs at all is another pass's
+decision.
+"""
 
 
 @named("simplify")
 def simplify(program: LoopProgram) -> LoopProgram:
-    """Simpler index arithmetic; loops of one iteration and constant conditions are gone."""
+    """Simplifies index arithmetic; removes loops of one iteration and constant conditions."""
     return evolve(program, body=_Pass(known_sizes(program)).statement(program.body))
 
 
@@ -55,8 +59,8 @@ class _Pass:
                 return map_children(statement, self.statement)
 
     def _sizes(self, node: Allocate) -> tuple[Expr, ...]:
-        """How much is allocated: where it varies a number that is enough for all, if it is small,
-        so that it lies on the stack.
+        """The sizes of an allocation. If they vary but have a small upper bound, that bound is the
+        size, so that the allocation lies on the stack.
         """
         if node.memory is MemoryType.HEAP or all(isinstance(e, Const) for e in node.extents):
             return node.extents
@@ -91,7 +95,7 @@ class _Pass:
             return EMPTY if taken is None else self.statement(taken)
         body = self.statement(guard.body)
         otherwise = EMPTY if guard.otherwise is None else self.statement(guard.otherwise)
-        # To ask a condition changes nothing, so where neither answer matters it is not asked.
+        # Evaluating a condition has no effect, so a guard without statements is dropped.
         if body == otherwise == EMPTY:
             return EMPTY
         return If(condition, body, None if otherwise == EMPTY else otherwise)

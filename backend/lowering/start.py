@@ -70,7 +70,7 @@ def _statements(nodes: tuple[NestNode, ...], bounds: Bounds) -> Statement:
 
 
 _HOISTED = "{}.hoisted"
-"""The buffer whose memory the storage of a Func takes."""
+"""The name of the buffer that holds the memory hoisted for a Func."""
 
 
 def _statement(node: NestNode, bounds: Bounds) -> Statement:
@@ -96,7 +96,7 @@ def _statement(node: NestNode, bounds: Bounds) -> Statement:
 
 
 def _stops(*computed: Expr) -> Iterator[Statement]:
-    """Statements that stop the program where a requirement of what is computed does not hold."""
+    """Statements that end the program where a requirement of the computed values does not hold."""
     for one in required(*computed):
         values = tuple(_by_array(expanded(value)) for value in one.values)
         stop = Stop(one.message, values)
@@ -104,8 +104,9 @@ def _stops(*computed: Expr) -> Iterator[Statement]:
 
 
 def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
-    """What a computation stores, if anything; from here on the components of a Tuple are arrays of
-    their own. Those that are updated take no notice of each other, and need not change together.
+    """The stores of a computation, if it has any. From here on, each component of a Tuple is an
+    array of its own. Components that are updated in place do not read each other, so they need not
+    change together.
     """
     args = tuple(wrapping(_by_array(expanded(a))) for a in node.args)
     names = component_names(node.func, len(node.values))
@@ -128,8 +129,8 @@ def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:
 
 
 def _by_array(value: Expr) -> Expr:
-    """The value with every read of a component naming the array that holds it, at coordinates that
-    wrap where they are calculated from what is read.
+    """The value in which every read of a component names the component's array. Coordinates
+    calculated from data wrap.
     """
 
     def named(node: Expr) -> Expr:
@@ -143,7 +144,7 @@ def _by_array(value: Expr) -> Expr:
 
 
 def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
-    """The memory for each component, one inside the other."""
+    """The hoisted memory of each component, one allocation inside the other."""
     names = component_names(node.func, len(node.types))
     statement = _within(frozenset(names), _statements(node.body, bounds))
     for name, type in reversed(tuple(zip(names, node.types, strict=True))):
@@ -162,7 +163,7 @@ def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
 
 
 def _within(buffers: frozenset[str], statement: Statement) -> Statement:
-    """The statement with the storage of a Func in the memory hoisted for it."""
+    """The statement, with the storage of ``buffers`` in the memory hoisted for them."""
     inside = map_children(statement, lambda inner: _within(buffers, inner))
     if isinstance(inside, Allocate) and inside.buffer in buffers:
         return evolve(inside, within=_HOISTED.format(inside.buffer))
@@ -188,7 +189,7 @@ def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
 
 
 def _sizes_of_tuples(pipeline: Pipeline) -> dict[str, Expr]:
-    """The sizes of a Tuple that is an output are those of the array of its first component."""
+    """For each size of a Tuple that is an output, the size of its first component's array."""
     return {
         size_variable(f.name, part, d).name: size_variable(f.buffers[0], part, d)
         for f in map(pipeline.function, pipeline.outputs)
@@ -199,7 +200,7 @@ def _sizes_of_tuples(pipeline: Pipeline) -> dict[str, Expr]:
 
 
 def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
-    """The program with variables replaced."""
+    """The program with expressions in place of variables."""
     return evolve(
         program,
         size_checks=tuple(
@@ -211,6 +212,6 @@ def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
 
 
 def over_arrays(pipeline: Pipeline, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Conditions on the sizes of outputs and images as programs write them: of their arrays."""
+    """Conditions on the sizes of outputs and images, over the names of arrays that programs use."""
     names = _sizes_of_tuples(pipeline)
     return tuple(substitute(expanded(c), names) for c in conditions)

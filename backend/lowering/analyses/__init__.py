@@ -1,1 +1,1 @@
-"""What passes ask of a program or a loop nest before they change anything."""
+"""Analyses of a program or a loop nest that passes need before they change anything."""

@@ -1,4 +1,4 @@
-"""What a condition is made of, and whether it is one of coordinates."""
+"""The parts of a condition, and whether it is a condition on coordinates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from spaces.model.expressions.types import Int32
 
 
 def is_comparison_of_coordinates(node: Expr) -> bool:
-    """Whether a condition compares loop variables and sizes only, which never wrap."""
+    """Whether a condition compares only loop variables and sizes, which never wrap."""
     if not (isinstance(node, Op) and node.type.is_bool and len(node.args) == 2):
         return False
     return all(is_coordinate(a) for a in node.args)
 
 
 def is_coordinate(root: Expr) -> bool:
-    """Whether an expression is int32 arithmetic over variables and constants alone."""
+    """Whether an expression is int32 arithmetic over variables and constants only."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -28,7 +28,7 @@ def is_coordinate(root: Expr) -> bool:
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The conditions that must all hold."""
+    """The conditions whose conjunction is ``condition``."""
     if isinstance(condition, Op) and condition.name == "and":
         return (*conjuncts(condition.args[0]), *conjuncts(condition.args[1]))
     return (condition,)

@@ -1,7 +1,7 @@
-"""Coordinates that are calculated from what is read, which wrap where those of loops do not.
+"""Coordinates calculated from data, which wrap where coordinates of loops do not.
 
-Places are calculated in more bits than an int32 has, since sums of loop variables and sizes need no
-fewer. A sum of numbers that are read may not be taken apart for that: it has the bits of its type.
+Code calculates indices in more bits than int32 has, because sums of loop variables and sizes never
+wrap there. It must not split a sum of data for this: such a sum wraps at the bits of its type.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _SUMS = ("add", "sub", "mul")
 
 
 def wrapping(index: Expr) -> Expr:
-    """The same coordinate, in which sums of what is read that may wrap stand for themselves: behind
-    a conversion that changes nothing.
+    """Returns the same coordinate, with a conversion that changes nothing around each sum of data
+    that may wrap. The conversion keeps later code from splitting the sum.
     """
     if not index.loads:
         return index

@@ -1,7 +1,7 @@
-"""``likely``: which side of a test is the usual one, as far as a pipeline says so.
+"""``likely``: hints of a pipeline that name the usual side of a test.
 
-The hints stay in values up to the pass that splits loops by tests, which takes the side they name
-in the steady state (Halide's meaning); then they are gone.
+The hints stay in values up to the pass that splits loops by tests. In the steady state this pass
+takes the side that a hint names (Halide's meaning); then it removes the hints.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from spaces.model.expressions.types import Bool
 TRUE, FALSE = constant(True, Bool), constant(False, Bool)
 
 ALL_BUT_HINTS = frozenset(DERIVED) - frozenset(SAYING)
-"""The operators that have a definition and are no hints."""
+"""The operators that have a definition and are not hints."""
 
 
 def without_hints(expr: Expr) -> Expr:
-    """The expression, whatever is likely."""
+    """The expression without hints."""
     return expanded(expr, SAYING)
 
 
@@ -39,17 +39,17 @@ def unhinted(program: LoopProgram) -> LoopProgram:
 
 
 def is_hinted(exprs: Iterable[Expr]) -> bool:
-    """Whether a hint stands in one of some expressions."""
+    """Whether one of the expressions contains a hint."""
     return any(_is_hint(node) for node in walk(*exprs))
 
 
 def has_hints(statement: Statement) -> bool:
-    """Whether a hint stands in a statement, or in one inside it."""
+    """Whether a statement, or one inside it, contains a hint."""
     return any(is_hinted(part.expressions) for part in walk_nodes(statement))
 
 
 def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:
-    """What tests in a value are to come to in the steady state of a loop."""
+    """The outcome of each hinted test of a value in the steady state of a loop."""
     found: dict[Expr, Expr] = {}
     for node in walk(value):
         if not isinstance(node, Op):
@@ -65,15 +65,15 @@ def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:
             arm = _likely_arm(node.args, is_innermost)
             if arm is not None:
                 limit, side = without_hints(node), without_hints(arm)
-                # Where the sides have come to what is likely of them, it is another limit.
+                # Once the likely values replace the sides, the limit is another expression.
                 found[rewrite(limit, lambda n: found.get(n, n))] = found.get(side, side)
                 found[limit] = side
     return found
 
 
 def _likely_arm(arms: Sequence[Expr], is_innermost: bool) -> Expr | None:
-    """The one of two sides that is likely: that of which a hint speaks, or else, where it speaks of
-    neither, the one that has any inside (as in Halide).
+    """The likely one of two sides: the side that is a hint, or else the side that has a hint inside
+    (as in Halide).
     """
     for inside in (_own_parts, walk):
         likely = [arm for arm in arms if any(_counts(n, is_innermost) for n in inside(arm))]
@@ -83,7 +83,9 @@ def _likely_arm(arms: Sequence[Expr], is_innermost: bool) -> Expr | None:
 
 
 def _own_parts(root: Expr) -> Iterator[Expr]:
-    """The parts of an expression but for those of selections inside, which have their own hints."""
+    """The parts of an expression without the parts of selections inside it, which have their own
+    hints.
+    """
     if not (isinstance(root, Op) and root.name in ("select", "min", "max")):
         yield root
         for child in root.children:
@@ -91,7 +93,7 @@ def _own_parts(root: Expr) -> Iterator[Expr]:
 
 
 def _wish(found: dict[Expr, Expr], condition: Expr, comes_to: Expr) -> None:
-    """That a condition comes to this, and with it the comparisons that it is made of."""
+    """Notes in ``found`` that a condition and the comparisons inside it have this outcome."""
     plain = without_hints(condition)
     if isinstance(plain, Op) and plain.name == "not":
         _wish(found, plain.args[0], FALSE if comes_to is TRUE else TRUE)

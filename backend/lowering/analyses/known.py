@@ -1,4 +1,4 @@
-"""What is known of the sizes of a program, and of the loops around a statement."""
+"""Facts about the sizes of a program and about the loops around a statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spaces.model.schedules.conditions import believe
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:
-    """A simplifier that believes the size checks of single sizes, and what is assumed."""
+    """A simplifier that assumes the size checks of single sizes and the program's assumptions."""
     simplify = Simplifier()
     for check in program.size_checks:
         match check.condition:
@@ -24,5 +24,7 @@ def known_sizes(program: LoopProgram) -> Simplifier:
 
 
 def inside_loop(outer: Simplifier, var: Variable, low: Expr, extent: Expr) -> Simplifier:
-    """What is known inside a loop. It is a new one: a copy of the loop may have other limits."""
+    """A new simplifier that also knows the range of a loop's variable. It does not change
+    ``outer``: a copy of the loop may have other limits.
+    """
     return outer.inside(var.name, outer(low), outer(low + extent - 1))

@@ -1,4 +1,4 @@
-"""Where flat indices begin: terms that vary, and a number."""
+"""Flat indices as a sum of terms that vary and a constant number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spaces.model.expressions.types import Int32
 
 @frozen
 class Origin:
-    """An index as a sum: how often each term occurs, and a number of elements.
+    """An index as a sum: the factor of each term, and a number of elements.
 
     Two indices with the same terms are a known distance apart.
     """
@@ -22,7 +22,7 @@ class Origin:
 
 
 def origin_of(index: Expr) -> Origin:
-    """The terms of a scalar index, and its number."""
+    """The terms of a scalar index, and its constant number."""
     counts: Counter[Expr] = Counter()
     offset = 0
     stack = [(1, index)]

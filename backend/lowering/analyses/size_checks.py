@@ -1,4 +1,6 @@
-"""What a program requires of the sizes of its images and outputs, and what a pipeline promises."""
+"""The conditions that a program puts on the sizes of its images and outputs, and the promises of
+its pipeline.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from spaces.model.schedules.explicit_bounds import declared
 
 
 def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
-    """What must hold in a call, each once; of what is known to hold nothing is said."""
+    """The conditions that must hold in a call, each once, without those that always hold."""
     found = (
         *_promises(nest.pipeline),
         *_least_extents(nest),
@@ -36,14 +38,16 @@ def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
 
 
 def _promises(pipeline: Pipeline) -> Iterator[SizeCheck]:
-    """What is promised of integers; promises of floats are kept by who takes the arguments."""
+    """The promises about integers; the code that takes the arguments checks promises about
+    floats.
+    """
     for promise in pipeline.promises:
         if not any(n.type.is_float for n in walk(promise.condition)):
             yield SizeCheck(expanded(promise.condition), promise.message)
 
 
 def _least_extents(nest: LoopNest) -> Iterator[SizeCheck]:
-    """What shifts its last tile inwards must be at least as large as one tile."""
+    """A dimension that shifts its last tile inwards must be at least as large as one tile."""
     for name in nest.pipeline.outputs:
         function = nest.pipeline.function(name)
         for index, order in enumerate(nest.schedule.of(name).stages):
@@ -65,7 +69,7 @@ def _least_extents(nest: LoopNest) -> Iterator[SizeCheck]:
 
 
 def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
-    """What is required of a Func lies within its bounds."""
+    """The required region of a Func lies within its declared bounds."""
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
         _, said = declared(args, nest.schedule.of(name), placement.demanded, simplify)
@@ -75,8 +79,8 @@ def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
             if low is None or high is None:
                 continue
             text = (
-                f"{name} is required outside of what its bounds along {args[claim.d]} say; give it "
-                "bounds that hold all that is required, or pass an output of another size."
+                f"The pipeline needs {name} outside of its bounds along {args[claim.d]}; give it "
+                "wider bounds, or pass an output of another size."
             )
             for excess in (claim.low - low, high - claim.high):
                 most = whole.of(simplify(excess)).max
@@ -85,7 +89,7 @@ def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
 
 
 def _bounded_storage(nest: LoopNest) -> Iterator[SizeCheck]:
-    """What is stored of a Func fits the storage bounds given for it."""
+    """The stored region of a Func fits its ``bound_storage``."""
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
         loops = placement.path[: placement.store_depth]
@@ -102,8 +106,8 @@ def _bounded_storage(nest: LoopNest) -> Iterator[SizeCheck]:
 
 
 def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
-    """The iterations of fused loops can be counted; those fused first come first, so that no
-    product of more than two extents is asked for that are not known to be small.
+    """An int32 can count the iterations of fused loops. Loops fused first come first, so that no
+    check multiplies more than two extents that may be large.
     """
     most = constant(Int32.max_value, Int32)
     for name, placement in nest.placements.items():
@@ -120,8 +124,8 @@ def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
                 if not simplify.at_most(iterations, most):
                     yield SizeCheck(
                         iterations <= most,
-                        f"{name}.{step.record.fused} has more than {most} iterations, which no "
-                        f"{Int32} counts; ask for a smaller output, or do not fuse "
+                        f"{name}.{step.record.fused} has more than {most} iterations, and an "
+                        f"{Int32} cannot count them; ask for a smaller output, or do not fuse "
                         f"{step.record.outer} and {step.record.inner}.",
                     )
 
@@ -129,7 +133,7 @@ def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
 def _inside(
     kind: str, boxes: dict[str, tuple[Interval, ...]], simplify: Simplifier
 ) -> Iterator[SizeCheck]:
-    """What is touched of a buffer must lie in it."""
+    """Each element of a buffer that the program touches must lie in the buffer."""
     verb = "computes" if kind == "output" else "reads"
     for name, box in boxes.items():
         for d, interval in enumerate(box):

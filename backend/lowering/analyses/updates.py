@@ -1,4 +1,6 @@
-"""Which computations change an element in one step, because iterations at once may change it."""
+"""Which computations must change an element in one atomic step, because concurrent iterations may
+change it.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ _BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 
 
 def updates_of(bounds: Bounds, func: str, stage: int) -> tuple[Update, ...]:
-    """How an atomic stage changes each component of an element, where it has loops at once along
-    which an element changes again; else nothing.
+    """How an atomic stage changes each component of an element. Empty unless the stage has
+    concurrent loops whose iterations may change the same element.
     """
     entry = bounds.schedule.of(func)
     if stage not in entry.atomic:

@@ -1,1 +1,1 @@
-"""Passes of programs that a CPU runs, one a file, and their order."""
+"""Passes for programs that a CPU runs, one in each file, and their order."""

@@ -1,5 +1,5 @@
-"""Decide tests along a loop: which side a min, max, condition or modulo takes nearly everywhere,
-and from where to where.
+"""Decide tests along a loop: find the side that a min, max, condition or modulo takes in nearly all
+iterations, and the first and last iteration where it does.
 """
 
 from __future__ import annotations
@@ -25,24 +25,28 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind
 
 SHORT = 16
-"""A loop of at most so many iterations is better left whole: rather the loop around it is split."""
+"""A loop of at most this many iterations stays whole; partition rather splits the loop around
+it.
+"""
 
 SERIAL = (LoopKind.SERIAL, LoopKind.PARALLEL)
 """Kinds of loops that can be split."""
 
 _OUTPUT_EXTENT, _IMAGE_EXTENT = 1 << 10, 1 << 20
-"""Sizes at which is guessed what is usual; images are so large that their edges are far away."""
+"""Assumed sizes for a guess at the usual side; images are so large that their edges are far
+away.
+"""
 
 
 @frozen
 class Sight:
-    """A value for every variable: the middle of each loop, at some usual size."""
+    """A value for every variable: the middle of each loop, at assumed sizes."""
 
     values: Mapping[str, int]
 
     @staticmethod
     def of(program: LoopProgram) -> Sight:
-        """The view from outside all loops."""
+        """The values outside of all loops."""
         values = {scalar.name: 1 for scalar in program.scalars}
         for buffer in program.buffers:
             extent = _OUTPUT_EXTENT if buffer.is_output else _IMAGE_EXTENT
@@ -51,7 +55,7 @@ class Sight:
         return Sight(values)
 
     def into(self, loop: For) -> Sight:
-        """The view from the middle of a loop."""
+        """The values in the middle of a loop."""
         try:
             low, extent = (evaluate(e, self.values) for e in (loop.min, loop.extent))
         except FormulaError:
@@ -59,7 +63,7 @@ class Sight:
         return Sight({**self.values, loop.var.name: low + extent // 2})
 
     def sees(self, condition: Expr) -> bool | None:
-        """Whether a condition holds here; None if it depends on data."""
+        """Whether a condition holds at these values; None if it depends on data."""
         try:
             return bool(evaluate(condition, self.values))
         except FormulaError:
@@ -68,13 +72,13 @@ class Sight:
 
 @frozen
 class Inside:
-    """Where a statement stands inside the loop to be split.
+    """The loops between a statement and the loop that is split.
 
     Attributes:
-        ranges: the values of each loop variable between.
-        splittable: names of those whose loops might be split instead.
-        vectorized: names of vectorized ones.
-        is_innermost: whether there is no loop between but vectors, unrolled and short ones.
+        ranges: the range of each of their variables.
+        splittable: variables of the loops that partition may split instead.
+        vectorized: variables of the vectorized loops.
+        is_innermost: whether none of them is a serial or parallel loop.
     """
 
     ranges: Mapping[str, Interval] = {}
@@ -85,16 +89,16 @@ class Inside:
 
 @define
 class Decisions:
-    """The tests of a loop's body that its variable decides, and the limits of where.
+    """The tests of a loop's body that its variable decides, and the iterations where it does.
 
     Attributes:
         var: the variable of the loop.
-        known: what is known inside it.
-        sight: the middle of it.
-        everywhere: whether tests count that no vector depends on.
-        hinted: whether sides of tests may be said to be likely.
-        lows: the variable must be at least each of these,
-        highs: and at most each of these, for all decisions to hold.
+        known: facts that hold inside the loop.
+        sight: the values in the middle of the loop.
+        everywhere: whether to decide also tests on which no vector depends.
+        hinted: whether the program may have hints.
+        lows: for all decisions to hold, the variable must be at least each of these.
+        highs: for all decisions to hold, the variable must be at most each of these.
     """
 
     var: Variable
@@ -142,7 +146,7 @@ class Decisions:
 
     def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
         wished = dict(wishes(value, inside.is_innermost)) if self.hinted else {}
-        # Coordinates are in normal form, and what is said beside a call about them is not.
+        # Coordinates in calls are in normal form; the same coordinates in hints are not.
         wished |= {self.known(k): self.known(v) for k, v in wished.items() if is_coordinate(k)}
         if not (inside.vectorized or self.everywhere or wished):
             return value
@@ -170,8 +174,9 @@ class Decisions:
         return (counts or bool(names & inside.vectorized)) and bool(_claims(node))
 
     def _choose(self, node: Expr, inside: Inside, sight: Sight, wish: Expr | None) -> Expr | None:
-        """What a test comes to where its claims hold, which is what is wished or else what is seen
-        in the middle; the limits they need are noted.
+        """The outcome of a test assumed in the steady state: ``wish``, or else the outcome in the
+        middle of the loop. Notes the limits in ``lows`` and ``highs``. None if no outcome is known
+        to hold between limits.
         """
         for choice, claims in _claims(node):
             usual = all(sight.sees(claim >= 0) for claim in claims)
@@ -189,8 +194,9 @@ class Decisions:
         return None
 
     def _limit(self, claim: Expr, inside: Inside) -> tuple[bool, Expr | None] | None:
-        """The bound on the variable from which on (True) or up to which (False) ``claim >= 0``
-        holds whatever inner loops do; no bound if it always holds, None if unknown.
+        """Where ``claim >= 0`` holds in all iterations of inner loops, as (is it a lower bound?,
+        bound on the variable). The bound is None if the claim always holds; the pair is None if
+        unknown.
         """
         least = Ranges(self.known, dict(inside.ranges)).least(claim)
         if least is None:
@@ -210,7 +216,9 @@ class Decisions:
         return False, self.known(rest / constant(-slope, Int32))
 
     def _with_choices(self, statement: Statement) -> Statement:
-        """The choices made wherever else the same tests stand, in bounds and sizes too."""
+        """The statement with each chosen test replaced wherever it occurs, also in bounds and
+        sizes.
+        """
         done: dict[Expr, Expr] = {}
 
         def chosen(value: Expr) -> Expr:
@@ -225,11 +233,11 @@ class Decisions:
 
 
 _Claims: TypeAlias = list[tuple[Expr, tuple[Expr, ...]]]
-"""Values that an expression may take, each with what must not be negative for that."""
+"""Values that an expression may take, each with the terms that must all be at least 0 for it."""
 
 
 def _claims(node: Expr) -> _Claims:
-    """The values that a test of coordinates may take; none for what is no such test."""
+    """The values that a test of coordinates may take; empty for any other expression."""
     match node:
         case Cast(type=to, value=Op(name="abs", args=(a,))) if to == a.type == Int32:
             minus = constant(0, Int32) - a

@@ -1,9 +1,9 @@
-"""Make strided accesses dense ones whose lanes are shuffled, shared by all that reach the same
-memory.
+"""Replace strided accesses by dense accesses with shuffled lanes; accesses of the same memory share
+them.
 
-``in[2 * x]`` and ``in[2 * x + 1]`` over 8 lanes read the same 16 elements: two dense vectors, of
-which each takes its own lanes. What is stored ``n`` elements apart by ``n`` stores in a row is
-stored densely once the lanes of their values take turns.
+``in[2 * x]`` and ``in[2 * x + 1]`` over 8 lanes read the same 16 elements. Two dense loads read
+them, and each expression picks its lanes. In the same way ``n`` consecutive stores with a stride of
+``n`` become dense stores of interleaved values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STRIDES = range(2, 5)
 
 
 class _NoLoads:
-    """All expressions that read nothing: what lies below them need not be looked at."""
+    """The set of all expressions that load nothing; a walk skips them."""
 
     def __contains__(self, expr: object) -> bool:
         return isinstance(expr, Expr) and not expr.loads
@@ -40,8 +40,8 @@ _NO_LOADS = _NoLoads()
 
 @named("interleave")
 def interleave(program: LoopProgram) -> LoopProgram:
-    """The program without accesses of vectors a small number of elements apart, where their
-    neighbors are accessed too or may be.
+    """The program with dense vectors in place of vectors of small stride, where the elements
+    between are accessed too or may be.
     """
     return evolve(program, body=_dense(program.body))
 
@@ -63,7 +63,7 @@ def _dense(statement: Statement) -> Statement:
 
 
 def _run(stores: list[Store]) -> Iterator[Statement]:
-    """Stores in a row, which all happen or none."""
+    """Rewrites consecutive stores; either all of them run or none."""
     dense = _dense_stores(stores)
     loads = _dense_loads(n for s in dense for n in walk(*s.expressions, known=_NO_LOADS))
     for store in dense:
@@ -75,8 +75,8 @@ def _run(stores: list[Store]) -> Iterator[Statement]:
 
 @frozen
 class _Strided:
-    """A load of lanes a small number of elements apart; the first lies ``offset`` from where others
-    with the same key count from.
+    """A load with a small stride. Its first lane lies ``offset`` elements after an origin that all
+    loads with the same key share.
     """
 
     load: Load
@@ -90,7 +90,7 @@ class _Strided:
 
 
 def _dense_loads(nodes: Iterable[Expr]) -> dict[Expr, Expr]:
-    """For each strided load the dense ones that it is picked out of."""
+    """For each strided load, its lanes picked out of dense loads."""
     groups: dict[tuple[object, ...], dict[Load, _Strided]] = {}
     for node in nodes:
         if not isinstance(node, Load) or not isinstance(node.index, Ramp):
@@ -113,7 +113,7 @@ def _stride(index: Ramp) -> int | None:
 
 
 def _near(loads: list[_Strided]) -> Iterator[list[_Strided]]:
-    """Loads that begin within one stride of the first of them."""
+    """Groups of loads that begin within one stride of the group's first load."""
     near: list[_Strided] = []
     for load in loads:
         if near and load.offset - near[0].offset >= load.stride:
@@ -124,7 +124,9 @@ def _near(loads: list[_Strided]) -> Iterator[list[_Strided]]:
 
 
 def _picked(near: list[_Strided]) -> dict[Expr, Expr]:
-    """Each load as lanes of dense vectors, which touch nothing beyond the last element of all."""
+    """Each load as lanes of dense vectors; these touch nothing behind the last element of all
+    loads.
+    """
     first = near[0]
     lanes = first.load.type.lanes
     start, end = first.offset, max(load.last for load in near)
@@ -139,7 +141,7 @@ def _picked(near: list[_Strided]) -> dict[Expr, Expr]:
 
 
 def _from(load: Load, offset: int) -> Load:
-    """The dense vector that begins ``offset`` elements from where a strided one does."""
+    """The dense vector that begins ``offset`` elements after a strided one."""
     assert isinstance(load.index, Ramp)
     base = load.index.base
     begin = coordinate("add", base, constant(offset, Int32))
@@ -152,7 +154,7 @@ def _place(element: int, starts: Sequence[int], lanes: int) -> int:
 
 
 def _shuffle(parts: tuple[Expr, ...], picks: tuple[int, ...]) -> Expr:
-    """The shuffle of only those parts of which it picks lanes."""
+    """The shuffle of ``parts`` by ``picks``, without the parts that give no lane."""
     lanes = parts[0].type.lanes
     used = sorted({pick // lanes for pick in picks})
     numbers = {part: number for number, part in enumerate(used)}
@@ -165,7 +167,9 @@ def _shuffle(parts: tuple[Expr, ...], picks: tuple[int, ...]) -> Expr:
 
 
 def _dense_stores(stores: list[Store]) -> list[Store]:
-    """The stores, those that fill the gaps of each other made dense where the last of them is."""
+    """The stores; those that fill each other's gaps become dense stores at the place of the last
+    one.
+    """
     dense: dict[int, list[Store]] = {}
     for members in _filling(stores):
         places = range(min(members), max(members) + 1)
@@ -176,7 +180,7 @@ def _dense_stores(stores: list[Store]) -> list[Store]:
 
 
 def _filling(stores: list[Store]) -> Iterator[list[int]]:
-    """Places of stores whose lanes, in this order, lie next to each other."""
+    """The positions of stores whose lanes, in this order, lie next to each other."""
     groups: dict[tuple[object, ...], dict[int, int]] = {}
     for number, store in enumerate(stores):
         if not isinstance(store.index, Ramp) or store.mask is not None:
@@ -197,8 +201,8 @@ def _filling(stores: list[Store]) -> Iterator[list[int]]:
 
 
 def _apart(store: Store, buffer: str, is_member: bool) -> bool:
-    """Whether a store may change places with one to ``buffer``: a member if it reads of the buffer
-    only what it replaces, others if they do not touch it.
+    """Whether a store may change places with a store to ``buffer``. A member may if it reads only
+    elements of the buffer that it replaces; another store may if it does not touch the buffer.
     """
     if not is_member:
         return store.buffer != buffer and buffer not in buffers_read(store)
@@ -210,7 +214,7 @@ def _apart(store: Store, buffer: str, is_member: bool) -> bool:
 
 
 def _woven(stores: list[Store]) -> list[Store]:
-    """Dense stores of the same lanes."""
+    """Dense stores of the interleaved values of ``stores``."""
     first, count = stores[0], len(stores)
     assert isinstance(first.index, Ramp)
     lanes = first.value.type.lanes

@@ -1,4 +1,6 @@
-"""Make the bodies of parallel loops functions of their own, with what they use of outside."""
+"""Outline the bodies of parallel loops: each becomes a function that gets what it uses from
+outside.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from spaces.model.schedules.domain_order import LoopKind
 
 @named("parallel")
 def parallel(program: LoopProgram) -> LoopProgram:
-    """The program with each parallel loop as a call to the thread pool."""
+    """The program with a call to the thread pool in place of each parallel loop."""
     return evolve(program, body=_outlined(program.body))
 
 

@@ -1,9 +1,10 @@
-"""Split loops into a steady state, where clamps and guards are decided, and its two ends.
+"""Split loops into a steady state, where clamps and guards are decided, and two ends.
 
-A loop whose iterations test something that changes once or twice along it (is the pixel beyond the
-edge? does the last tile fit?) becomes three: before, steady and after. In the steady one the tests
-are gone, so that vectors are loaded whole; the ends keep the loop's body as it was. Around further
-loops, or for a parallel loop, each iteration asks instead whether it belongs to the steady ones.
+The iterations of a loop may test something that changes once or twice along it (is the pixel beyond
+the edge? does the last tile fit?). Such a loop becomes three: before, steady and after. The steady
+loop has no such tests, so vectors are loaded whole; the two ends keep the loop's body as it was. A
+parallel loop, or one around further loops, stays one loop: each iteration tests whether it belongs
+to the steady state.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from spaces.model.schedules.domain_order import LoopKind, Partition
 
 @named("partition")
 def partition(program: LoopProgram) -> LoopProgram:
-    """The program with steady states of its loops that contain vectorized ones or tests of which a
-    side is said to be likely, and of those for which the schedule asks; but not of those that it
-    says are to stay whole. What is likely is said no more.
+    """Gives a steady state to each loop that contains vectorized loops or tests with a hint, and to
+    each loop that the schedule partitions always; leaves a loop whole that the schedule partitions
+    never. Removes `likely` hints.
     """
     outside = _Pass(known_sizes(program), Sight.of(program), program.hinted)
     return unhinted(evolve(program, body=outside.statement(program.body)))
 
 
 class _Pass:
-    """What is known around a statement, and where the middle of each loop around it lies."""
+    """Facts that hold around a statement, and the middle of each loop around it."""
 
     def __init__(self, known: Simplifier, sight: Sight, hinted: bool) -> None:
         self.known = known
@@ -66,7 +67,7 @@ class _Pass:
         return split(usual, steady_loop, decisions)
 
     def _split(self, usual: For, steady: For, decisions: Decisions) -> Statement:
-        """Three loops, one after the other."""
+        """Three loops in sequence: before, steady, after."""
         start, end = usual.min, self.known(usual.min + usual.extent)
         first, last = start, end
         if decisions.lows:
@@ -83,7 +84,7 @@ class _Pass:
         )
 
     def _asked(self, usual: For, steady: For, decisions: Decisions) -> Statement:
-        """One loop that asks."""
+        """One loop that tests in each iteration whether it is steady."""
         conditions: list[Expr] = []
         if decisions.lows:
             conditions.append(self.known(_largest(decisions.lows)) <= usual.var)

@@ -1,4 +1,4 @@
-"""The passes of the CPU road in their order."""
+"""The passes for CPUs in their order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from spaces.model.schedules.cases import Case
 
 
 def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
-    """The passes in the order they run after :func:`~backend.lowering.start.start`; code that tests
-    its accesses names coordinates.
+    """The passes in the order they run after :func:`~backend.lowering.start.start`. Hardened
+    programs keep the dimensions of their memory, so that errors name coordinates.
     """
     return (
         simplify,
@@ -42,14 +42,16 @@ CPU_PASSES = tuple(one.name for one in cpu_passes())
 
 
 def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, LoopProgram]:
-    """The program of a loop nest after each pass, by the pass's name; the last one is compiled."""
+    """The program of a loop nest after each pass, by the pass's name; LLVM compiles the last
+    one.
+    """
     return after_each(start(nest), cpu_passes(access_mode))
 
 
 def lower_cases(
     pipeline: Pipeline, cases: Sequence[Case], access_mode: AccessMode = AccessMode.PLAIN
 ) -> dict[str, LoopProgram]:
-    """The program after each pass of a pipeline that has a schedule for each of several cases."""
+    """The program after each pass, for a pipeline with a schedule for each of several cases."""
     programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode), _refused)
     return {name: combined([p[name] for p in programs]) for name in programs[0]}
 

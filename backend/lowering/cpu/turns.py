@@ -1,4 +1,6 @@
-"""Vectors whose lanes take turns: lane i is lane i / n of the i % n-th of n shorter vectors."""
+"""Interleaved vectors: lane ``i`` is lane ``i / n`` of vector ``i % n`` of ``n`` shorter
+vectors.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ _REGISTER_BITS = 512
 """A vector up to this size costs as much as a narrower one."""
 
 _SHUFFLE_COST = 2.0
-"""Of taking turns, in additions: it reads two registers, and goes to one of few units."""
+"""The cost of interleaving, in additions: it reads two registers, and few units execute it."""
 
 
 def interleaved(parts: Sequence[Expr], lanes: int) -> Expr:
-    """The vector of ``lanes`` lanes that take turns between ``parts``, vectors or scalars; a scalar
-    where all parts are the same one.
+    """The vector of ``lanes`` lanes that interleaves ``parts``, vectors or scalars; a scalar if all
+    parts are the same scalar.
     """
     first, count = parts[0], len(parts)
     if first.type.lanes == 1 and all(p is first for p in parts):
@@ -30,15 +32,15 @@ def interleaved(parts: Sequence[Expr], lanes: int) -> Expr:
 
 
 def period_of(expr: Expr) -> int:
-    """Between how many vectors the lanes of an expression take turns; 1 if they do not."""
+    """The number of vectors that an expression interleaves; 1 if it interleaves none."""
     if isinstance(expr, Shuffle) and expr.picks == _turns(len(expr.parts), expr.type.lanes):
         return len(expr.parts)
     return 1
 
 
 def lanes_of_class(expr: Expr, place: int, period: int) -> Expr | None:
-    """Every ``period``-th lane from lane ``place`` on, where that is as simple as the whole: of a
-    scalar, of even steps, of what takes turns. None for others.
+    """Every ``period``-th lane from lane ``place`` on, for a scalar, a ramp or an interleaved
+    vector, where the result is as simple as the whole. None for any other expression.
     """
     lanes = expr.type.lanes
     if lanes == 1:
@@ -62,16 +64,16 @@ def lanes_of_class(expr: Expr, place: int, period: int) -> Expr | None:
 
 
 def part_of_part(part: Expr, place: int, period: int) -> Expr | None:
-    """The lanes of one of the vectors that take turns; a scalar of one that is all the same."""
+    """The same lanes of one of the interleaved vectors; a scalar if all its lanes are equal."""
     if period > 1:
         return lanes_of_class(part, place, period)
     return part.value if isinstance(part, Broadcast) else part
 
 
 def settled(root: Expr, done: dict[Expr, Expr] | None = None) -> Expr:
-    """The expression with what takes turns computed in the cheaper way: part by part, its lanes
-    taking turns at the end, or at once, after those of each load take turns. Expressions that share
-    parts share in ``done`` what became of them.
+    """The expression with interleaved values computed in the cheaper way: either part by part, with
+    one interleaving at the end, or as whole vectors, after the loads are interleaved. ``done``
+    holds the results of parts that several expressions share.
     """
 
     def cheaper(node: Expr) -> Expr:
@@ -83,7 +85,9 @@ def settled(root: Expr, done: dict[Expr, Expr] | None = None) -> Expr:
 
 
 def _joined(root: tuple[Expr, ...], lanes: int) -> Expr:
-    """The vector whose lanes take turns between parts, computed at once where they are alike."""
+    """The vector that interleaves parts; parts that do the same operation become one wide
+    operation.
+    """
     done: dict[tuple[Expr, ...], Expr] = {}
     stack = [root]
     while stack:
@@ -99,7 +103,9 @@ def _joined(root: tuple[Expr, ...], lanes: int) -> Expr:
 
 
 def _operands(parts: tuple[Expr, ...]) -> list[tuple[Expr, ...]]:
-    """The operands of parts that do the same, place by place; none of others."""
+    """The operands of parts that do the same operation, position by position; empty for other
+    parts.
+    """
     if isinstance(parts[0], Op | Cast) and all(_is_like(p, parts[0]) for p in parts):
         return list(zip(*(p.children for p in parts), strict=True))
     return []
@@ -133,7 +139,7 @@ def _is_like(part: Expr, first: Expr) -> bool:
 
 
 def _cost(root: Expr) -> float:
-    """About how many instructions compute a vector, what addresses need aside."""
+    """About how many instructions compute a vector, without those that compute addresses."""
     total = 0.0
     for node in walk(root):
         if node.type.lanes > 1 and not isinstance(node, Ramp | Broadcast):

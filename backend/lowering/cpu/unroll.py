@@ -18,8 +18,8 @@ from spaces.model.schedules.domain_order import LoopKind
 
 @named("unroll")
 def unroll(program: LoopProgram) -> LoopProgram:
-    """The program without unrolled loops. Of vectorized loops inside each other only the innermost
-    stays one: lanes are independent, so that the outer ones may as well be written out.
+    """The program without unrolled loops. If vectorized loops nest, only the innermost stays a
+    vector; the pass writes out the outer ones, because lanes are independent.
     """
     return evolve(program, body=_unrolled(program.body))
 
@@ -38,7 +38,9 @@ def _unrolled(statement: Statement) -> Statement:
 
 
 def _copy(loop: For, place: Expr) -> Statement:
-    """The body in one iteration; what that decides, such as which color it is, is decided."""
+    """The body in one iteration, with the tests decided that the iteration decides, such as which
+    color channel it is.
+    """
     replace = Substitution({loop.var.name: place}, then=lambda node: folded(evaluated(node)))
     return map_all(loop.body, replace)
 

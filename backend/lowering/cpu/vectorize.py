@@ -36,15 +36,18 @@ def vectorize(program: LoopProgram) -> LoopProgram:
     """The program without vectorized loops.
 
     Where a guard varies between lanes, whole vectors run if all lanes pass it, else vectors with a
-    mask of those that do. What has no lanes, such as a sum into one place, runs lane after lane.
-    Storage inside a vectorized loop gets an innermost dimension of one element a lane.
+    mask of the lanes that pass. A statement without vector form, such as a sum into one element,
+    runs lane by lane. Storage inside a vectorized loop gets an innermost dimension with one element
+    for each lane.
     """
     widenings: dict[_Lane, Widening] = {}
     return evolve(program, body=_vectorized(program.body, widenings))
 
 
 def _touches_one_place(statement: Statement) -> bool:
-    """Whether it loads or stores what all lanes share, which it must not if there is no lane."""
+    """Whether it loads or stores memory that all lanes share. If no lane is active, it must not
+    run.
+    """
     return any(
         (isinstance(part, Store) and not is_vector(part.index))
         or any(isinstance(n, Load) for n in walk(*part.expressions))
@@ -67,11 +70,11 @@ def _vectorized(statement: Statement, widenings: dict[_Lane, Widening]) -> State
 
 
 class _Lanes:
-    """The lanes of one vectorized loop, or those of them where ``mask`` holds.
+    """The lanes of one vectorized loop; with a ``mask``, only the lanes where it holds.
 
-    ``passes`` is the condition of one lane that ``mask`` is of all. ``is_vector`` tells whether all
-    statements so far could be vectors. The copies of a loop that unrolling leaves share what their
-    expressions have in common, in ``widenings``.
+    ``passes`` is the condition of one lane, and ``mask`` is the same condition over all lanes.
+    ``is_vector`` says whether all statements so far have a vector form. Unrolling leaves copies of
+    a loop; ``widenings`` holds what the expressions of the copies share.
     """
 
     def __init__(
@@ -123,12 +126,12 @@ class _Lanes:
                 return self.lane_by_lane(statement)
 
     def lane_by_lane(self, statement: Statement) -> Statement:
-        """The statement as it was, once for each lane."""
+        """The unchanged statement in a loop, once for each lane."""
         self.is_vector = False
         return evolve(self.loop, body=statement)
 
     def _stop(self, stop: Stop) -> Statement:
-        """The first lane that comes here says why."""
+        """The first active lane ends the program with its values."""
         if self.mask is None or self.passes is None:
             first = {self.loop.var.name: self.loop.min}
             return Stop(stop.message, tuple(substitute(v, first) for v in stop.values))
@@ -137,8 +140,8 @@ class _Lanes:
         return If(AnyLane(Bool, self.mask), stop)
 
     def _update(self, store: Store, update: Update) -> Statement:
-        """One update of one element by what the lanes combine to; lane after lane where they may
-        have places of their own, of which some may be the same.
+        """One update of one element by the vector reduce of all lanes. Runs lane by lane if each
+        lane updates its own element, because two of them may be the same.
         """
         index, value = self.widen(store.index), self.widen(store.value)
         nested = any(is_vector(n) for n in walk(store.index, store.value))
@@ -172,9 +175,11 @@ class _Lanes:
         return some if every is None else If(every, self.statement(guard.body), some)
 
     def _masked(self, condition: Expr, guard: If) -> Statement | None:
-        """What is guarded in the lanes that pass the condition; None where a part has no lanes.
+        """The guarded statement in the lanes that pass the condition; None if a part of it has no
+        vector form.
 
-        The condition is asked once, before any of it: no lane can do so again after another.
+        The mask is computed once, before the statement runs: a lane must not see the stores of
+        another lane in its condition.
         """
         mask = condition if self.mask is None else Op(condition.type, "and", (self.mask, condition))
         passes = guard.condition
@@ -187,9 +192,10 @@ class _Lanes:
         return If(AnyLane(Bool, mask), result) if _touches_one_place(result) else result
 
     def _in_every_lane(self, condition: Expr) -> Expr | None:
-        """A condition without lanes that holds if the given one does in each; None if unknown.
+        """A scalar condition that holds only if the given condition holds in each lane; None if
+        unknown.
 
-        A comparison whose sides step evenly holds in all lanes if it does in the first and last.
+        A comparison of ramps or scalars holds in all lanes if it holds in the first and the last.
         """
         if not isinstance(condition, Op):
             return None

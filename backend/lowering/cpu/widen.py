@@ -1,5 +1,6 @@
-"""Expressions over many lanes at once: scalars stay scalars, even steps stay ramps, and what only
-every other lane steps evenly (``x / 2``, ``x % 2``) is computed for those lanes, then interleaved.
+"""Expressions over many lanes: scalars stay scalars, and even steps stay ramps. Where only every
+n-th lane steps evenly (``x / 2``, ``x % 2``), each such class of lanes is computed alone, then the
+classes are interleaved.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 
 _MOST_CLASSES = 4
-"""Vectors of every fifth lane and so on are so short that lanes are better taken one by one."""
+"""With more classes, vectors become so short that single lanes are cheaper."""
 
 
 def is_vector(expr: Expr) -> bool:
@@ -23,10 +24,10 @@ def is_vector(expr: Expr) -> bool:
 
 
 class Widening:
-    """Gives expressions the value they have in each of ``lanes`` iterations from ``low`` on.
+    """Turns an expression into the vector of its values in ``lanes`` iterations from ``low`` on.
 
-    With a ``mask``, a vector of conditions, only the lanes where it holds have one: loads of the
-    others touch nothing.
+    With a ``mask``, a vector of conditions, only the lanes where it holds have a value: the other
+    lanes load nothing.
     """
 
     def __init__(self, var: Variable, low: Expr, lanes: int, mask: Expr | None = None) -> None:
@@ -40,7 +41,9 @@ class Widening:
         self._ramp = _ramp(low, constant(1, Int32), lanes)
 
     def __call__(self, expr: Expr) -> Expr:
-        """The expression over all lanes; one that is the same in each stays a scalar."""
+        """The expression over all lanes; an expression with the same value in all lanes stays a
+        scalar.
+        """
         if self._var.name not in expr.names:
             return expr
         done = self._done
@@ -50,11 +53,11 @@ class Widening:
         return settled(done[expr], self._settled) if self._takes_turns else done[expr]
 
     def full(self, expr: Expr) -> Expr:
-        """A vector, made of a scalar if need be."""
+        """The expression over all lanes, always as a vector."""
         return _full(expr, self.lanes)
 
     def is_even(self, expr: Expr) -> bool:
-        """Whether each lane is a fixed step from the one before."""
+        """Whether the step between neighboring lanes is constant."""
         wide = self(expr)
         return not is_vector(wide) or isinstance(wide, Ramp)
 
@@ -70,16 +73,15 @@ class Widening:
         return node.with_children(children)
 
     def _over_lanes(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
-        """A node over operands of which some have lanes."""
+        """A node over operands; at least one of them is a vector."""
         if self.mask is not None and isinstance(node, Load):
             return MaskedLoad(node.type.with_lanes(lanes), node.buffer, children[0], self.mask)
         by_class = self._class_by_class(node, children, lanes)
         return _at_once(node, children, lanes) if by_class is None else by_class
 
     def _class_by_class(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr | None:
-        """A node computed for every ``period``-th lane at a time where that makes its operands
-        plainer, each of them even steps, scalars, or computed like this before; None where it does
-        not.
+        """A node computed for every ``period``-th lane at a time, if each operand is a ramp, a
+        scalar or itself computed so in these lanes; None otherwise.
         """
         own = _own_period(node, children)
         period = math.lcm(own, *map(period_of, children))
@@ -101,8 +103,8 @@ class Widening:
         return interleaved(results, lanes)
 
     def _plainer(self, result: Expr) -> Expr:
-        """A quotient or remainder in normal form: ``(m + 16 * x) / 2`` is ``m / 2 + 8 * x``, of
-        which a loop over ``x`` divides nothing.
+        """A quotient or remainder in normal form: ``(m + 16 * x) / 2`` becomes ``m / 2 + 8 * x``,
+        and a loop over ``x`` need not divide.
         """
         if isinstance(result, Ramp):
             return Ramp(result.type, self._simplify(result.base), result.stride)
@@ -110,7 +112,7 @@ class Widening:
 
 
 def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
-    """A node over operands of all lanes."""
+    """A node over operands, computed for all lanes as one vector."""
     match node:
         case Load():
             return Load(node.type.with_lanes(lanes), node.buffer, children[0])
@@ -130,7 +132,9 @@ def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
 
 
 def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:
-    """How many lanes apart a quotient or remainder of even steps is one of even steps again."""
+    """The least n such that every n-th lane of a quotient or remainder of a ramp is a ramp
+    again.
+    """
     match node, children:
         case (
             Op(name="div" | "mod", type=kind),
@@ -155,7 +159,9 @@ def _ramp(base: Expr, stride: Expr, lanes: int) -> Expr:
 
 
 def _even_step(name: str, operands: tuple[Expr, ...]) -> Expr | None:
-    """The ramp (or scalar) that an operator makes of ramps and scalars, where it does."""
+    """The ramp (or scalar) that an operator makes of ramps and scalars; None if the result is
+    neither.
+    """
     if not all(isinstance(o, Ramp) or not is_vector(o) for o in operands):
         return None
     lanes = max(o.type.lanes for o in operands)
@@ -183,5 +189,7 @@ def _stepping(base: Expr, step: Expr, lanes: int) -> Expr:
 
 
 def _computed(operator: str, a: Expr, b: Expr) -> Expr:
-    """The operation on scalars, done where both are numbers or one changes nothing."""
+    """The operation on scalars, evaluated if both are numbers and dropped if an operand changes
+    nothing.
+    """
     return evaluated(coordinate(operator, a, b))

@@ -1,1 +1,1 @@
-"""Passes of programs whose kernels a GPU runs, one a file, and their order."""
+"""Passes for programs whose kernels a GPU runs, one in each file, and their order."""

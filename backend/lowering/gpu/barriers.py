@@ -1,10 +1,10 @@
-"""Barriers between what the threads of a block write and what they read of one another.
+"""Barriers between writes and reads of different threads in a block.
 
 A kernel's body is a sequence of *parts*: perfect nests of thread loops, and code outside thread
-loops. All of a block's threads pass from part to part together, so a barrier between two parts is
-reached by all of them. One is needed where a part reads what was written since the last barrier, or
-writes what was read or written since; around a loop the accesses of one iteration stand before the
-next.
+loops. All threads of a block go from part to part together, so all of them reach a barrier between
+two parts. A part needs a barrier before it if it reads what was written since the last barrier, or
+writes what was read or written since then. In a loop, the accesses of one iteration come before the
+next iteration.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spaces.model.expressions.expr import Expr, walk
 from spaces.model.schedules.domain_order import LoopKind
 
 _Access: TypeAlias = tuple[str, int]
-"""A buffer, and who accesses it: nobody waits for an access of his own."""
+"""A buffer, and the threads that access it: a thread need not wait for its own access."""
 
 
 @frozen
@@ -40,7 +40,7 @@ class _Accesses:
         return _Accesses(self.read | other.read, self.written | other.written)
 
     def conflict(self, later: _Accesses) -> bool:
-        """Whether ``later`` must wait until these are done."""
+        """Whether ``later`` accesses must wait until these accesses are done."""
         return _meet(self.written, later.read | later.written) or _meet(self.read, later.written)
 
 
@@ -61,7 +61,7 @@ def _outside(statement: Statement) -> Statement:
 
 
 def _shared(kernel: Statement) -> frozenset[str]:
-    """The buffers that a kernel writes and that are not one thread's own."""
+    """The buffers that a kernel writes and that several threads may access."""
     inside = tuple(walk_nodes(kernel))
     private = {s.buffer for s in inside if isinstance(s, Allocate) and s.memory in PRIVATE}
     return frozenset(name for s in inside for name in buffers_written(s)) - private
@@ -69,12 +69,12 @@ def _shared(kernel: Statement) -> frozenset[str]:
 
 @frozen
 class _Inserter:
-    """Inserts barriers into one kernel; ``shared`` are the buffers that they are about."""
+    """Inserts barriers into one kernel, for accesses of the ``shared`` buffers."""
 
     shared: frozenset[str]
 
     def visit(self, statement: Statement, before: _Accesses) -> tuple[Statement, _Accesses]:
-        """The statement with its barriers, and what was accessed since the last of them."""
+        """The statement with its barriers, and the accesses since the last barrier."""
         if _is_part(statement):
             return self._part(statement, before)
         match statement:
@@ -101,11 +101,11 @@ class _Inserter:
         return part, before | accesses
 
     def _accesses(self, part: Statement) -> _Accesses:
-        """What a part reads and writes.
+        """The accesses of a part.
 
-        Two rounds of it do not wait for each other's writes: what both write, the same thread
-        writes, or the same value. Where it reads nothing of a buffer but the element that it
-        writes (an update in place), neither do they wait for reads.
+        Two rounds of one part do not wait for each other's writes: either the same thread writes an
+        element in both rounds, or both write the same value. If the part reads only the element of
+        a buffer that it writes (an update in place), they do not wait for reads either.
         """
         inside = tuple(walk_nodes(part))
         places = _places(inside)
@@ -114,7 +114,7 @@ class _Inserter:
             (name, id(part) if len(places[name]) == 1 else -id(part))
             for s in inside
             for name in buffers_read(s)
-            if name in places  # what is only prefetched has no value that anything waits for
+            if name in places  # a prefetch reads no value, so it waits for no write
         }
         return _Accesses(self._about(read), self._about(written))
 
@@ -130,11 +130,11 @@ class _Inserter:
                 return together, after
         else:
             apart, own = self._rounds(loop, bounds)
-        # One barrier in front of the loop saves one in each round.
+        # One barrier before the loop saves one barrier in each iteration.
         return block(Barrier(), apart), own
 
     def _rounds(self, loop: For, entry: _Accesses) -> tuple[Statement, _Accesses]:
-        """The loop with its barriers, where ``entry`` was accessed before its first round."""
+        """The loop with its barriers; ``entry`` are the accesses before its first iteration."""
         while True:
             body, after = self.visit(loop.body, entry)
             if entry | after == entry:
@@ -143,7 +143,7 @@ class _Inserter:
 
 
 def _places(inside: tuple[Statement, ...]) -> dict[str, set[Expr]]:
-    """The index expressions with which each buffer is accessed."""
+    """The index expressions of each buffer's accesses."""
     places: dict[str, set[Expr]] = {}
     for statement in inside:
         if isinstance(statement, Store):
@@ -159,6 +159,8 @@ def _barriers(statement: Statement) -> int:
 
 
 def _is_part(statement: Statement) -> bool:
-    """Whether threads need not meet inside: it is one nest of thread loops, or has none."""
+    """Whether threads need not meet inside: it is one nest of thread loops, or has no thread
+    loop.
+    """
     is_nest = isinstance(statement, For) and statement.kind is LoopKind.GPU_THREAD
     return is_nest or not has_threads(statement)

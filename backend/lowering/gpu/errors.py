@@ -1,7 +1,7 @@
-"""What GPU lowering raises on a schedule that no verdict would have let pass."""
+"""The error of GPU lowering for a schedule that ``verify`` does not accept."""
 
 from __future__ import annotations
 
 
 class GpuLoweringError(ValueError):
-    """The schedule asks for something that a kernel can't do; the message says what to change."""
+    """A kernel cannot do what the schedule asks; the message says what to change."""

@@ -1,12 +1,13 @@
 """Carves kernels out of a flattened loop program.
 
-The outermost block loops become a launch: their variables the place of a block, their extents the
-grid, worked out by the host. Inside, thread loops go: their variables become a thread's place, the
-innermost loop's along x. A block has as many threads along each axis as its largest thread loop
-there, and what runs on fewer threads is guarded. Code outside thread loops is run by one thread.
+The outermost block loops become a launch: their variables become the place of a block, and the host
+computes the grid from their extents. Inside, the thread loops disappear: their variables become the
+place of a thread, and the innermost loop runs along x. Along each axis, a block has as many threads
+as its largest thread loop has iterations. A guard stands around code that fewer threads run. One
+thread runs code outside of thread loops.
 
-Guards stand at the innermost places only, around code without barriers; so every barrier is reached
-by all threads of a block.
+Guards stand only at the innermost places, around code without barriers, so all threads of a block
+reach every barrier.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def carve_kernels(
 
     Args:
         program: a flattened program.
-        sizes: how many threads its loops take.
-        others: programs for other cases of the same pipeline. A kernel that one of them has is
-            the same one here; the names of all others are different ones.
+        sizes: how many threads its loops need.
+        others: programs for other cases of the same pipeline. A kernel that equals one of theirs
+            gets the same name; every other kernel gets a new name.
 
     Raises:
-        GpuLoweringError: its block and thread loops form no grid of blocks of threads.
+        GpuLoweringError: its block and thread loops do not form a grid of blocks of threads.
     """
     parts = sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))
     known = {kernel.name: kernel for other in others for kernel in other.kernels}
@@ -110,7 +111,7 @@ class _Carver:
                 return HostIf(statement.condition, self.host(statement.body))
             case Allocate(buffer=buffer, type=type, sizes=sizes):
                 return GlobalArray(buffer, type, sizes, deeper(self.host, statement.body))
-        raise TypeError(f"{statement} is no statement of a host.")
+        raise TypeError(f"{statement} is not a statement of a host.")
 
     def _launch(self, outermost: For) -> Launch:
         blocks, body = _block_loops(outermost)
@@ -135,7 +136,7 @@ class _Carver:
         return Launch(kernel)
 
     def _named(self, stem: str, kernel: DeviceFunction) -> DeviceFunction:
-        """The kernel with a name of its own, or with that of an equal one of another program."""
+        """The kernel with a new name, or with the name of an equal kernel of another program."""
         taken = {own.name for own in self.kernels}
         named, number = evolve(kernel, name=f"{stem}_kernel"), 2
         while named.name in taken or self.known.get(named.name, named) != named:
@@ -144,8 +145,9 @@ class _Carver:
 
 
 def _with_own_memory(statement: Statement, hoisted: frozenset[str]) -> Statement:
-    """A part of the host's, whose storage lies in memory that is hoisted within the part, or else
-    in memory of its own: what is hoisted around kernels is an array of the device.
+    """A part that the host computes, with storage that does not use memory hoisted around kernels,
+    because that memory is an array of the device. Storage keeps only the memory that is hoisted
+    within the part.
     """
     if isinstance(statement, Allocate):
         hoisted |= {statement.buffer}
@@ -155,7 +157,7 @@ def _with_own_memory(statement: Statement, hoisted: frozenset[str]) -> Statement
 
 
 def _stem(body: Statement) -> str:
-    """How a kernel is called, after what it writes."""
+    """The stem of a kernel's name: the buffers that it writes."""
     inside = tuple(walk_nodes(body))
     own = {s.buffer for s in inside if isinstance(s, Allocate)}
     written = dict.fromkeys(name for s in inside for name in buffers_written(s))
@@ -172,7 +174,7 @@ def _block_loops(outermost: For) -> tuple[list[For], Statement]:
     names = [loop.var.name for loop in loops]
     if not loops:
         raise GpuLoweringError(
-            f"The thread loop {outermost.var.name} is in no block loop; make a loop around it a "
+            f"The thread loop {outermost.var.name} is not in a block loop; make a loop around it a "
             "gpu_block."
         )
     if len(loops) > 3:
@@ -194,7 +196,7 @@ def _is_thread_loop(statement: Statement) -> TypeGuard[For]:
 
 
 def _nest(statement: Statement) -> tuple[list[For], Statement]:
-    """The thread loops that stand directly inside one another, outermost first, and their body.
+    """The thread loops that nest directly, outermost first, and their body.
 
     Raises:
         GpuLoweringError: there are further thread loops inside, or more than three.
@@ -219,7 +221,7 @@ def _nest(statement: Statement) -> tuple[list[For], Statement]:
 
 
 def _block_size(body: Statement, sizes: KernelSizes) -> Dimensions:
-    """The number of threads along each axis: that of the largest thread loop there."""
+    """The number of threads along each axis: the iterations of the largest thread loop along it."""
     block = [1, 1, 1]
     for nest in _thread_nests(body):
         for axis, loop in enumerate(reversed(nest)):
@@ -241,7 +243,7 @@ def _thread_nests(body: Statement) -> Iterator[list[For]]:
 
 
 def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
-    """Those of wide elements first, so that none needs padding but those of whole words."""
+    """The shared arrays, wide elements first, so that only arrays of whole words need padding."""
     inside = tuple(walk_nodes(body))
     changed = {
         s.buffer
@@ -259,7 +261,9 @@ def _shared_arrays(body: Statement) -> tuple[SharedArray, ...]:
 
 
 def _shared_array(buffer: str, type: Type, elements: int, in_one_step: bool) -> SharedArray:
-    """An array; of elements shorter than words that are changed ``in_one_step``, of whole words."""
+    """A shared array. It has whole words if updates change its elements ``in_one_step`` and these
+    are shorter than words.
+    """
     if not in_one_step or type.bytes >= WORD_BYTES:
         return SharedArray(buffer, type, elements)
     of_word = WORD_BYTES // type.bytes
@@ -268,12 +272,12 @@ def _shared_array(buffer: str, type: Type, elements: int, in_one_step: bool) -> 
 
 @frozen
 class _Threads:
-    """Replaces the thread loops of one kernel by the threads of a block of size ``block``."""
+    """Replaces the thread loops of a kernel by the threads of a block of size ``block``."""
 
     block: Dimensions
 
     def lower(self, statement: Statement, conditions: tuple[Expr, ...] = ()) -> Statement:
-        """What one thread does of ``statement``, under ``conditions``."""
+        """The part of ``statement`` that one thread runs, under ``conditions``."""
         if isinstance(statement, Barrier):
             return statement
         if _is_thread_loop(statement) or not (has_threads(statement) or _has_barriers(statement)):
@@ -290,7 +294,7 @@ class _Threads:
         raise TypeError(f"{type(statement).__name__} is not a statement of a kernel.")
 
     def _part(self, statement: Statement, conditions: tuple[Expr, ...]) -> Statement:
-        """A nest of thread loops, or code outside of them, on the threads that run it."""
+        """A nest of thread loops, or code outside of them, guarded for the threads that run it."""
         loops, body = _nest(statement)
         extents = [loop.extent for loop in reversed(loops)]
         tests = []
@@ -318,7 +322,7 @@ def _merged(statements: list[Statement]) -> Statement:
 
 
 def _is_guard(first: If, second: If) -> bool:
-    """Whether two conditions are the same, and over coordinates, which stores do not change."""
+    """Whether two conditions are the same and read only coordinates, which stores do not change."""
     same = first.condition is second.condition
     return same and not any(isinstance(n, Load) for n in walk(first.condition))
 

@@ -1,8 +1,8 @@
-"""The loops of kernels count from 0, and are of the kinds that a kernel has.
+"""Make the loops of kernels count from 0, and give them the kinds that a kernel has.
 
-Counting from 0, a thread loop's variable is a thread's place in its block, and what a loop adds to
-an index cancels against the origin of the buffer. A kernel has no vectors and no thread pool:
-vectorized loops are unrolled, parallel ones serial.
+If a thread loop counts from 0, its variable is the place of a thread in its block, and the loop's
+min cancels against the origin of the buffer. A kernel has no vectors and no thread pool: vectorized
+loops become unrolled, parallel loops become serial.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def normalize_gpu_loops(program: LoopProgram) -> LoopProgram:
 
 
 def has_gpu_loops(statement: Statement) -> bool:
-    """Whether there is a block or thread loop in it."""
+    """Whether a statement contains a block or thread loop."""
     return any(isinstance(s, For) and s.kind in GPU_KINDS for s in walk_nodes(statement))
 
 
 def has_threads(statement: Statement) -> bool:
-    """Whether there is a thread loop in it."""
+    """Whether a statement contains a thread loop."""
     return any(isinstance(s, For) and s.kind is LoopKind.GPU_THREAD for s in walk_nodes(statement))
 
 

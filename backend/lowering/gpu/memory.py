@@ -1,8 +1,9 @@
 """Where the Funcs inside kernels are stored.
 
-A Func stored outside of thread loops is in shared memory; one stored inside them is a thread's own,
-in registers. Either way its size is made a constant. What is stored outside kernels but used by
-them is in global memory. All coordinates count from the origin of the storage.
+A Func stored in a kernel but outside of thread loops lies in shared memory; a Func stored inside
+them lies in the registers of one thread. In both cases its size becomes a constant. A Func stored
+outside of kernels that kernels use lies in global memory. All coordinates count from the origin of
+the storage.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def place_gpu_memory(sizes: KernelSizes) -> Pass:
     constant sizes.
 
     Raises:
-        GpuLoweringError: a size inside a kernel has no limit, or a buffer is asked to be in a kind
-            of memory that its place does not have.
+        GpuLoweringError: a size inside a kernel has no limit, or the schedule stores a buffer in a
+            kind of memory that its place does not have.
     """
 
     def placed(program: LoopProgram) -> LoopProgram:
@@ -50,14 +51,15 @@ class _Placer:
     sizes: KernelSizes
 
     def outside(self, statement: Statement) -> Statement:
-        """What lies outside of all kernels."""
+        """Places the buffers of a statement outside of all kernels."""
         if not has_gpu_loops(statement):
             return statement
         match statement:
             case For(kind=kind) if kind in GPU_KINDS:
                 return self.inside(statement, in_thread=kind is LoopKind.GPU_THREAD)
             case Allocate():
-                # The stack of the CPU, too: a kernel inside does not use what is asked to be there.
+                # The stack of the CPU, too: kernels inside do not use storage with this memory
+                # type.
                 host = (MemoryType.AUTO, MemoryType.HEAP, *PRIVATE)
                 _require_kind(statement, host, "outside of all kernels")
                 moved = evolve(_from_origin(statement), memory=MemoryType.HEAP)
@@ -66,7 +68,9 @@ class _Placer:
                 return map_children(statement, self.outside)
 
     def inside(self, statement: Statement, in_thread: bool) -> Statement:
-        """What lies in a kernel, and there perhaps in a thread loop."""
+        """Places the buffers of a statement in a kernel; ``in_thread`` if it is in a thread
+        loop.
+        """
         if isinstance(statement, For):
             in_thread = in_thread or statement.kind is LoopKind.GPU_THREAD
         if isinstance(statement, Allocate):
@@ -96,8 +100,8 @@ class _Placer:
 def _require_kind(node: Allocate, kinds: tuple[MemoryType, ...], place: str) -> None:
     if node.memory not in kinds:
         raise GpuLoweringError(
-            f"{node.buffer} is to be stored in {node.memory}, but it is stored {place}; possible "
-            f"there: {', '.join(kinds)}."
+            f"The schedule asks for {node.buffer} in {node.memory}, but it is stored {place}; "
+            f"possible there: {', '.join(kinds)}."
         )
 
 

@@ -1,4 +1,4 @@
-"""The passes of the GPU road in their order."""
+"""The passes for GPUs in their order."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from spaces.model.schedules.cases import Case
 
 @named("dense")
 def dense(program: LoopProgram) -> LoopProgram:
-    """Buffers of the caller lie in device memory without gaps, whatever strides they have."""
+    """Gives the caller's buffers dense strides: they lie in device memory without gaps."""
     buffers = (BufferParameter(b.name, b.type, b.dimensions, b.is_output) for b in program.buffers)
     return evolve(program, buffers=tuple(buffers))
 
 
 def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     """The passes in the order they run between :func:`~backend.lowering.start.start` and
-    :func:`~backend.lowering.gpu.kernels.carve_kernels`; code that tests its accesses names
-    coordinates.
+    :func:`~backend.lowering.gpu.kernels.carve_kernels`. Hardened programs keep the dimensions of
+    their memory, so that errors name coordinates.
     """
     return (
         simplify,
@@ -69,7 +69,7 @@ def lower_gpu(
     of the same pipeline.
 
     Raises:
-        GpuLoweringError: the schedule asks for what no kernel can do.
+        GpuLoweringError: a kernel cannot do what the schedule asks.
     """
     last = list(gpu_stages(nest, passes).values())[-1]
     return carve_kernels(last, KernelSizes.of(nest), others)
@@ -80,11 +80,11 @@ def lower_gpu_cases(
     cases: tuple[Case, ...],
     passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes,
 ) -> tuple[GpuProgram, ...]:
-    """A program for each case of a schedule, of which the host runs the one that is the case: the
-    kernels of each are made for what is known there, and are nobody else's business.
+    """A program for each case of a schedule; the host runs the program of the case that a call
+    selects. The kernels of a program use the assumptions of its case.
 
     Raises:
-        GpuLoweringError: the schedule asks for what no kernel can do.
+        GpuLoweringError: a kernel cannot do what the schedule asks.
     """
     return each(pipeline, cases, lambda nest, others: lower_gpu(nest, passes, others), _refused)
 

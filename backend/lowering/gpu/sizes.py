@@ -1,4 +1,4 @@
-"""The sizes inside kernels, which are constants: those that the rules have judged."""
+"""The sizes inside kernels: constants, the same ones that the rules judge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spaces.model.nest.loopnest import LoopNest
 
 @frozen
 class KernelSizes:
-    """The most that each storage and each thread loop inside a kernel needs.
+    """Upper bounds of the sizes of storage and of thread loops inside kernels.
 
     Attributes:
         extents: the extent of each dimension of each array of a Func stored in a kernel.
@@ -64,7 +64,7 @@ class KernelSizes:
         if not Int32.holds(prod(sizes)):
             raise GpuLoweringError(
                 f"{node.buffer} is stored inside a kernel with {' x '.join(map(str, sizes))} = "
-                f"{prod(sizes)} elements, but kernels can index {Int32.max_value} at most."
+                f"{prod(sizes)} elements, but kernels can index at most {Int32.max_value}."
             )
         return tuple(sizes)
 

@@ -228,7 +228,7 @@ def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda d: d.gpu_threads("x"), "thread loop blur_y.s0.x is in no block loop"),
+        (lambda d: d.gpu_threads("x"), "thread loop blur_y.s0.x is not in a block loop"),
         (lambda d: d.gpu_blocks("y").gpu_threads("x"), "has no limit; split it by a number"),
         (
             lambda d: (
@@ -246,7 +246,7 @@ def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
                 .compute_at("blur_y", "x")
                 .store_in(MemoryType.REGISTER)
             ),
-            "blur_x is to be stored in register, but it is stored at a block",
+            "The schedule asks for blur_x in register, but it is stored at a block",
         ),
         (
             lambda d: (
