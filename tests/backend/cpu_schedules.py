@@ -26,10 +26,10 @@ def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
             loops = []
             for loop in traversal.loops:
                 kinds = [LoopKind.SERIAL]
-                place = LoopOf(name, index, loop.loop)
+                named = LoopOf(name, index, loop.loop)
                 if isinstance(loop.extent, Const) and 1 <= loop.extent.value <= 16:
                     kinds += [LoopKind.UNROLLED]
-                independent = place not in kept and loop.loop not in reduced[index]
+                independent = named not in kept and loop.loop not in reduced[index]
                 if independent and index == 0:
                     kinds += [LoopKind.PARALLEL]
                     if len(kinds) == 3:

@@ -225,12 +225,12 @@ def _outwards(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Sch
     """Storage moved outwards from where it is."""
     name = rng.choice(pipeline.functions).name
     try:
-        site = Levels(pipeline, schedule).compute_path(name)
+        path = Levels(pipeline, schedule).compute_path(name)
     except (ValueError, KeyError):
         return schedule
-    if not site:
+    if not path:
         return schedule
-    level = rng.choice((ROOT, *(place.level for place in site[:-1])))
+    level = rng.choice((ROOT, *(loop.level for loop in path[:-1])))
     return schedule.replace(evolve(schedule.of(name), store=level))
 
 

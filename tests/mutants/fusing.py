@@ -48,7 +48,7 @@ FUSING = (
     Mutant(
         "levels-of-anybody",
         "Levels.is_at",
-        "self._is_inside(StageOf(*use), level.func, place)",
+        "self._is_inside(StageOf(*use), level.func, loop)",
         "True",
         "A loop of a Func that is fused with others encloses what others need.",
         _TESTS,
@@ -128,7 +128,7 @@ FUSING = (
     Mutant(
         "served-by-another-func",
         "Levels._is_inside",
-        "any(o.func == func for o in self.fused_groups.others(one, path.index(place)))",
+        "any(o.func == func for o in self.fused_groups.others(one, path.index(loop)))",
         "True",
         "A Func is computed at the loop of one that only some of those that need it run in.",
         _TESTS,

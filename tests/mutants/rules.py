@@ -323,8 +323,8 @@ KERNELS = (
     Mutant(
         "outermost-of-the-threads",
         "level_between",
-        "place.loop != names[-1]",
-        "place.loop != names[0]",
+        "loop.loop != names[-1]",
+        "loop.loop != names[0]",
         "What is computed inside a kernel is so at the outermost of its loops.",
         _EXAMPLES,
     ),

@@ -166,7 +166,7 @@ def _why_not(records: Records, func: str, level: LoopLevel) -> str:
 
 
 def _levels(path: Path) -> str:
-    return listed(["root", *(str(place.level) for place in path)])
+    return listed(["root", *(str(loop.level) for loop in path)])
 
 
 @call_rule(
@@ -238,8 +238,8 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
     stored = func in records.computed and func not in records.pipeline.outputs
     if not stored or path is None or depth is None:
         return
-    for i, place in enumerate(path[depth:], start=depth):
-        kind = records.levels.kind(place)
+    for i, loop in enumerate(path[depth:], start=depth):
+        kind = records.levels.kind(loop)
         if kind in AT_ONCE:
             yield Check(
                 func,
@@ -248,14 +248,14 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
                 "computes it: iterations of {place} that run at once ({directive}) would share "
                 "the storage.",
                 "Store it at {legal}, or compute it outside {place}.",
-                loop=place.loop,
+                loop=loop.loop,
                 values={
                     "func": func,
                     "store": level_directive(func, "store", records.entry(func).store),
                     "compute": level_directive(func, "compute", records.entry(func).compute),
-                    "directive": kind_directive(records, place.func, place.stage, place.loop),
+                    "directive": kind_directive(records, loop.func, loop.stage, loop.loop),
                     "kind": str(kind),
-                    "place": str(place.level),
+                    "place": str(loop.level),
                     "legal": _store_levels(records, path[i:]),
                 },
             )
@@ -263,8 +263,8 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
 
 def _store_levels(records: Records, path: Path) -> str:
     """The levels of ``path`` with no loop inside them that runs iterations at once."""
-    last = max(i for i, place in enumerate(path) if records.levels.kind(place) in AT_ONCE)
-    return " or ".join(str(place.level) for place in path[last:])
+    last = max(i for i, loop in enumerate(path) if records.levels.kind(loop) in AT_ONCE)
+    return " or ".join(str(loop.level) for loop in path[last:])
 
 
 def enclosing(records: Records, func: str) -> Path | None:

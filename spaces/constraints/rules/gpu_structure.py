@@ -143,8 +143,8 @@ def nested_threads(records: Records, func: str) -> Iterator[Check]:
         yield from _left_alone(records, path, kinds, own, _THREAD)
 
 
-def _stage(place: LoopOf) -> tuple[str, int]:
-    return (place.func, place.stage)
+def _stage(loop: LoopOf) -> tuple[str, int]:
+    return (loop.func, loop.stage)
 
 
 def _left_alone(
@@ -153,18 +153,18 @@ def _left_alone(
     """One check for each of a stage's ``own`` loops of a kind that lies inside such a one that is
     fused with loops of a stage that has it not.
     """
-    places = [path[i] for i in own if kinds[i] is kind]
-    for depth, place in enumerate(places[1:], start=1):
+    loops = [path[i] for i in own if kinds[i] is kind]
+    for depth, loop in enumerate(loops[1:], start=1):
         for stage, shared in records.levels.fused.items():
-            if places[depth - 1] in shared and place not in shared:
+            if loops[depth - 1] in shared and loop not in shared:
                 name = "block" if kind is _BLOCK else "thread"
-                yield _inside(records, place, places[depth - 1], name, stage)
+                yield _inside(records, loop, loops[depth - 1], name, stage)
                 break
 
 
-def _inside(records: Records, place: LoopOf, outer: LoopOf, kind: str, because: StageOf) -> Check:
+def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: StageOf) -> Check:
     """A loop that lies inside of ``outer`` for what is said of where a stage is computed."""
-    func, index = _stage(place)
+    func, index = _stage(loop)
     is_fused = because in records.levels.fused
     return Check(
         func,
@@ -173,13 +173,13 @@ def _inside(records: Records, place: LoopOf, outer: LoopOf, kind: str, because: 
         "because of {compute}.",
         "Make {loop} serial{instead}, or compute {func} outside {outer}{fused}.",
         stage=index,
-        loop=place.loop,
+        loop=loop.loop,
         values={
             "kind": kind,
-            "loop": place.loop,
+            "loop": loop.loop,
             "stage_name": stage_name(func, index),
             "outer": str(outer.level),
-            "directive": kind_directive(records, func, index, place.loop),
+            "directive": kind_directive(records, func, index, loop.loop),
             "func": because.func,
             "compute": placing_directive(records, because),
             "instead": " or map it to threads" if kind == "block" else "",
@@ -304,25 +304,25 @@ def level_between(records: Records, func: str) -> Iterator[Check]:
     for verb, count in levels.items():
         if not count:
             continue
-        place = path[count - 1]
-        kind = records.levels.kind(place)
-        order = records.entry(place.func).stages[place.stage]
+        loop = path[count - 1]
+        kind = records.levels.kind(loop)
+        order = records.entry(loop.func).stages[loop.stage]
         names = [loop.name for loop in order.loops if loop.kind is kind]
-        if kind in GPU_KINDS and place.loop != names[-1]:
+        if kind in GPU_KINDS and loop.loop != names[-1]:
             yield Check(
                 func,
                 VIOLATED,
                 "By {directive} {func} is {verb} between the {kind} loops {names} of {outer}.",
                 "Use the innermost of them, {legal}.",
-                loop=place.loop,
+                loop=loop.loop,
                 values={
                     "func": func,
                     "directive": _level(records, func, verb),
                     "verb": verb,
                     "kind": "block" if kind is _BLOCK else "thread",
                     "names": listed(names),
-                    "outer": stage_name(place.func, place.stage),
-                    "legal": f"{place.func}.{names[-1]}",
+                    "outer": stage_name(loop.func, loop.stage),
+                    "legal": f"{loop.func}.{names[-1]}",
                 },
             )
 

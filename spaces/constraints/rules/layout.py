@@ -156,8 +156,8 @@ def hoist_level(records: Records, func: str) -> Iterator[Check]:
     if not stored or not entry.is_hoisted or path is None or depth is None:
         return
     around = path[:depth]
-    levels = [ROOT, *(place.level for place in around)]
-    shared = [i for i, place in enumerate(around) if records.levels.kind(place) in AT_ONCE]
+    levels = [ROOT, *(loop.level for loop in around)]
+    shared = [i for i, loop in enumerate(around) if records.levels.kind(loop) in AT_ONCE]
     legal = levels[shared[-1] + 1 if shared else 0 :]
     if entry.hoist in legal:
         return

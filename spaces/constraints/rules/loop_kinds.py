@@ -42,10 +42,10 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
             continue
         kinds = records.kinds(path)
         around = next((i for i, k in enumerate(kinds) if k is LoopKind.VECTORIZED), len(path))
-        for place, kind in zip(path[around:], kinds[around:], strict=True):
-            if kind in _TASKS and place.func == func and place.stage == index:
+        for loop, kind in zip(path[around:], kinds[around:], strict=True):
+            if kind in _TASKS and loop.func == func and loop.stage == index:
                 outer = path[around]
-                placed = next(p for p in path[around:] if _stage(p) != _stage(outer) or p is place)
+                placed = next(p for p in path[around:] if _stage(p) != _stage(outer) or p is loop)
                 is_own = _stage(outer) == (func, index)
                 yield Check(
                     func,
@@ -59,11 +59,11 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                     if is_own
                     else "Compute {placed} outside {outer}, or make {loop} serial.",
                     stage=index,
-                    loop=place.loop,
+                    loop=loop.loop,
                     values={
                         "kind": str(kind),
-                        "directive": kind_directive(records, func, index, place.loop),
-                        "loop": place.loop,
+                        "directive": kind_directive(records, func, index, loop.loop),
+                        "loop": loop.loop,
                         "stage_name": stage_name(func, index),
                         "outer": str(outer.level),
                         "placed": placed.func,
@@ -72,8 +72,8 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                 )
 
 
-def _stage(place: LoopOf) -> tuple[str, int]:
-    return (place.func, place.stage)
+def _stage(loop: LoopOf) -> tuple[str, int]:
+    return (loop.func, loop.stage)
 
 
 def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[Check]:

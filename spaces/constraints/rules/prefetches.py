@@ -84,11 +84,11 @@ def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
     path = records.path(func, index)
     if path is not None and set(GPU_KINDS).intersection(records.kinds(path)):
         return f"in the kernel of {stage_name(func, index)}"
-    place = LoopOf(func, index, one.at)
+    loop = LoopOf(func, index, one.at)
     for other in sorted(records.computed):
         for stage in range(len(records.entry(other).stages)):
             inside = records.path(other, stage) or ()
-            if place in inside and set(GPU_KINDS).intersection(records.kinds(inside)):
+            if loop in inside and set(GPU_KINDS).intersection(records.kinds(inside)):
                 return f"around the kernel of {stage_name(other, stage)}"
     return ""
 
@@ -107,12 +107,12 @@ def unread(records: Records, func: str) -> Iterator[Check]:
                 continue
             if one.target in images or one.target in records.computed:
                 paths = [records.path(*use) for use in records.levels.uses(one.target)]
-                place = LoopOf(func, index, one.at)
+                loop = LoopOf(func, index, one.at)
                 if any(path is None for path in paths):
                     continue
                 reason = f"nothing in the loop {one.at} reads {one.target}"
-                if any(path is not None and place in path for path in paths):
-                    if place not in _stored(records, one.target):
+                if any(path is not None and loop in path for path in paths):
+                    if loop not in _stored(records, one.target):
                         continue
                     reason = f"{one.target} is stored inside the loop {one.at}"
             elif any(function.name == one.target for function in records.pipeline.functions):

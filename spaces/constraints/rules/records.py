@@ -93,7 +93,7 @@ class Records:
         if level.is_root or level.is_inline:
             return 0
         return next(
-            (i + 1 for i, place in enumerate(path) if self.levels.is_at(func, level, place)), None
+            (i + 1 for i, loop in enumerate(path) if self.levels.is_at(func, level, loop)), None
         )
 
     def path(self, func: str, stage: int) -> Path | None:
@@ -102,7 +102,7 @@ class Records:
 
     def kinds(self, path: Path) -> tuple[LoopKind, ...]:
         """The kind of each loop of a path."""
-        return tuple(self.levels.kind(place) for place in path)
+        return tuple(self.levels.kind(loop) for loop in path)
 
     def is_inlined(self, func: str) -> bool:
         """Whether a Func is substituted into those that read it."""

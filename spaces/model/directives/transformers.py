@@ -288,8 +288,8 @@ def _path_to(state: State, func: str, level: LoopLevel) -> Path:
     if level.is_root:
         return ()
     path = state.levels.enclosing(func)
-    for depth, place in enumerate(path, start=1):
-        if place.level == level:
+    for depth, loop in enumerate(path, start=1):
+        if loop.level == level:
             return path[:depth]
     choices = ", ".join(["root", *(str(p.level) for p in path)])
     raise MoveError(f"{level} is not a loop around all uses of {func}; those are {choices}.")
@@ -359,8 +359,8 @@ def _candidates(
 
 def _placements(state: State, func: str) -> Iterator[Move]:
     """Every compute level of a Func, and every store level without concurrent loops between."""
-    for place in state.levels.enclosing(func)[::-1]:
-        yield MoveCompute(func, place.level)
+    for loop in state.levels.enclosing(func)[::-1]:
+        yield MoveCompute(func, loop.level)
     yield MoveCompute(func, ROOT)
     path = state.levels.compute_path(func)
     for depth in range(len(path), -1, -1):
@@ -374,11 +374,9 @@ def _separates(state: State, func: str, loop: str, kind: LoopKind) -> bool:
     if kind not in CONCURRENT:
         return False
     return any(
-        (place.func, place.loop) == (func, loop)
+        (one.func, one.loop) == (func, loop)
         for other in state.computed()
-        for place in state.levels.compute_path(other.name)[
-            len(state.levels.store_path(other.name)) :
-        ]
+        for one in state.levels.compute_path(other.name)[len(state.levels.store_path(other.name)) :]
     )
 
 

@@ -220,11 +220,11 @@ class Bounds:
         return found
 
     def _loops(self, path: Path) -> tuple[LoopVar, ...]:
-        return tuple(self._loop(place) for place in path)
+        return tuple(self._loop(loop) for loop in path)
 
-    def _loop(self, place: LoopOf) -> LoopVar:
-        traversal = self.placements[place.func].stages[place.stage]
-        return next(loop for loop in traversal.loops if loop.loop == place.loop)
+    def _loop(self, loop: LoopOf) -> LoopVar:
+        traversal = self.placements[loop.func].stages[loop.stage]
+        return next(one for one in traversal.loops if one.loop == loop.loop)
 
     def _required(self, function: Function, read: Box) -> tuple[Box, Box]:
         """What is read, and what updates touch; and what explicit bounds make of it."""
@@ -301,13 +301,13 @@ class Bounds:
             box = united_boxes(box, widened, self.simplify)
         return box
 
-    def read_inside(self, name: str, place: LoopOf) -> Box:
+    def read_inside(self, name: str, loop: LoopOf) -> Box:
         """What one iteration of a loop reads of a Func or an image, with all that is in it."""
-        readers = [use for use in self.levels.uses(name) if place in self.levels.stage_path(*use)]
-        path = self.levels.stage_path(place.func, place.stage)
+        readers = [use for use in self.levels.uses(name) if loop in self.levels.stage_path(*use)]
+        path = self.levels.stage_path(loop.func, loop.stage)
         images = {image.name: image.dimensions for image in self.pipeline.images}
         count = images[name] if name in images else len(self.pipeline.function(name).args)
-        return self._read_box(name, count, readers, path.index(place) + 1)
+        return self._read_box(name, count, readers, path.index(loop) + 1)
 
     def _read_box(
         self, name: str, dimensions: int, readers: list[tuple[str, int]], depth: int

@@ -30,15 +30,15 @@ class Ahead:
 
 def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
     """What is prefetched at the beginning of each iteration of a loop."""
-    place = LoopOf(loop.func, loop.stage, loop.loop)
-    for stage in bounds.levels.sharing(place):
-        yield from _of_stage(bounds, place, stage)
+    named = LoopOf(loop.func, loop.stage, loop.loop)
+    for stage in bounds.levels.sharing(named):
+        yield from _of_stage(bounds, named, stage)
 
 
-def _of_stage(bounds: Bounds, place: LoopOf, stage: StageOf) -> Iterator[Ahead]:
+def _of_stage(bounds: Bounds, loop: LoopOf, stage: StageOf) -> Iterator[Ahead]:
     """What one of the stages whose loop it is says of it."""
     for record in bounds.schedule.of(stage.func).stages[stage.stage].prefetches:
-        if record.at != place.loop:
+        if record.at != loop.loop:
             continue
         own = bounds.placements[stage.func].stages[stage.stage].loops
         origin = next(one for one in own if one.loop == record.origin)
@@ -53,6 +53,6 @@ def _of_stage(bounds: Bounds, place: LoopOf, stage: StageOf) -> Iterator[Ahead]:
                 None if i.min is None else substitute(i.min, {origin.var.name: later}),
                 None if i.max is None else substitute(i.max, {origin.var.name: later}),
             )
-            for i in bounds.read_inside(record.target, place)
+            for i in bounds.read_inside(record.target, loop)
         )
         yield Ahead(record.target, box, condition)

@@ -135,9 +135,9 @@ class _Builder:
             around = self.levels.enclosing(func)
         except LevelError:
             around = ()
-        for place in around:
-            if self.levels.is_at(func, level, place):
-                return (place.func, place.stage, orders[place.func][place.stage].index(place.loop))
+        for loop in around:
+            if self.levels.is_at(func, level, loop):
+                return (loop.func, loop.stage, orders[loop.func][loop.stage].index(loop.loop))
         for stage, names in enumerate(orders[level.func]):
             if level.loop in names:
                 return self._shared(StageOf(level.func, stage), names.index(level.loop))

@@ -105,8 +105,8 @@ class Levels:
         if level.is_root or level.is_inline:
             return ()
         legal = self.enclosing(func)
-        for i, place in enumerate(legal):
-            if self.is_at(func, level, place):
+        for i, loop in enumerate(legal):
+            if self.is_at(func, level, loop):
                 return legal[: i + 1]
         choices = ", ".join(["root", *(str(p.level) for p in legal)])
         raise LevelError(
@@ -114,25 +114,25 @@ class Levels:
             f"levels that do: {choices}."
         )
 
-    def is_at(self, func: str, level: LoopLevel, place: LoopOf) -> bool:
+    def is_at(self, func: str, level: LoopLevel, loop: LoopOf) -> bool:
         """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
         stage whose loop it is; and that of another one where only this one, and what is computed
         with it, needs ``func``.
         """
-        if place.level == level:
+        if loop.level == level:
             return True
-        return place.loop == level.loop and all(
-            self._is_inside(StageOf(*use), level.func, place) for use in self.uses(func)
+        return loop.loop == level.loop and all(
+            self._is_inside(StageOf(*use), level.func, loop) for use in self.uses(func)
         )
 
-    def _is_inside(self, stage: StageOf, func: str, place: LoopOf) -> bool:
+    def _is_inside(self, stage: StageOf, func: str, loop: LoopOf) -> bool:
         """Whether a stage runs in what is, of a loop that is fused, the loop of ``func``."""
         open_, seen = [stage], set[str]()
         while open_:
             one = open_.pop()
             path = self.fused.get(one, ())
-            if place in path:
-                if any(o.func == func for o in self.fused_groups.others(one, path.index(place))):
+            if loop in path:
+                if any(o.func == func for o in self.fused_groups.others(one, path.index(loop))):
                     return True
             elif one.func not in seen:
                 seen.add(one.func)
@@ -173,10 +173,10 @@ class Levels:
             owner.func, owner.stage, self.schedule.of(stage.func).stages[stage.stage].names[index]
         )
 
-    def sharing(self, place: LoopOf) -> tuple[StageOf, ...]:
+    def sharing(self, loop: LoopOf) -> tuple[StageOf, ...]:
         """The stages whose loop a loop is: one, or those that are fused there."""
-        children = (stage for stage, path in self.fused.items() if place in path)
-        return (StageOf(place.func, place.stage), *children)
+        children = (stage for stage, path in self.fused.items() if loop in path)
+        return (StageOf(loop.func, loop.stage), *children)
 
     def uses(self, name: str) -> tuple[tuple[str, int], ...]:
         """The (Func, stage) pairs that read a Func or an image, other than its own updates."""
@@ -205,12 +205,12 @@ class Levels:
         if not paths:
             return ()
         shared: list[LoopOf] = []
-        for places in zip(*paths, strict=False):
-            if any(p != places[0] for p in places):
+        for loops in zip(*paths, strict=False):
+            if any(p != loops[0] for p in loops):
                 break
-            shared.append(places[0])
+            shared.append(loops[0])
         return tuple(shared)
 
-    def kind(self, place: LoopOf) -> LoopKind:
+    def kind(self, loop: LoopOf) -> LoopKind:
         """The kind of a loop."""
-        return self.schedule.of(place.func).stages[place.stage].kind(place.loop)
+        return self.schedule.of(loop.func).stages[loop.stage].kind(loop.loop)
