@@ -154,12 +154,13 @@ def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
     "Halide's compute_with refuses different levels.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
-    """At most one check a stage."""
+    """At most one check a stage; none for Funcs that are inlined, which ``with.func`` refuses."""
     for one in _pairs(records, func):
+        if _inlined(records, func, one.other.func):
+            continue
         levels = [records.entry(name).compute for name in (func, one.other.func)]
         if levels[0] != levels[1]:
-            first, second = ("inline" if v.is_inline else f"at {v}" for v in levels)
-            reason = f"{func} is computed {first} and {one.other.func} {second}"
+            reason = f"{func} is computed at {levels[0]} and {one.other.func} at {levels[1]}"
             yield _check(func, one, reason, "Compute both at the same level.")
         elif reason := _apart(records, func, one.other.func):
             yield _check(func, one, reason, "Compute both around that Func, or read both there.")

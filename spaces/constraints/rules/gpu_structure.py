@@ -5,7 +5,8 @@ The rules read names only, so that they hold or fail before there is a loop nest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from spaces.constraints.devices.device import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -80,29 +81,40 @@ def _own(func: str, index: int, path: Path) -> range:
     f"Threads exist within blocks only ({_MODEL}); Halide refuses others.",
 )
 def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
-    """One check for each thread loop of the Func around which there is no block loop."""
+    """One check for each stage of the Func with thread loops around which no block loop stands."""
     for index, path, kinds in _stages(records, func):
-        for i in _own(func, index, path):
-            if kinds[i] is _THREAD and _BLOCK not in kinds[:i]:
-                yield Check(
-                    func,
-                    VIOLATED,
-                    "{directive} makes threads of loop {loop} of {stage_name}, which lies in no "
-                    "block loop.",
-                    "Swap its block and thread loops: write {stage_name}.reorder({swapped}) last."
-                    if _BLOCK in kinds[i:]
-                    else "Make a loop outside it a block loop (gpu_blocks), or compute {func} "
-                    "inside the block loops of a Func that reads it.",
-                    stage=index,
-                    loop=path[i].loop,
-                    values={
-                        "directive": kind_directive(records, func, index, path[i].loop),
-                        "loop": path[i].loop,
-                        "stage_name": stage_name(func, index),
-                        "func": func,
-                        "swapped": listed(_blocks_outside(records.entry(func).stages[index])),
-                    },
-                )
+        alone = [
+            i for i in _own(func, index, path) if kinds[i] is _THREAD and _BLOCK not in kinds[:i]
+        ]
+        if alone:
+            yield Check(
+                func,
+                VIOLATED,
+                "The thread {loops} of {stage_name} ({directives}) {lie} in no block loop.",
+                "Swap its block and thread loops: write {stage_name}.reorder({swapped}) last."
+                if _BLOCK in kinds[alone[0] :]
+                else "Make a loop outside {outermost} a block loop (gpu_blocks), or compute {func} "
+                "inside the block loops of a Func that reads it.",
+                stage=index,
+                loop=path[alone[0]].loop,
+                values={
+                    **_loops(records, func, index, [path[i].loop for i in alone]),
+                    "outermost": path[alone[0]].loop,
+                    "func": func,
+                    "swapped": listed(_blocks_outside(records.entry(func).stages[index])),
+                },
+            )
+
+
+def _loops(records: Records, func: str, index: int, names: Sequence[str]) -> dict[str, Any]:
+    """The names of loops of a stage for a sentence about all of them, with what they do in it."""
+    directives = (kind_directive(records, func, index, name) for name in names)
+    return {
+        "loops": f"loop{'s' * (len(names) > 1)} {listed(names)}",
+        "lie": "lie" if len(names) > 1 else "lies",
+        "stage_name": stage_name(func, index),
+        "directives": listed(dict.fromkeys(directives)),
+    }
 
 
 @call_rule(
@@ -194,29 +206,30 @@ def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: S
     f"A block consists of threads, not the other way round ({_MODEL}).",
 )
 def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
-    """One check for each block loop inside a thread loop of the same stage."""
+    """One check for each stage with block loops inside a thread loop of it."""
     for index, (_, order, _) in enumerate(records.stages(func)):
         kinds = [loop.kind for loop in order.loops]
-        for i, loop in enumerate(order.loops):
-            if loop.kind is _BLOCK and _THREAD in kinds[:i]:
-                thread = order.loops[kinds.index(_THREAD)].name
-                yield Check(
-                    func,
-                    VIOLATED,
-                    "{directive} makes blocks of loop {loop} of {stage_name}, which lies inside "
-                    "the thread loop {thread}.",
-                    "Swap them: write {stage_name}.reorder({swapped}) last, or map the outer loops "
-                    "to blocks and the inner ones to threads.",
-                    stage=index,
-                    loop=loop.name,
-                    values={
-                        "directive": kind_directive(records, func, index, loop.name),
-                        "stage_name": stage_name(func, index),
-                        "loop": loop.name,
-                        "thread": thread,
-                        "swapped": listed(_blocks_outside(order)),
-                    },
-                )
+        inside = [
+            loop.name
+            for i, loop in enumerate(order.loops)
+            if loop.kind is _BLOCK and _THREAD in kinds[:i]
+        ]
+        if inside:
+            yield Check(
+                func,
+                VIOLATED,
+                "The block {loops} of {stage_name} ({directives}) {lie} inside the thread loop "
+                "{thread}.",
+                "Swap them: write {stage_name}.reorder({swapped}) last, or map the outer loops "
+                "to blocks and the inner ones to threads.",
+                stage=index,
+                loop=inside[0],
+                values={
+                    **_loops(records, func, index, inside),
+                    "thread": order.loops[kinds.index(_THREAD)].name,
+                    "swapped": listed(_blocks_outside(order)),
+                },
+            )
 
 
 def _blocks_outside(order: DomainOrder) -> list[str]:

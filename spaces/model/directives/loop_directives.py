@@ -86,16 +86,21 @@ class LoopDirectives(Selection):
             TypeError: none of the stage has made it, or another loop has the new name.
         """
         order, before, after = self._order, name_of(old), name_of(new)
+        if before != after and {before, after} <= set(order.names):
+            raise TypeError(
+                f"rename gives {before} of {self.selected} the name {after}, but {self.selected} "
+                f"has a loop {after} already; choose a name that none of its loops has."
+            )
         made = [n for n, record in enumerate(order.splits) if before in record.made]
         if not made or before not in order.names:
             raise TypeError(
-                f"rename is for loops that split, tile or fuse have made, and {before} of "
-                f"{self.selected} is none; split it under the new name."
+                f"rename names {before} of {self.selected}, which no split, tile or fuse has made; "
+                f"rename such a loop, or split {before} under the new name."
             )
         if after != before and after in _names_beside(order, made[-1], before):
             raise TypeError(
                 f"rename gives {before} of {self.selected} the name {after}, which another of its "
-                "loops has, or has had since; choose a name that none has."
+                "loops has had since; choose a name that none of its loops has had."
             )
         return self._with_order(_renamed(order, made[-1], before, after))
 

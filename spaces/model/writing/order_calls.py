@@ -104,6 +104,11 @@ class _Chain:
         if Counter(current) == Counter(wanted) and current != wanted:
             moved = [w for c, w in zip(current, wanted, strict=True) if c != w]
             self.add(DirectiveCall("reorder", tuple(reversed(moved))))
+        elif len(wanted) > len(current):
+            # A reorder that names a loop twice adds it to the innermost loops.
+            twice = next(i for i, name in enumerate(wanted) if name in wanted[i + 1 :])
+            start = next((i for i, c in enumerate(current) if c != wanted[i]), twice)
+            self.add(DirectiveCall("reorder", tuple(reversed(wanted[min(twice, start) :]))))
         for kind in _KIND_ORDER:
             changed = tuple(
                 dict.fromkeys(

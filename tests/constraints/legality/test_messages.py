@@ -231,6 +231,7 @@ def test_gpu_loops_in_vector_lanes_are_there_by_what_is_between():
 def test_an_inlined_func_is_computed_with_none():
     told = messages("bx.compute_with(by, x)", CPU)["with.func"]
     assert "bx is inlined and has no loops. Give bx a compute_root() or compute_at(...)." in told
+    assert "with.level" not in messages("bx.compute_with(by, x)", CPU)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +248,17 @@ def test_blocks_and_threads_in_the_wrong_order_are_swapped(text: str):
         added = told[rule].partition("by.reorder(")[2].partition(")")[0]
         swapped = messages(f"{text}.reorder({added})", SM80)
         assert not {rule for rule in swapped if "blocks" in rule and "threads" in rule}
+
+
+def test_one_sentence_tells_of_all_loops_of_a_stage_outside_blocks():
+    told = str(verify(BLUR, parse_schedule("by.gpu_threads(x).gpu_threads(y)", BLUR), SM80))
+    assert told.count("gpu.threads-outside-blocks") == 1
+    assert "The thread loops y, x of by (by.gpu_threads(x, y)) lie in no block loop." in told
+
+
+def test_a_rename_to_a_name_that_is_there_says_so():
+    with pytest.raises(ValueError, match="by has a loop y already; choose a name that none"):
+        parse_schedule("by.rename(x, y)", BLUR)
 
 
 def test_a_bound_makes_room_on_the_stack():

@@ -193,6 +193,12 @@ def test_what_was_meant_is_found(name: str):
     assert states_its_edits(BLUR, parse_schedule(text, BLUR), found)
 
 
+def test_a_directive_left_out_is_one_that_was_written():
+    written = parse_schedule("by.reorder(x, x)", BLUR)
+    (edit,) = repair(BLUR, written, CPU, seconds=30).edits
+    assert edit.text == "by.reorder(x, x) left out"
+
+
 def test_a_race_of_threads_is_mended_by_atomic():
     sums = algorithms.total()
     kernel = "s.compute_root(); s.update().gpu_tile(x, xi, 8){}.gpu_threads(r.y)"

@@ -72,6 +72,8 @@ WRITTEN = [
     "blur_x.compute_root().store_in(MemoryType::GPUShared)",
     "blur_x.store_root()",
     "blur_y.reorder(y, x)",
+    "blur_y.reorder(x, x)",
+    "blur_y.reorder(y, x, y)",
     "blur_y.parallel(zz)",
     'blur_x.compute_at(blur_y, "a b")',
 ]
