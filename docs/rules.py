@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from spaces.constraints.examples.example import Example, ExampleSubject
-from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
-from spaces.constraints.rules.findings import Finding
 from spaces.constraints.rules.rule import AdviceRule, Rule
-from spaces.model.schedules.derive import derived
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import format_schedule
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.types import Float32
 
 PAGE = Path(__file__).with_name("rules.md")
 HALIDE = Path(__file__).with_name("halide.toml")
@@ -36,19 +35,67 @@ SUBJECTS = {
     "gpu": "GPU: structure and resources",
     "advice": "Advice",
 }
-"""The first part of an id, and its headline."""
+"""The first part of an id, and the heading of its part of the page."""
 
 _HEAD = """\
 <!-- Made by `python -m docs.rules` from the rules and their examples; change those, not this. -->
 
 # Rules
 
-What makes a schedule illegal, and what is advised of legal ones. `spaces.verify` asks all rules;
-`spaces rules` lists them on the command line. Tags in brackets are those of `papers.md`. Each is
-shown with examples at its boundary: a schedule that breaks this rule alone, what `verify` says of
-it, and a legal neighbor. The examples are tests (`spaces/constraints/examples/`), on the small
-pipelines of `spaces/constraints/examples/algorithms.py`.
+A **rule** defines which schedules are illegal, and why. **Advice** names directives of a legal
+schedule that have no effect, or an effect that is easy to overlook. `spaces.verify` applies all
+rules, and gives advice on a legal schedule. On the command line, `spaces rules` lists both, and
+`spaces rules order.factor` shows one.
+
+Each entry has an id, a definition, its source (`papers.md` lists the papers behind the tags in
+brackets) and the quantities that its messages name. Examples follow. A *rejected* schedule breaks
+this rule alone; the message of `verify` stands below it. An *accepted* schedule is legal and
+differs by a small step. A test verifies every example. The functions that make the pipelines stand
+[at the end](#the-pipelines-of-the-examples). To try an example, paste its directives:
+
+```python
+from spaces import device, parse_schedule, verify
+from spaces.constraints.examples.algorithms import blur
+
+directives = "by.split(x, x, xi, 0)"
+print(verify(blur(), parse_schedule(directives, blur()), device("cpu")))
+```
+
+Directives in text cannot express a few illegal schedules. The page shows these in Python, with
+`from attrs import evolve`, `from spaces import Schedule, schedule` and
+`from spaces.model.schedules.derivations import Clone, RFactor`.
 """
+
+PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
+    (algorithms.blur, ()),
+    (algorithms.blur, (16, 2560)),
+    (algorithms.blur, (32, 65535)),
+    (algorithms.blur, (32, 65536)),
+    (algorithms.blur, (1536, 2560)),
+    (algorithms.blur, (65534, 65538)),
+    (algorithms.blur_of_image, ((96, 64), (98, 65))),
+    (algorithms.blur_of_image, ((96, 64), (98, 66))),
+    (algorithms.chain, ()),
+    (algorithms.column, ()),
+    (algorithms.corner, ()),
+    (algorithms.doubling, (22,)),
+    (algorithms.float_total, ()),
+    (algorithms.greatest, (Float32,)),
+    (algorithms.guarded, ()),
+    (algorithms.harmonic, ()),
+    (algorithms.horner, ()),
+    (algorithms.ignored, ()),
+    (algorithms.looked_up, ()),
+    (algorithms.nearest, ()),
+    (algorithms.scattered, ()),
+    (algorithms.slopes, ()),
+    (algorithms.taken, ()),
+    (algorithms.total, ()),
+    (algorithms.unset, ()),
+    (algorithms.updated_slopes, ()),
+    (algorithms.volume, ()),
+)
+"""How the pipelines of the examples are made: a function, and its arguments."""
 
 
 def page() -> str:
@@ -56,11 +103,13 @@ def page() -> str:
     parts = [_HEAD]
     examples = (*EXAMPLES, *EXACT_EXAMPLES, *ADVICE_EXAMPLES)
     every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
+    names = {make(*args): _call(make, args) for make, args in PIPELINES}
     for subject, rules in groupby(sorted(every, key=_place), key=_subject):
         parts.append(f"## {SUBJECTS[subject]}\n")
         for each in rules:
-            parts += _rule(each, [e for e in examples if e.rule == each.id])
+            parts += _entry(each, [e for e in examples if e.rule == each.id], names)
     parts += _coverage()
+    parts += _pipelines({example.broken.pipeline for example in examples}, names)
     return "\n".join(parts)
 
 
@@ -72,62 +121,89 @@ def _place(about: Rule | AdviceRule) -> int:
     return list(SUBJECTS).index(_subject(about))
 
 
-def _rule(about: Rule | AdviceRule, examples: Sequence[Example]) -> Iterator[str]:
+def _call(make: Callable[..., Pipeline], args: Sequence[object]) -> str:
+    """``blur(16, 2560)``."""
+    return f"{make.__name__}({', '.join(map(str, args))})"
+
+
+def _entry(
+    about: Rule | AdviceRule, examples: Sequence[Example], names: Mapping[Pipeline, str]
+) -> Iterator[str]:
     yield f"### `{about.id}`\n"
     yield f"{about.statement}\n"
     yield f"Source: {about.source}\n"
-    if about.units:
-        told = ", ".join(f"{name} in {unit}" for name, unit in about.units.items())
-        yield f"Quantities: {told}.\n"
+    yield from _quantities(about, examples)
+    verb = "Advised" if isinstance(about, AdviceRule) else "Rejected"
     for example in examples:
-        yield from _example(example, "gets it" if isinstance(about, AdviceRule) else "breaks it")
+        yield from _example(example, verb, names)
 
 
-def _example(example: Example, verb: str) -> Iterator[str]:
+def _quantities(about: Rule | AdviceRule, examples: Sequence[Example]) -> Iterator[str]:
+    """A table of the quantities, with their values in the example that has most numbers."""
+    if not about.quantities:
+        return
+    example = max(examples, key=lambda e: sum(isinstance(v, int) for v in _values(e).values()))
     case = f" ({example.case})" if example.case else ""
-    yield f"On {example.broken.device.name}{case}, this {verb}:\n"
+    yield f"| quantity | definition | unit | in the rejected example{case} |"
+    yield "| --- | --- | --- | --- |"
+    for name, quantity in about.quantities.items():
+        value = _values(example)[name]
+        yield f"| `{name}` | {quantity.definition} | {quantity.unit} | {value} |"
+    yield ""
+
+
+def _values(example: Example) -> Mapping[str, int | str]:
+    return example.broken.findings[0].values
+
+
+def _example(example: Example, verb: str, names: Mapping[Pipeline, str]) -> Iterator[str]:
+    case = f"{verb} ({example.case})" if example.case else verb
+    yield f"{case}, {_where(example.broken, names)}:\n"
     yield _block(example.broken)
-    for finding in _findings(example.broken):
-        yield f"> {finding.message}\n"
-    on = (
-        "" if example.legal.device == example.broken.device else f", on {example.legal.device.name}"
-    )
-    yield f"and this does not{on}:\n"
+    for message in dict.fromkeys(finding.message for finding in example.broken.findings):
+        yield f"> {message}\n"
+    there = _where(example.legal, names)
+    yield f"Accepted{'' if there == _where(example.broken, names) else f', {there}'}:\n"
     yield _block(example.legal)
 
 
-def _findings(subject: ExampleSubject) -> tuple[Finding, ...]:
-    verdict = subject.verdict
-    found = verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
-    return tuple({finding.message: finding for finding in found}.values())
+def _where(subject: ExampleSubject, names: Mapping[Pipeline, str]) -> str:
+    exact = " with `exact=True`" if subject.exact else ""
+    return f"`{names[subject.pipeline]}` on {subject.device.name}{exact}"
 
 
 def _block(subject: ExampleSubject) -> str:
-    return f"```\n{_text(subject)}\n```\n"
-
-
-def _text(subject: ExampleSubject) -> str:
-    """The schedule as directives; entries that no directives give in words."""
-    default = Schedule.default(derived(subject.pipeline, subject.schedule))
-    given = [(f.name, len(f.stages)) for f in subject.schedule.funcs]
-    if given != [(f.name, len(f.stages)) for f in default.funcs]:
-        entries = ", ".join(f"{name} ({stages} domain orders)" for name, stages in given)
-        return f"a schedule with entries for {entries}"
-    return format_schedule(subject.schedule, subject.pipeline) or "the default schedule"
+    language = "python" if subject.python else ""
+    return f"```{language}\n{subject.text}\n```\n"
 
 
 def _coverage() -> Iterator[str]:
     yield "## What Halide refuses, and what it does not\n"
     yield (
-        "For the directives that there are: what is wrong, when Halide refuses it, and the rule "
-        "that covers it here.\n"
+        "Each line names a mistake, says when Halide refuses it, and gives the rule of this "
+        "library that covers it.\n"
     )
-    yield "| what | Halide refuses it | here |\n| --- | --- | --- |"
+    yield "| mistake | Halide refuses it | here |\n| --- | --- | --- |"
     for check in tomllib.loads(HALIDE.read_text("utf-8"))["check"]:
         rules = ", ".join(f"`{rule(id).id}`" for id in check["rules"])
         here = ". ".join(filter(None, (rules, check.get("note", ""))))
         yield f"| {check['what']} | {check['halide']} | {here} |"
     yield ""
+
+
+def _pipelines(shown: Iterable[Pipeline], names: Mapping[Pipeline, str]) -> Iterator[str]:
+    """The definitions of the functions that make these pipelines."""
+    yield "## The pipelines of the examples\n"
+    yield (
+        "These functions stand in `spaces/constraints/examples/algorithms.py`. `X`, `Y` and `Z` "
+        "are the `Var`s x, y and z. Sizes in a call are estimates of the output, x first.\n"
+    )
+    called = {names[each].partition("(")[0] for each in shown}
+    makers = dict.fromkeys(make for make, _ in PIPELINES if make.__name__ in called)
+    if algorithms.blur in makers:
+        makers[algorithms.blur_of_image] = None
+    for make in makers:
+        yield f"```python\n{inspect.getsource(make).rstrip()}\n```\n"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from attrs import asdict
 
 from apps.command_line.console import heading, line, table
 from apps.command_line.program import AsJson, command
@@ -86,8 +87,8 @@ def _whole(chosen: Rule | AdviceRule) -> None:
     line(chosen.statement)
     line(f"Source: {chosen.source}")
     line(f"Asked: {_asked(chosen)}")
-    for name, unit in chosen.units.items():
-        line(f"Quantity {name}: in {unit}")
+    for name, quantity in chosen.quantities.items():
+        line(f"Quantity {name}: {quantity.definition}, in {quantity.unit}")
 
 
 def _asked(chosen: Rule | AdviceRule) -> str:
@@ -102,5 +103,5 @@ def _json(chosen: Rule | AdviceRule) -> dict[str, object]:
         "statement": chosen.statement,
         "source": chosen.source,
         "asked": _asked(chosen),
-        "units": dict(chosen.units),
+        "quantities": {name: asdict(one) for name, one in chosen.quantities.items()},
     }

@@ -14,7 +14,7 @@ def test_all_rules_and_advice_are_listed_with_statement_and_source():
     assert len(set(ids)) == len(ids)
     assert ids[0] == "rule"
     row = rows[ids.index("gpu.threads-per-block")]
-    assert "no more threads than the device allows" in row
+    assert "more threads than the device allows" in row
     assert "CUDA C++ Programming Guide" in row
     assert ids.index("advice") < ids.index("advice.split-by-one")
 
@@ -26,7 +26,7 @@ def test_one_rule_is_told_whole():
     assert statement.startswith("A block")
     assert source.startswith("Source: CUDA C++ Programming Guide")
     assert asked == "Asked: One check for each kernel."
-    assert "Quantity threads: in threads" in quantities
+    assert "Quantity limit: most threads of a block on the device, in threads" in quantities
 
 
 def test_rules_as_json():
@@ -34,6 +34,8 @@ def test_rules_as_json():
     every = {each["id"]: each for each in json.loads(out)}
     assert every["order.factor"]["kind"] == "rule"
     assert every["advice.split-by-one"]["kind"] == "advice"
+    factor = {"definition": "factor of the split", "unit": "iterations"}
+    assert every["order.factor"]["quantities"] == {"factor": factor}
     out, _ = spaces("rules", "order.factor", "--json")
     assert json.loads(out) == every["order.factor"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from spaces.constraints.examples import algorithms
-from spaces.constraints.examples.example import on_cpu
+from spaces.constraints.examples.example import Example, cpu, on_cpu
 from spaces.constraints.examples.starts import POWERS, SUM, D
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.derivations import Clone, RFactor
@@ -17,10 +19,13 @@ EXAMPLES = (
         D.func("bx").in_("bz").compute_root(),
         D.func("bx").in_("by").compute_root(),
     ),
-    on_cpu(
+    Example(
         "derive.unknown-func",
-        D.derive(Clone("input", ("bx",))),
-        D.func("input").in_("bx").compute_root(),
+        evolve(
+            cpu(D.derive(Clone("input", ("bx",)))),
+            python='schedule(blur()).derive(Clone("input", ("bx",))).schedule',
+        ),
+        cpu(D.func("input").in_("bx").compute_root()),
         "a clone of an image",
     ),
     on_cpu(
@@ -32,13 +37,16 @@ EXAMPLES = (
         "derive.not-read",
         D.func("by").in_(),
         D.func("bx").in_(),
-        "an output that nobody else reads",
+        "an output that no Func reads",
     ),
     on_cpu("derive.name-taken", TAKEN.func("p").in_(), TAKEN.func("p").in_("q")),
-    on_cpu(
+    Example(
         "derive.update",
-        SUM.derive(RFactor("s", 1, (), (("r.x", "u"),))),
-        SUM.derive(RFactor("s", 0, (), (("r.x", "u"),))),
+        evolve(
+            cpu(SUM.derive(RFactor("s", 1, (), (("r.x", "u"),)))),
+            python='schedule(total()).derive(RFactor("s", 1, (), (("r.x", "u"),))).schedule',
+        ),
+        cpu(SUM.rfactor("r.x", "u")),
     ),
     on_cpu("derive.operator", POWERS.rfactor("r.y", "u"), SUM.rfactor("r.y", "u")),
     on_cpu(

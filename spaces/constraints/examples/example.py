@@ -1,39 +1,66 @@
-"""What an example of a rule is: a schedule that breaks it, and its neighbor that does not."""
+"""An example of a rule: a schedule that breaks the rule, and a legal neighbor."""
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import Device, device
-from spaces.constraints.legality.verdict import Verdict
+from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.rules.findings import Finding
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 
 
+_DEFAULT = "// the default schedule: no directives"
+
+
 @frozen
 class ExampleSubject:
-    """What is judged; ``exact`` as ``verify`` takes it."""
+    """The arguments of ``verify``.
+
+    Attributes:
+        pipeline: the algorithm.
+        schedule: the schedule to judge.
+        device: where the pipeline shall run.
+        exact: whether the results must equal those of the algorithm bit for bit.
+        python: an expression for the schedule, if no directives in text give it.
+    """
 
     pipeline: Pipeline
     schedule: Schedule
     device: Device
     exact: bool = False
+    python: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """What ``verify`` says of it."""
+        """The answer of ``verify``."""
         return verify(self.pipeline, self.schedule, self.device, exact=self.exact)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The violations of an illegal schedule, the advice on a legal one."""
+        verdict = self.verdict
+        return verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
+
+    @property
+    def text(self) -> str:
+        """The schedule as a user writes it: directives in text, or else ``python``."""
+        if self.python:
+            return self.python
+        return format_schedule(self.schedule, self.pipeline) or _DEFAULT
 
 
 @frozen
 class Example:
-    """``broken`` breaks rule ``rule`` and no other; ``legal`` is a small step away.
+    """``broken`` breaks rule ``rule`` and no other; ``legal`` differs from it by a small step.
 
-    Where a rule has several examples, ``case`` tells them apart.
+    If a rule has several examples, ``case`` distinguishes them.
     """
 
     rule: str
@@ -43,17 +70,17 @@ class Example:
 
     @property
     def name(self) -> str:
-        """The rule, and the case where there are several."""
+        """The rule, and the case if there is one."""
         return f"{self.rule}, {self.case}" if self.case else self.rule
 
 
 def cpu(directives: Directives) -> ExampleSubject:
-    """The schedule that directives make, judged for the CPU."""
+    """The schedule of ``directives``, for the CPU."""
     return ExampleSubject(directives.pipeline, directives.schedule, CPU)
 
 
 def gpu(directives: Directives, on: Device = SM80) -> ExampleSubject:
-    """The schedule that directives make, judged for a GPU."""
+    """The schedule of ``directives``, for a GPU."""
     return ExampleSubject(directives.pipeline, directives.schedule, on)
 
 
@@ -68,6 +95,6 @@ def on_gpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> 
 
 
 def exact_on_cpu(rule: str, broken: Directives, legal: Directives, case: str = "") -> Example:
-    """The results must be those of the algorithm bit for bit."""
-    first, last = (ExampleSubject(d.pipeline, d.schedule, CPU, exact=True) for d in (broken, legal))
+    """An example for the CPU whose results must equal those of the algorithm bit for bit."""
+    first, last = (evolve(cpu(d), exact=True) for d in (broken, legal))
     return Example(rule, first, last, case)

@@ -13,7 +13,12 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS
-from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    advice_rule,
+)
 from spaces.constraints.rules.written import (
     bound_directive,
     fold_directive,
@@ -38,8 +43,9 @@ _AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 @advice_rule(
     "advice.no-kernel",
-    "A schedule for a GPU maps some loop to it.",
-    "Without block loops there is no kernel, and the CPU computes all.",
+    "A schedule for a GPU without a block loop has no effect on the GPU, because the CPU then "
+    "computes everything.",
+    "Only block loops become kernels.",
 )
 def no_kernel(view: NestView, func: str) -> Iterator[Check]:
     """At most one check, asked with the last output."""
@@ -59,8 +65,8 @@ def no_kernel(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.inlined-order",
-    "The loops of a Func are scheduled where it has some.",
-    "An inlined Func has no loops; Halide warns of splits there and refuses kinds of loops.",
+    "Loop directives on an inlined Func have no effect, because an inlined Func has no loops.",
+    "Halide warns of splits of an inlined Func and refuses loop kinds there.",
 )
 def inlined_order(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -81,8 +87,8 @@ def inlined_order(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.inlined-storage",
-    "The storage of a Func is scheduled where it has some.",
-    "An inlined Func is not stored.",
+    "Storage directives on an inlined Func have no effect, because an inlined Func has no storage.",
+    "Inlining replaces each read by the definition [RK13 3.2].",
 )
 def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -107,8 +113,9 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.output-memory",
-    "The kind of memory is chosen of Funcs that the pipeline stores.",
-    "The caller provides the storage of an output.",
+    "A memory type for an output has no effect, because the caller provides the storage of an "
+    "output.",
+    "The caller's buffer is where it is.",
 )
 def output_memory(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -126,9 +133,10 @@ def output_memory(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.split-by-one",
-    "A split divides a loop, or makes a block and a thread loop of it.",
-    "The inner loop of a split by 1 has one iteration.",
-    factor="iterations",
+    "A split by 1 has no effect, unless it makes a block loop and a thread loop, because its "
+    "inner loop has one iteration.",
+    "A split divides a loop by its factor.",
+    factor=Quantity("factor of the split", "iterations"),
 )
 def split_by_one(view: NestView, func: str) -> Iterator[Check]:
     """One check for each split by 1 of a computed Func."""
@@ -160,9 +168,10 @@ def split_by_one(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.single-iteration",
-    "A parallel, vectorized or unrolled loop has more than one iteration.",
-    "There is nothing to run at once, or to write out.",
-    extent="iterations",
+    "A parallel, vectorized or unrolled loop of one iteration has no effect, because there is "
+    "nothing to run concurrently or to copy.",
+    "These loop kinds concern two or more iterations.",
+    extent=Quantity("iterations of the loop", "iterations"),
 )
 def single_iteration(view: NestView, func: str) -> Iterator[Check]:
     """One check for each such loop of a computed Func."""
@@ -192,10 +201,11 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.tail-never-reached",
-    "A tail is chosen where the factor may fail to divide the loop.",
-    "A loop made by a split has as many iterations as its factor says.",
-    factor="iterations",
-    extent="iterations",
+    "A tail for a split whose factor divides the loop has no effect, because no iteration is left "
+    "over.",
+    "The inner loop of a split has as many iterations as its factor says.",
+    factor=Quantity("factor of the split", "iterations"),
+    extent=Quantity("iterations of the loop that it splits", "iterations"),
 )
 def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
     """One check for each split with a tail of a loop that an earlier split made."""
@@ -232,10 +242,11 @@ def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.fold-too-large",
-    "Storage is folded by less than is stored without folding.",
-    "Coordinates that count modulo more than their number stay as they are [RK13 4.3].",
-    factor="values",
-    extent="values",
+    "A fold by as many values as are stored anyway, or more, has no effect, because a coordinate "
+    "modulo a larger number stays as it is.",
+    "[RK13 4.3]",
+    factor=Quantity("fold factor", "values"),
+    extent=Quantity("values along the dimension that are stored without a fold", "values"),
 )
 def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
     """One check for each fold of a computed Func."""
@@ -266,9 +277,11 @@ def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.no-window",
-    "What is stored outside the loop that computes it keeps values for later iterations.",
-    "A window slides only along a serial loop in which values move up or down along one dimension, "
-    "which updates leave alone and no split divides where there are some [RK13 4.3].",
+    "A store level outside the compute level has no effect if no loop between them slides a "
+    "window, because every iteration then computes all of its values anew.",
+    "A window slides only along a serial loop in which the region moves one way along one "
+    "dimension; updates must leave that dimension alone, and no split may divide it in a Func "
+    "with updates [RK13 4.3].",
 )
 def no_window(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -293,9 +306,10 @@ def no_window(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.level-of-one-iteration",
-    "A Func is computed at a loop that has more than one iteration.",
-    "It is the same as computing it at the next loop outside.",
-    extent="iterations",
+    "A compute level at a loop of one iteration has no effect, because it equals the next loop "
+    "level outside.",
+    "A loop of one iteration has the region of its body.",
+    extent=Quantity("iterations of the loop", "iterations"),
 )
 def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
     """At most one check; none for loops of a GPU, inside which a Func may have to be."""
@@ -324,8 +338,9 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.fused-partition",
-    "What is said about the partition of a fused loop is said of the stage whose loop it is.",
-    "The loops of a stage that is computed with another one are no more; Halide ignores it.",
+    "A `partition` directive on a loop of a stage with `compute_with` has no effect, because the "
+    "loop of the other stage runs in its place.",
+    "Halide ignores it, too.",
 )
 def fused_partition(view: NestView, func: str) -> Iterator[Check]:
     """One check for each loop of a stage that runs as the loop of another one."""
@@ -357,8 +372,9 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.undefined",
-    "What is read has been given a value.",
-    "Halide stores nothing where a definition is undef; what lies in memory is read.",
+    "A Func that is read before a definition gives it a value yields arbitrary results, because "
+    "its memory holds whatever was there.",
+    "Halide stores nothing where a definition is undef.",
 )
 def undefined(view: NestView, func: str) -> Iterator[Check]:
     """One check for each component without a value."""

@@ -13,10 +13,10 @@ from spaces.model.schedules.reductions.associative import IN_ONE_STEP
 
 @own_rule(
     "race.atomic",
-    "What is changed in one step accumulates, each component by an operator whose order does not "
-    "matter.",
-    "Halide, Stage::atomic, which refuses compared values, too, unless its test is overridden; it "
-    "then locks, for which it has no CUDA code.",
+    "An `atomic` update is illegal unless each component accumulates by an operator whose "
+    "operands may come in any order, because threads take turns in any order.",
+    "Halide, Stage::atomic: it also refuses compared values unless the caller overrides its test; "
+    "then it locks, for which it has no CUDA code.",
 )
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each atomic stage that is none."""

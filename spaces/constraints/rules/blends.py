@@ -16,9 +16,9 @@ _BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
 
 @own_rule(
     "order.blend",
-    "No loop that comes from a Var of which a split blends its tail is parallel or runs on a GPU.",
-    "Halide's split refuses it: what is blended is loaded and stored again, and another thread may "
-    "compute it meanwhile.",
+    "A parallel or GPU loop is illegal if it comes from a Var whose split blends its tail, "
+    "because a blend loads and stores values that another thread may compute meanwhile.",
+    "Halide's split refuses it.",
 )
 def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
     """One check for each loop whose iterations are threads, with the first such split."""

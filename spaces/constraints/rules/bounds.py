@@ -13,7 +13,13 @@ from attrs import frozen
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import VIOLATED, Check, CheckValue, nest_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    CheckValue,
+    Quantity,
+    nest_rule,
+)
 from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant
@@ -28,8 +34,9 @@ _ZERO = constant(0, Int32)
 
 @nest_rule(
     "bounds.unbounded",
-    "Funcs and images are read at coordinates that have limits.",
-    "Bounds inference needs them [RK13 4.2]; Halide refuses unbounded reads.",
+    "A schedule is illegal if it computes a Func that is read at coordinates without limits, and "
+    "a pipeline is if it so reads an image, because bounds inference finds no finite region.",
+    "Halide refuses unbounded reads [RK13 4.2].",
 )
 def unbounded(view: NestView, func: str) -> Iterator[Check]:
     """No checks: where it fails there is no loop nest, and :func:`unbounded_check` tells."""
@@ -43,10 +50,10 @@ def unbounded_check(error: UnboundedError) -> Check:
 
 @nest_rule(
     "bounds.fused-extent",
-    "A fused loop has at most 2147483647 iterations.",
-    "Its variable is of type int32; in Halide it overflows in silence.",
-    count="iterations",
-    most="iterations",
+    "A fused loop of more than 2147483647 iterations is illegal, because its variable is int32.",
+    "Halide's loop variable silently overflows.",
+    count=Quantity("iterations of the fused loop", "iterations"),
+    most=Quantity("most iterations of a loop", "iterations"),
 )
 def fused_extent(view: NestView, func: str) -> Iterator[Check]:
     """One check for each fuse."""
@@ -78,10 +85,11 @@ def fused_extent(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "bounds.smaller-than-tile",
-    "An output is at least as large as the factor of a split that shifts its last tile inwards.",
-    "Halide refuses a smaller one when the pipeline runs.",
-    factor="values",
-    size="values",
+    "An output smaller than a tile that shifts inwards is illegal, because the shifted tile would "
+    "begin before the output.",
+    "Halide refuses the buffer when the pipeline runs.",
+    factor=Quantity("factor of the split", "values"),
+    size=Quantity("extent of the output along that dimension", "values"),
 )
 def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
     """One check for each such split of an output."""
@@ -118,11 +126,12 @@ def _inward_split(view: NestView, func: str, shift: InwardShift) -> str:
 
 @nest_rule(
     "bounds.output-overrun",
-    "Everything that is computed of an output lies inside the output.",
-    "The caller's buffer ends there; Halide refuses the buffer when the pipeline runs.",
-    excess="values",
-    reached="coordinate",
-    end="coordinate",
+    "A schedule that computes values of an output outside its buffer is illegal, because the "
+    "caller's memory ends there.",
+    "Halide refuses the buffer when the pipeline runs.",
+    excess=Quantity("number of values beyond that end of the output", "values"),
+    reached=Quantity("farthest coordinate that the loops compute", "coordinate"),
+    end=Quantity("first or last coordinate of the output", "coordinate"),
 )
 def output_overrun(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension along which tails may reach over the end of an output."""
@@ -209,12 +218,13 @@ def _divisors(view: NestView, func: str, dimension: str, split: Split) -> str:
 
 @nest_rule(
     "bounds.image-overrun",
-    "Everything that is read of an image lies inside the image.",
-    "The caller's buffer ends there; Halide refuses the buffer when the pipeline runs.",
-    excess="values",
-    reached="coordinate",
-    end="coordinate",
-    dimension="index, the innermost 0",
+    "A schedule that reads an image outside its buffer is illegal, because the caller's memory "
+    "ends there.",
+    "Halide refuses the buffer when the pipeline runs.",
+    excess=Quantity("number of values beyond that end of the image", "values"),
+    reached=Quantity("farthest coordinate that is read", "coordinate"),
+    end=Quantity("first or last coordinate of the image", "coordinate"),
+    dimension=Quantity("dimension of the image, 0 for the innermost", "index"),
 )
 def image_overrun(view: NestView, func: str) -> Iterator[Check]:
     """One check for each side of each image, all asked with the first output."""

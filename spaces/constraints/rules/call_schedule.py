@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    call_rule,
+    own_rule,
+)
 from spaces.constraints.rules.written import (
     hoist_directive,
     kind_directive,
@@ -20,8 +26,9 @@ from spaces.model.schedules.schedule import INLINE, LoopLevel
 
 @own_rule(
     "call.output-at-root",
-    "An output is computed and stored at root.",
-    "The caller provides the storage of an output, and no other Func's loops surround it.",
+    "An output that is not computed and stored at root is illegal, because the caller provides "
+    "its storage and no loops of another Func surround it.",
+    "Halide computes outputs at root.",
 )
 def output_at_root(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -48,9 +55,10 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "call.inline-update",
-    "A Func with update stages that another reads is not inlined.",
-    "There is no one expression to substitute; Halide computes it anew in the innermost loop.",
-    updates="stages",
+    "An inlined Func that has updates and a consumer is illegal, because there is no single "
+    "expression to substitute.",
+    "Halide computes such a Func anew around each store that reads it.",
+    updates=Quantity("update stages of the Func", "stages"),
 )
 def inline_update(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -74,7 +82,8 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "call.inline-storage",
-    "An inlined Func has no storage, and a computed Func has some.",
+    "A store or hoist level for an inlined Func is illegal, and so is a computed Func without a "
+    "store level, because exactly the computed Funcs have storage.",
     "Halide refuses store_at or store_root without compute_at or compute_root.",
 )
 def inline_storage(records: Records, func: str) -> Iterator[Check]:
@@ -111,8 +120,9 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "call.compute-level",
-    "The compute level of a Func encloses every use of it.",
-    "What is computed at a loop exists only inside it [RK13 4.1]; Halide refuses other levels.",
+    "A compute level that does not enclose every use of the Func is illegal, because values "
+    "computed in a loop exist only inside it.",
+    "Halide refuses other levels [RK13 4.1].",
 )
 def compute_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check; none where the level of a consumer is itself illegal."""
@@ -171,7 +181,8 @@ def _levels(path: Path) -> str:
 
 @call_rule(
     "call.store-level",
-    "A Func is stored at its compute level or at a loop outside it.",
+    "A store level inside the compute level is illegal, because storage must exist before the "
+    "Func is computed.",
     "Halide refuses a store level inside the compute level [RK13 3.2].",
 )
 def store_level(records: Records, func: str) -> Iterator[Check]:
@@ -197,8 +208,9 @@ def store_level(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "call.unread",
-    "A computed Func is read by another, or is an output.",
-    "Without a use there is no region to compute.",
+    "A compute level for a Func that no other Func reads, and that is not an output, is illegal, "
+    "because nothing determines the region to compute.",
+    "Bounds inference starts from the uses of a Func [RK13 4.2].",
 )
 def unread(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -229,8 +241,9 @@ AT_ONCE = (
 
 @call_rule(
     "race.shared-storage",
-    "Nothing is stored outside a loop that runs iterations at once and computed inside it.",
-    "Halide refuses it: the iterations would overwrite one another's values [RK13 4.3].",
+    "A store level outside a parallel, vectorized or GPU loop and a compute level inside it are "
+    "illegal together, because iterations of that loop would overwrite each other's values.",
+    "Halide refuses it [RK13 4.3].",
 )
 def shared_storage(records: Records, func: str) -> Iterator[Check]:
     """One check for each such loop between storage and computation."""

@@ -45,8 +45,9 @@ def _check(func: str, one: Companion, reason: str, advice: str) -> Check:
 
 @call_rule(
     "with.func",
-    "A stage is computed with one of another Func, not in a circle, and neither Func is inlined.",
-    "Halide's compute_with refuses others.",
+    "A `compute_with` is illegal with the Func itself, with an inlined Func or in a circle, "
+    "because two Funcs must have loops to share, one as the leader.",
+    "Halide's compute_with refuses it.",
 )
 def partner(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage."""
@@ -105,9 +106,9 @@ def _loops(records: Records, stage: StageOf, one: Companion) -> tuple[str, ...]:
 
 @call_rule(
     "with.loops",
-    "Stages that are computed with each other have the same loops, of the same kinds, over Vars or "
-    "over RVars alike, and in the same order, down to the one named.",
-    "Halide's compute_with refuses others.",
+    "A `compute_with` is illegal if the two stages differ in a loop from the outermost to the "
+    "named one (in name, kind, order, or Var against RVar), because one loop must serve both.",
+    "Halide's compute_with refuses it.",
 )
 def same_loops(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage."""
@@ -150,8 +151,9 @@ def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
 
 @call_rule(
     "with.level",
-    "Funcs that are computed with each other have the same compute level, in loops of one stage.",
-    "Halide's compute_with refuses different levels.",
+    "A `compute_with` of Funcs that have different compute levels is illegal, because the shared "
+    "loops stand at one place.",
+    "Halide's compute_with refuses it.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check a stage; none for Funcs that are inlined, which ``with.func`` refuses."""
@@ -193,9 +195,9 @@ def _group(records: Records, func: str) -> tuple[str, ...]:
 
 @call_rule(
     "with.dependent",
-    "Of Funcs that are computed with each other neither reads the other, directly or through "
-    "others, be it that these are computed with each other.",
-    "Halide's compute_with refuses them: one would be read before it is there.",
+    "A `compute_with` of two Funcs is illegal if one reads the other, directly or through other "
+    "Funcs, because it would read values before they exist.",
+    "Halide's compute_with refuses it.",
 )
 def independent(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -216,9 +218,9 @@ def independent(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "with.order",
-    "The stages of every Func run in their order: of stages in fused loops none is fused with what "
-    "runs before a stage that precedes it.",
-    "Halide's compute_with refuses orders that cannot be.",
+    "A `compute_with` is illegal if the shared loops force a stage to run before an earlier stage "
+    "of its Func, because updates must follow in their order.",
+    "Halide's compute_with refuses it.",
 )
 def in_order(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -236,11 +238,11 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "with.stages",
-    "Two stages of one Func in the same fused loops go along the same dimensions of it in these: "
-    "their loops are made and aligned alike, without shifted tiles, and over an RVar of which all "
-    "that a stage reads and writes of the Func is at that RVar.",
-    "One iteration runs both stages, so that what the earlier one does in later iterations must "
-    "not matter to the later one. Halide does not check it.",
+    "A `compute_with` of two stages of one Func in the same shared loops is illegal if these "
+    "loops are made or aligned differently, shift tiles, or run over an RVar that is not a "
+    "coordinate of each access, because one iteration runs both stages and the later stage must "
+    "find what the earlier one wrote.",
+    "Halide does not check it.",
 )
 def own_stages(records: Records, func: str) -> Iterator[Check]:
     """At most one check for each two stages."""

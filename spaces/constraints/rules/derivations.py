@@ -1,4 +1,4 @@
-"""Rules about what derivations, the directives that add Funcs, may be applied to."""
+"""Rules about derivations: the directives that add Funcs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RFACTOR = "Halide, Stage::rfactor."
 
 
 def _rule(id: str, statement: str, source: str) -> MatchRule:
-    """The rule that derivations are refused by under this id."""
+    """The rule that refuses derivations under this id."""
     return match_rule(id, statement, source)(_refusals(id))
 
 
@@ -31,54 +31,68 @@ def _refusals(id: str) -> Callable[[tuple[Pipeline, Schedule], str], Iterable[Ch
 
 unknown_func = _rule(
     "derive.unknown-func",
-    "What is wrapped or cloned, and the Funcs that are to read it, are parts of the pipeline.",
+    "A wrapper or clone is illegal if the pipeline lacks the Func that it copies or a Func "
+    "that shall read it, because nothing then defines or reads the copy.",
     _HALIDE,
 )
 
 not_read = _rule(
     "derive.not-read",
-    "The Funcs that are to read a wrapper or a clone read by themselves what it stands for.",
+    "A wrapper or clone is illegal if a Func that shall read it does not read the original, "
+    "because the directive then changes nothing.",
     _HALIDE,
 )
 
 name_taken = _rule(
     "derive.name-taken",
-    "The name of a Func that a derivation adds is that of nothing else.",
-    "A Func, image or parameter is known by its name.",
+    "A directive that adds a Func is illegal if the pipeline already uses the name of the new "
+    "Func, because text and messages know each Func by its name.",
+    "This library knows each Func, image and parameter by its name.",
 )
 
-update = _rule("derive.update", "An update that is factored is one of its Func.", _RFACTOR)
+update = _rule(
+    "derive.update",
+    "An `rfactor` of an update that its Func does not have is illegal, because there is "
+    "nothing to factor.",
+    _RFACTOR,
+)
 
 operator = _rule(
     "derive.operator",
-    "An update that is factored accumulates by an associative operator: it is f(...) = f(...) op "
-    "e, with the same coordinates on both sides, and e not reading f; or several values of a Tuple "
-    f"change together: {TUPLE_ACCUMULATIONS}.",
-    "Partial results are reduced in another order than the values were (Halide, Stage::rfactor).",
+    "An `rfactor` is illegal unless the update is f(...) = f(...) op e, with the same "
+    "coordinates on both sides, an associative op and an e that does not read f (or it "
+    f"changes the values of a Tuple together: {TUPLE_ACCUMULATIONS}), because partial results "
+    "combine in another order than the values.",
+    _RFACTOR,
 )
 
 order = _rule(
     "derive.order",
-    "An update that keeps the first, or the last, of the best, or combines values with those "
-    "before them, is factored along outermost loops.",
+    "An `rfactor` of an update whose result depends on the order of its values, such as the "
+    "first of the best, is illegal unless it preserves the outermost reduction loops, because "
+    "other loops change that order.",
     "Of equally good values the reference keeps the first, or the last; Halide may keep another.",
 )
 
 factored_loop = _rule(
     "derive.factored-loop",
-    "Loops that become Vars of partial results walk RVars of the update, and no Vars.",
+    "An `rfactor` that names a loop which is not over RVars alone is illegal, because only "
+    "reduction loops become Vars of partial results.",
     _RFACTOR,
 )
 
 split = _rule(
     "derive.split",
-    "A split of an RVar that is factored has a positive number, and a tail that guards.",
+    "An `rfactor` after a split of an RVar is illegal if the factor is not positive or the "
+    "tail is not guarded, because the partial results would then cover other values than the "
+    "reduction.",
     _RFACTOR,
 )
 
 new_var = _rule(
     "derive.new-var",
-    "The Vars of partial results have names that no other Var or loop of them has.",
+    "An `rfactor` is illegal if a new Var has the name of another Var or loop of the partial "
+    "results, because a name would then mean two of them.",
     _RFACTOR,
 )
 

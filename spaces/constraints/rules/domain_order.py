@@ -11,7 +11,12 @@ from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    own_rule,
+)
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
@@ -44,7 +49,8 @@ def _directive(records: Records, func: str, stage: int, fault: OrderFault) -> st
 
 @own_rule(
     "order.unknown-loop",
-    "A split, a fuse or a loop names a loop that exists at that point.",
+    "A directive that names a loop which the stage does not have at that point is illegal, "
+    "because there is nothing to change.",
     "Halide's split, fuse and reorder refuse a Var that is not among the loops.",
 )
 def unknown_loop(records: Records, func: str) -> Iterator[Check]:
@@ -71,7 +77,8 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "order.duplicate-loop",
-    "No two loops of a stage have the same name, and no directive names one loop twice.",
+    "A directive that gives two loops of a stage one name, or names one loop twice, is illegal, "
+    "because a name must mean one loop.",
     "Halide's split and fuse refuse a new Var that is already among the loops.",
 )
 def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
@@ -121,7 +128,8 @@ def _repeated_loop(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "order.missing-loop",
-    "Every dimension of a stage is covered by its loops.",
+    "A stage whose loops leave out a dimension is illegal, because part of its domain would not "
+    "be computed.",
     "A domain order traverses the whole domain [RK13 3.2].",
 )
 def missing_loop(records: Records, func: str) -> Iterator[Check]:
@@ -151,9 +159,10 @@ _LARGEST_FACTOR = 2**31 - 1
 
 @own_rule(
     "order.factor",
-    "A split factor is a whole number from 1 to 2147483647.",
-    "Loop variables are int32; Halide refuses factors below 1 while lowering.",
-    factor="iterations",
+    "A split factor below 1 or above 2147483647 is illegal, because a loop needs an iteration and "
+    "loop variables are int32.",
+    "Halide refuses factors below 1 while lowering.",
+    factor=Quantity("factor of the split", "iterations"),
 )
 def factor(records: Records, func: str) -> Iterator[Check]:
     """One check for each split."""
@@ -184,7 +193,8 @@ def factor_in_range(factor: int | str) -> Expr:
 
 @own_rule(
     "order.partition-loop",
-    "What is said about the partition of a loop is said of one that there is.",
+    "A `partition` directive that names a loop which the stage does not have is illegal, because "
+    "there is nothing to partition.",
     "Halide's partition refuses a Var that is not among the loops.",
 )
 def partition_loop(records: Records, func: str) -> Iterator[Check]:
@@ -221,12 +231,12 @@ _REPEATED = (
 
 @own_rule(
     "order.tail",
-    "Splits over RVars, over Vars in several coordinates of what is written and over the loops of "
-    "gpu_single_thread() guard their tail, splits in update stages do not shift inwards, and those "
-    "of the inner loop of a split, or of either where that shifts inwards, do not predicate loads "
-    "alone.",
-    "Halide's split refuses other tails there (except over loops of gpu_single_thread() and "
-    "the last, which give wrong values): an update applied twice changes the result.",
+    "An unguarded tail is illegal over an RVar, over a Var in several coordinates of a write and "
+    "over the loop of `gpu_single_thread`, `ShiftInwards` in an update, and `PredicateLoads` in a "
+    "split of the inner loop of a split (of either loop if that split shifts inwards), because "
+    "the stage would compute values that it must not compute, or compute them twice.",
+    "Halide's split refuses these tails, except for the loops of gpu_single_thread() and for "
+    "predicated loads in a split of a split; there its values are wrong.",
 )
 def tail(records: Records, func: str) -> Iterator[Check]:
     """One check for each tail that would apply an update where, or as often as, it must not."""
@@ -296,9 +306,9 @@ def _illegal_tails(
 
 @own_rule(
     "order.reduction",
-    "Loops whose iterations depend on one another keep the order in which the algorithm runs them, "
-    "unless the stage reduces by an operator whose operands may come in any order.",
-    "Halide's reorder refuses to swap RVars otherwise (its fuse does not, and gives wrong values).",
+    "An order of loops that changes the order of dependent iterations is illegal unless the "
+    "update's operator allows any order, because the result would change.",
+    "Halide's reorder refuses to swap such RVars; its fuse does not, and gives wrong values.",
 )
 def reduction(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage that would run its reduction in another order."""
@@ -344,8 +354,10 @@ _AT_ONCE = {
 
 @own_rule(
     "race.update",
-    "Iterations of a loop that run at once never touch the same element of the Func they update.",
-    "Halide refuses a parallel or vectorized RVar it cannot prove free of races [RK13 3.2].",
+    "A parallel, vectorized or GPU loop is illegal if two of its iterations touch the same "
+    "element of the updated Func, because one may read or overwrite the value of the other.",
+    "Halide refuses a parallel or vectorized RVar unless it proves the absence of races [RK13 "
+    "3.2].",
 )
 def update_race(records: Records, func: str) -> Iterator[Check]:
     """One check for each loop that runs iterations at once which depend on one another."""

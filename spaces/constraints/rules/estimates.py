@@ -59,9 +59,9 @@ def _given(buffer: str, dimension: int, sizes: Mapping[str, int]) -> Iterator[tu
 
 @pipeline_rule(
     "bounds.impossible-estimates",
-    "The estimates of images and outputs hold all that the estimates of the outputs need.",
-    "No schedule reads or computes less than what the definitions read; Halide refuses such "
-    "buffers when the pipeline runs.",
+    "Estimates of images and outputs that hold less than the estimated outputs need are illegal, "
+    "because every call of these sizes fails under any schedule.",
+    "Halide refuses such buffers when the pipeline runs.",
 )
 def impossible_estimates(subject: tuple[Pipeline, Device], name: str) -> Iterator[Check]:
     """One check where any does not."""

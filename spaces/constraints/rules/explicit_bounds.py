@@ -9,7 +9,13 @@ from attrs import frozen
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    nest_rule,
+    own_rule,
+)
 from spaces.constraints.rules.written import bound_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
@@ -21,7 +27,8 @@ from spaces.model.schedules.schedule import Alignment, Bound
 
 @own_rule(
     "bounds.explicit-dimension",
-    "Bounds are given for a dimension of the Func itself.",
+    "A `bound` or `align_bounds` along a name that is not a dimension of the Func is illegal, "
+    "because there is nothing to bound.",
     "Halide's bound and align_bounds take a Var of the Func.",
 )
 def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
@@ -46,8 +53,9 @@ def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "bounds.explicit-range",
-    "An extent or modulus is a whole number from 1 to 2147483647, and coordinates are int32.",
-    "Coordinates are of type int32, as in Halide.",
+    "An extent or modulus below 1 or above 2147483647, or a bound beyond int32, is illegal, "
+    "because coordinates are int32 and a region has at least one.",
+    "Halide's coordinates are int32, too.",
 )
 def explicit_range(records: Records, func: str) -> Iterator[Check]:
     """One check for each bound."""
@@ -77,12 +85,15 @@ def _is_in_range(bound: Bound | Alignment) -> bool:
 
 @nest_rule(
     "bounds.explicit-too-small",
-    "All that is required of a Func lies within its bounds.",
-    "Values outside are not computed; Halide computes with what lies in their place, or refuses "
-    "when the pipeline runs.",
-    required="coordinate, or values where a bound has an extent only",
-    end="coordinate",
-    extent="values",
+    "A `bound` that holds less than what is required of the Func is illegal, because the values "
+    "outside it would not be computed.",
+    "Halide computes with whatever memory holds there, or refuses when the pipeline runs.",
+    required=Quantity(
+        "farthest required coordinate, or number of required values for an extent alone",
+        "coordinate or values",
+    ),
+    end=Quantity("first or last coordinate of the bound", "coordinate"),
+    extent=Quantity("extent of the bound", "values"),
 )
 def explicit_too_small(view: NestView, func: str) -> Iterator[Check]:
     """One check for each side of each bound that may be too narrow."""

@@ -13,7 +13,8 @@ from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import INTEGERS, read_all
 from spaces.model.schedules.conditions import format_condition
 
-Quantity: TypeAlias = int | str
+FoundValue: TypeAlias = int | str
+"""A value in a finding: a number, or a text, also of a formula whose sizes are unknown."""
 
 
 @frozen
@@ -34,7 +35,7 @@ class Finding:
     stage: int
     loop: str
     message: str
-    values: Mapping[str, Quantity] = field(factory=dict, hash=False)
+    values: Mapping[str, FoundValue] = field(factory=dict, hash=False)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
@@ -108,15 +109,15 @@ def advice(item: Asked, sizes: Mapping[str, int]) -> Advice:
 
 def _found(
     item: Asked, sizes: Mapping[str, int]
-) -> tuple[str, str, int, str, str, dict[str, Quantity]]:
+) -> tuple[str, str, int, str, str, dict[str, FoundValue]]:
     check = item.check
-    values = {n: _quantity(v, sizes) for n, v in check.values.items()}
+    values = {n: _value(v, sizes) for n, v in check.values.items()}
     at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
     message = told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
     return item.rule.id, check.func, check.stage, check.loop, message, values
 
 
-def told(check: Check, values: Mapping[str, Quantity]) -> str:
+def told(check: Check, values: Mapping[str, FoundValue]) -> str:
     """The message and advice of a check with its quantities filled in."""
     return f"{check.message} {check.advice}".strip().format_map(values)
 
@@ -125,10 +126,10 @@ def told_at(check: Check, sizes: Mapping[str, int]) -> str:
     """The message and advice of a check with its quantities at the sizes given; formulas for what
     depends on others.
     """
-    return told(check, {n: _quantity(v, sizes) for n, v in check.values.items()})
+    return told(check, {n: _value(v, sizes) for n, v in check.values.items()})
 
 
-def _quantity(value: CheckValue, sizes: Mapping[str, int]) -> Quantity:
+def _value(value: CheckValue, sizes: Mapping[str, int]) -> FoundValue:
     """A number where there is one; a formula as text where a size is not estimated."""
     if not isinstance(value, Expr):
         return value() if callable(value) else value

@@ -13,7 +13,12 @@ from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, 
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    nest_rule,
+)
 from spaces.constraints.rules.written import kind_directive
 
 _AXES = ("x", "y", "z")
@@ -21,8 +26,9 @@ _AXES = ("x", "y", "z")
 
 @nest_rule(
     "gpu.thread-extent",
-    "A thread loop has a number of iterations bounded by a constant.",
-    "The kernel is compiled for one block size; Halide launches what does not fit and fails.",
+    "A thread loop whose number of iterations has no constant limit is illegal, because a kernel "
+    "is compiled for one block size.",
+    "Halide launches a block that does not fit, and fails.",
 )
 def thread_extent(view: NestView, func: str) -> Iterator[Check]:
     """One check for each thread loop in the Func's kernels that is not bounded."""
@@ -52,11 +58,11 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.threads-per-block",
-    "A block, as wide as the widest stage computed in it, has no more threads than the device "
-    "allows.",
+    "A block with more threads than the device allows is illegal, because the device refuses to "
+    "launch it; the widest stage in the kernel sets the number of threads.",
     f"{TABLE}: maximum number of threads per block [S20 3.2].",
-    threads="threads",
-    limit="threads",
+    threads=Quantity("threads of a block, along all dimensions", "threads"),
+    limit=Quantity("most threads of a block on the device", "threads"),
 )
 def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel."""
@@ -85,10 +91,11 @@ def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.block-dimension",
-    "A block is no longer along any dimension than the device allows.",
+    "A block with more threads along one dimension than the device allows is illegal, because the "
+    "device refuses to launch it.",
     f"{TABLE}: maximum x-, y- and z-dimension of a block.",
-    threads="threads",
-    limit="threads",
+    threads=Quantity("threads of a block along the dimension", "threads"),
+    limit=Quantity("most threads along it on the device", "threads"),
 )
 def block_dimension(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension of each kernel's blocks."""
@@ -118,11 +125,12 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.grid-dimension",
-    "A grid has no more blocks along any dimension than the device allows.",
+    "A grid with more blocks along one dimension than the device allows is illegal, because the "
+    "device refuses to launch it.",
     f"{TABLE}: maximum x-, y- and z-dimension of a grid of thread blocks.",
-    blocks="blocks",
-    limit="blocks",
-    times="values a block, for one there are now",
+    blocks=Quantity("blocks of the grid along the dimension", "blocks"),
+    limit=Quantity("most blocks along it on the device", "blocks"),
+    times=Quantity("how many times as large a tile must be along the dimension", "times"),
 )
 def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
     """One check for each block loop."""

@@ -15,7 +15,12 @@ from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.rule import VIOLATED, Check, nest_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    nest_rule,
+)
 from spaces.constraints.rules.written import store_directive
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
 from spaces.model.expressions import functions as fn
@@ -30,7 +35,8 @@ _EXPRS = Extremes(fn.min, fn.max)
 
 @nest_rule(
     "gpu.allocation-size",
-    "What is allocated inside a kernel has a size bounded by a constant.",
+    "An allocation in a kernel whose size has no constant limit is illegal, because the compiler "
+    "lays out shared memory and registers.",
     "Shared memory and registers are laid out when the kernel is compiled.",
 )
 def allocation_size(view: NestView, func: str) -> Iterator[Check]:
@@ -58,13 +64,14 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.shared-bytes",
-    "The shared memory of a block, with the driver's reserve and in whole units, fits the device.",
+    "A block with more shared memory than the device allows is illegal, because the device "
+    "refuses to launch it; the driver's reserve counts, and the sum is rounded up to whole units.",
     f"{TABLE}: maximum amount of shared memory per thread block.",
-    bytes="bytes",
-    allocated="bytes",
-    reserve="bytes",
-    unit="bytes",
-    limit="bytes",
+    bytes=Quantity("shared memory of the Funcs in a block", "bytes"),
+    allocated=Quantity("the same with the reserve, in whole units", "bytes"),
+    reserve=Quantity("shared memory that the driver takes of each block", "bytes"),
+    unit=Quantity("step in which the device allocates shared memory", "bytes"),
+    limit=Quantity("most shared memory of a block, reserve included", "bytes"),
 )
 def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel that uses shared memory."""
@@ -121,10 +128,13 @@ def _are_constant(view: NestView, kernel: Kernel) -> bool:
 
 @nest_rule(
     "gpu.registers",
-    "What a thread keeps in registers fits the registers of a thread.",
+    "A kernel is illegal if the values that a thread keeps in registers exceed the registers of a "
+    "thread, because the device has no more.",
     f"{TABLE}: maximum number of 32-bit registers per thread.",
-    registers="registers of 4 bytes",
-    limit="registers of 4 bytes",
+    registers=Quantity(
+        "registers that the values of a thread need at least", "registers of 4 bytes"
+    ),
+    limit=Quantity("most registers of a thread on the device", "registers of 4 bytes"),
 )
 def registers(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel with values kept in registers."""
@@ -151,14 +161,15 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "gpu.occupancy",
-    "A multiprocessor holds at least one block of every kernel.",
-    "The vendor's occupancy calculation: a block that does not fit is not launched [S20 2.2].",
-    blocks="blocks",
-    threads="threads",
-    registers="registers of 4 bytes",
-    bytes="bytes",
-    has_registers="registers of 4 bytes",
-    has_bytes="bytes",
+    "A kernel whose block does not fit on a multiprocessor is illegal, because the device refuses "
+    "to launch it.",
+    "The vendor's occupancy calculation [S20 2.2].",
+    blocks=Quantity("blocks that fit on a multiprocessor at one time", "blocks"),
+    threads=Quantity("threads of a block", "threads"),
+    registers=Quantity("registers of a thread, at least", "registers of 4 bytes"),
+    bytes=Quantity("shared memory of a block", "bytes"),
+    has_registers=Quantity("registers of a multiprocessor", "registers of 4 bytes"),
+    has_bytes=Quantity("shared memory of a multiprocessor", "bytes"),
 )
 def occupancy(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel of constant size; it fails only where no other limit does."""
@@ -205,10 +216,11 @@ def _resident_blocks(gpu: GpuDevice, kernel: Kernel) -> Expr:
 
 @nest_rule(
     "gpu.local-bytes",
-    "What a thread keeps for itself fits its local memory.",
+    "A kernel is illegal if a thread keeps more bytes for itself than the device allows, because "
+    "they do not fit in its local memory.",
     f"{TABLE}: amount of local memory per thread.",
-    bytes="bytes",
-    limit="bytes",
+    bytes=Quantity("values that a thread keeps for itself", "bytes"),
+    limit=Quantity("most local memory of a thread on the device", "bytes"),
 )
 def local_bytes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel whose threads keep values."""

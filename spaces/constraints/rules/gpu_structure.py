@@ -11,7 +11,14 @@ from typing import Any
 from spaces.constraints.devices.device import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import GPU_KINDS, Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule, pipeline_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    call_rule,
+    own_rule,
+    pipeline_rule,
+)
 from spaces.constraints.rules.written import (
     kind_directive,
     level_directive,
@@ -30,8 +37,8 @@ _MODEL = "CUDA C++ Programming Guide, thread hierarchy"
 
 @own_rule(
     "gpu.device",
-    "Only the schedule for a GPU has block and thread loops.",
-    "A CPU has neither.",
+    "A GPU block or thread loop is illegal on a CPU, because a CPU runs no kernels.",
+    "Kernels need a GPU.",
 )
 def device(records: Records, func: str) -> Iterator[Check]:
     """One check for each GPU loop, where the device is none."""
@@ -77,7 +84,7 @@ def _own(func: str, index: int, path: Path) -> range:
 
 @call_rule(
     "gpu.threads-outside-blocks",
-    "Every thread loop lies inside a block loop.",
+    "A thread loop outside all block loops is illegal, because threads exist only within blocks.",
     f"Threads exist within blocks only ({_MODEL}); Halide refuses others.",
 )
 def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
@@ -119,8 +126,8 @@ def _loops(records: Records, func: str, index: int, names: Sequence[str]) -> dic
 
 @call_rule(
     "gpu.nested-blocks",
-    "No block loop lies inside a kernel that another stage began, or inside a block loop that "
-    "another stage runs in without it.",
+    "A block loop is illegal inside the kernel of another stage, or around a stage that does not "
+    "run in blocks of its own there, because a kernel is one grid of blocks.",
     f"A kernel is one grid of blocks ({_MODEL}); Halide refuses others.",
 )
 def nested_blocks(records: Records, func: str) -> Iterator[Check]:
@@ -138,9 +145,10 @@ def nested_blocks(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "gpu.nested-threads",
-    "No thread loop lies inside a thread loop of another stage, or inside one that another stage "
-    "runs in without it.",
-    "Each thread of a block runs the inner loop by itself; it cannot begin further threads.",
+    "A thread loop inside a thread loop of another stage is illegal, because one thread runs "
+    "everything inside its thread loop and cannot start more threads.",
+    "A kernel launches all threads of a block at once (CUDA C++ Programming Guide, thread "
+    "hierarchy).",
 )
 def nested_threads(records: Records, func: str) -> Iterator[Check]:
     """One check for each thread loop of the Func inside another stage's thread loop, and for each
@@ -202,7 +210,8 @@ def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: S
 
 @own_rule(
     "gpu.blocks-inside-threads",
-    "Block loops lie outside the thread loops of their stage.",
+    "A block loop inside a thread loop of its stage is illegal, because a block consists of "
+    "threads.",
     f"A block consists of threads, not the other way round ({_MODEL}).",
 )
 def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
@@ -242,8 +251,9 @@ def _blocks_outside(order: DomainOrder) -> list[str]:
 
 @own_rule(
     "gpu.loop-between",
-    "The block loops of a stage stand directly inside one another, and so do its thread loops.",
-    "They become the coordinates of one block, and of one thread.",
+    "A loop between two block loops or two thread loops of a stage is illegal, because adjacent "
+    "loops of one kind together give the coordinates of a block or thread.",
+    "The coordinates of blocks and threads (CUDA C++ Programming Guide, thread hierarchy).",
 )
 def loop_between(records: Records, func: str) -> Iterator[Check]:
     """One check for each other loop between two block loops, or two thread loops."""
@@ -274,9 +284,10 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "gpu.dimensions",
-    "A kernel has at most three block loops and at most three thread loops a stage.",
+    "A stage with more than three block loops or three thread loops is illegal, because grids and "
+    "blocks have the dimensions x, y and z.",
     f"Grids and blocks have the dimensions x, y and z ({_MODEL}).",
-    count="loops",
+    count=Quantity("block or thread loops of the stage", "loops"),
 )
 def dimensions(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage with more of them."""
@@ -302,9 +313,9 @@ def dimensions(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "gpu.level-between",
-    "What is computed or stored inside a kernel is so inside the innermost block loop, and either "
-    "outside all thread loops or inside the innermost one.",
-    "Halide refuses block loops other than the innermost; work of a row of threads has no place.",
+    "A compute or store level in a kernel is illegal if it lies outside the innermost block loop "
+    "or between two thread loops, because memory and work belong to a block or to a thread.",
+    "Halide refuses block loops other than the innermost.",
 )
 def level_between(records: Records, func: str) -> Iterator[Check]:
     """One check for each of the compute and the store level that lies between two loops."""
@@ -349,8 +360,9 @@ def _level(records: Records, func: str, verb: str) -> str:
 
 @call_rule(
     "gpu.parallel-in-kernel",
-    "No loop inside a kernel is parallel.",
-    "Parallel loops run on the thread pool of the CPU; Halide refuses them in kernels.",
+    "A parallel loop inside a kernel is illegal, because the thread pool of the CPU runs parallel "
+    "loops.",
+    "Halide refuses parallel loops in kernels.",
 )
 def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """One check for each parallel loop of the Func inside a block or thread loop."""
@@ -377,8 +389,9 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "gpu.kernel-in-parallel",
-    "No kernel is launched from inside a parallel loop.",
-    "Launches go to one queue of the device, from one thread.",
+    "A kernel launch inside a parallel loop is illegal, because one thread launches all kernels "
+    "on one queue.",
+    "This library's runtime has one stream.",
 )
 def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage that begins a kernel inside a parallel loop."""
@@ -407,8 +420,9 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
 
 @pipeline_rule(
     "gpu.required-values",
-    "What a GPU computes requires nothing of coordinates and values.",
-    "Kernels return no status; Halide's say so by stopping the whole device.",
+    "A pipeline whose definitions use `require` is illegal on a GPU, because a kernel has no "
+    "status to return.",
+    "Halide's kernels stop the whole device.",
 )
 def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Check]:
     """One check for each condition that require() writes into the definitions of a Func."""

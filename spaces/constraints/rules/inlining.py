@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    match_rule,
+)
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import walk
 from spaces.model.schedules.derive import derived
@@ -22,11 +27,13 @@ _TERMS_IN_A_MOMENT = 20_000
 
 @match_rule(
     "call.inline-size",
-    "The copies of a Func that inlining makes are few enough to compile.",
-    "Ours: a Func that is read twice by one that is read twice is there four times. Halide takes "
-    "the time and memory that this takes.",
-    copies="copies",
-    limit="terms",
+    f"Inlining a Func is illegal if its copies have more than {MAX_INLINED_TERMS} terms in "
+    "all, because the "
+    "program would be too large to compile.",
+    "This library's limit; Halide compiles for as long as it takes. Two Funcs that each read the "
+    "next one twice make four copies.",
+    copies=Quantity("copies of the Func's definition after inlining", "copies"),
+    limit=Quantity("most terms that all copies may have", "terms"),
 )
 def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each Func that has too many copies, though no Func that reads it has."""

@@ -8,7 +8,14 @@ from spaces.constraints.rules.call_schedule import AT_ONCE
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    call_rule,
+    nest_rule,
+    own_rule,
+)
 from spaces.constraints.rules.storage import kernel_use
 from spaces.constraints.rules.written import (
     hoist_directive,
@@ -34,8 +41,8 @@ def _written(records: Records, func: str) -> Iterator[tuple[str, tuple[str, ...]
 
 @own_rule(
     "storage.layout-dimension",
-    "Storage is reordered, padded and bounded along dimensions of the Func itself, each named "
-    "once.",
+    "A directive on the layout of storage is illegal if it names a dimension that the Func lacks, "
+    "or one dimension twice, because storage has each dimension once.",
     "Halide's reorder_storage, align_storage and bound_storage take Vars of the Func.",
 )
 def layout_dimension(records: Records, func: str) -> Iterator[Check]:
@@ -64,9 +71,9 @@ def layout_dimension(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "storage.layout-output",
-    "The storage of an output is neither reordered, padded nor bounded.",
-    "The array that the caller passes has an order and strides already; Halide takes them as they "
-    "are, too.",
+    "A directive on the layout of an output's storage is illegal, because the caller's array "
+    "already has an order and strides.",
+    "Halide, too, takes the caller's strides.",
 )
 def layout_output(records: Records, func: str) -> Iterator[Check]:
     """One check for each directive about the layout of an output."""
@@ -84,9 +91,10 @@ def layout_output(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "storage.layout-range",
-    "Storage is padded to a multiple of, and bounded by, a whole number from 1 to 2147483647.",
-    "Strides are multiples of the one, and extents the other.",
-    number="values",
+    "An alignment or bound of storage below 1 or above 2147483647 is illegal, because strides and "
+    "extents are positive and int32.",
+    "Halide's align_storage pads strides to multiples; its bound_storage sets extents.",
+    number=Quantity("alignment or bound that the directive gives", "values"),
 )
 def layout_range(records: Records, func: str) -> Iterator[Check]:
     """One check for each padded or bounded dimension."""
@@ -113,10 +121,12 @@ def layout_range(records: Records, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "storage.bound-too-small",
-    "Bounded storage holds all that is stored.",
-    "Halide refuses it while lowering where it knows, and else when the pipeline runs.",
-    extent="values",
-    needed="values",
+    "A `bound_storage` by less than what is stored is illegal, because values would lie outside "
+    "the storage.",
+    "Halide refuses it while lowering where it knows the size, and otherwise when the pipeline "
+    "runs.",
+    extent=Quantity("bound that the directive gives", "values"),
+    needed=Quantity("values that are stored along the dimension", "values"),
 )
 def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
     """One check for each dimension whose storage is bounded."""
@@ -145,9 +155,9 @@ def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
 
 @call_rule(
     "call.hoist-level",
-    "The memory of a Func is obtained where it is stored or outside, but outside no loop that runs "
-    "iterations at once.",
-    "Halide refuses other levels: such iterations would share the memory.",
+    "A hoist level inside the store level, or outside a loop whose iterations run concurrently, "
+    "is illegal, because memory must exist before it is used and such iterations would share it.",
+    "Halide refuses these levels.",
 )
 def hoist_level(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -184,8 +194,9 @@ def hoist_level(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "gpu.hoisted-storage",
-    "Storage that a kernel uses is not hoisted.",
-    "Memory inside kernels is laid out once for each, and memory outside is kept for all.",
+    "A hoisted Func in a kernel is illegal, because the compiler lays out the memory of a kernel "
+    "once for each block or thread.",
+    "The memory of a kernel lasts as long as the kernel.",
 )
 def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -209,7 +220,8 @@ def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "storage.hoist-size",
-    "What is hoisted out of loops takes no more than is known outside of them.",
+    "A hoist out of a loop on which the size of the storage depends is illegal if the size has no "
+    "limit outside that loop, because the allocation must know its size.",
     "Halide refuses it where it finds no limit.",
 )
 def hoist_size(view: NestView, func: str) -> Iterator[Check]:

@@ -9,7 +9,13 @@ from functools import partial, reduce
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    call_rule,
+    nest_rule,
+)
 from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.traversal import LoopVar
@@ -31,8 +37,9 @@ _TASKS = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 @call_rule(
     "kind.inside-vectorized",
-    "No loop inside a vectorized one is parallel or runs on a GPU.",
-    "The lanes of a vector are computed together, by one thread.",
+    "A parallel or GPU loop inside a vectorized loop is illegal, because one thread computes all "
+    "lanes of a vector together.",
+    "One instruction computes all lanes of a vector.",
 )
 def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
     """One check for each such loop of the Func."""
@@ -101,8 +108,9 @@ def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[C
 
 @nest_rule(
     "kind.vector-extent",
-    "A vectorized loop has a constant number of iterations.",
-    "Halide refuses to vectorize a loop over another extent: lanes are counted in the program.",
+    "A vectorized loop whose number of iterations is not constant is illegal, because the program "
+    "must know the number of lanes.",
+    "Halide refuses to vectorize a loop of another extent.",
 )
 def vector_extent(view: NestView, func: str) -> Iterator[Check]:
     """One check for each vectorized loop whose extent varies."""
@@ -111,8 +119,9 @@ def vector_extent(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "kind.unroll-extent",
-    "An unrolled loop has a constant number of iterations.",
-    "Halide refuses to unroll a loop over another extent: copies are counted in the program.",
+    "An unrolled loop whose number of iterations is not constant is illegal, because the program "
+    "must know the number of copies.",
+    "Halide refuses to unroll a loop of another extent.",
 )
 def unroll_extent(view: NestView, func: str) -> Iterator[Check]:
     """One check for each unrolled loop whose extent varies."""
@@ -121,11 +130,13 @@ def unroll_extent(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "kind.vector-lanes",
-    f"Vectorized loops inside one another make at most {MAX_VECTOR_LANES} lanes.",
-    "LLVM compiles wider vectors in time that grows with the square of their lanes.",
-    lanes="lanes",
-    limit="lanes",
-    most="iterations",
+    f"Nested vectorized loops of more than {MAX_VECTOR_LANES} lanes in all are illegal, "
+    "because LLVM's compile "
+    "time grows with the square of the lanes.",
+    "This library's limit, from LLVM's compile times.",
+    lanes=Quantity("product of the iterations of the nested vectorized loops", "lanes"),
+    limit=Quantity("most lanes that are compiled", "lanes"),
+    most=Quantity("most iterations that the innermost of these loops may have", "iterations"),
 )
 def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with vectorized loops of constant extent."""
@@ -143,11 +154,13 @@ def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "kind.unroll-copies",
-    f"Unrolled loops inside one another make at most {MAX_UNROLLED_COPIES} copies.",
-    "Every copy is compiled; Halide does not limit them, and does not end.",
-    copies="copies",
-    limit="copies",
-    most="iterations",
+    f"Nested unrolled loops of more than {MAX_UNROLLED_COPIES} copies in all are illegal, "
+    "because every copy is "
+    "compiled.",
+    "This library's limit; Halide has none and does not end.",
+    copies=Quantity("product of the iterations of the nested unrolled loops", "copies"),
+    limit=Quantity("most copies that are compiled", "copies"),
+    most=Quantity("most iterations that the innermost of these loops may have", "iterations"),
 )
 def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with unrolled loops of constant extent."""

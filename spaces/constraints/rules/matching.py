@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import VIOLATED, Check, match_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    match_rule,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.parameters import parameters
@@ -13,7 +18,8 @@ from spaces.model.schedules.schedule import Schedule
 
 @match_rule(
     "schedule.unknown-func",
-    "A schedule has entries for Funcs of its pipeline only.",
+    "A schedule with an entry for a Func that the pipeline lacks is illegal, because the entry "
+    "schedules nothing.",
     "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
 )
 def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
@@ -35,9 +41,10 @@ def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
 
 @match_rule(
     "schedule.missing-func",
-    "A schedule has one entry for each Func of its pipeline.",
+    "A schedule without an entry for a Func of the pipeline, or with two, is illegal, because "
+    "that Func then has no schedule or two.",
     "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
-    entries="entries",
+    entries=Quantity("entries of the Func in the schedule", "entries"),
 )
 def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each Func with no entry, or several."""
@@ -58,11 +65,12 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
 
 @match_rule(
     "schedule.stages",
-    "The entry of a Func has one domain order for each of its stages.",
+    "An entry whose number of domain orders differs from the number of stages of its Func is "
+    "illegal, because each stage needs loops of its own.",
     "Each definition of a Func has a domain order of its own [RK13 3.2].",
-    given="domain orders",
-    expected="stages",
-    updates="stages",
+    given=Quantity("domain orders in the entry", "domain orders"),
+    expected=Quantity("stages of the Func", "stages"),
+    updates=Quantity("update stages of the Func", "stages"),
 )
 def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each entry with the wrong number of domain orders."""
@@ -88,8 +96,9 @@ def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
 
 @match_rule(
     "schedule.open-parameter",
-    "Every factor of a schedule that is to be run is a number.",
-    "A factor that is a name stands for a whole family of schedules.",
+    "A schedule with a name as a factor is illegal to run, because it stands for a whole family "
+    "of schedules.",
+    "This library: `legal_mask` judges a whole family, `verify` one schedule.",
 )
 def open_parameter(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     """One check for each parameter without a value."""

@@ -19,10 +19,10 @@ def _directive(func: str, stage: int, one: Prefetch) -> str:
 
 @own_rule(
     "prefetch.loop",
-    "A prefetch stands at a loop of its stage that is not vectorized, and looks ahead along that "
-    "loop or one around it.",
-    "Halide refuses to look ahead along what is no loop around, and drops what stands at no loop; "
-    "lanes have no beginning of their own.",
+    "A prefetch is illegal at a loop that its stage lacks or that is vectorized, and along a loop "
+    "that does not enclose it, because it needs one iteration to run in and one to look ahead to.",
+    "Halide refuses to look ahead along a loop that is not around, and silently drops a prefetch "
+    "at an unknown loop.",
 )
 def loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each prefetch at no such loop."""
@@ -56,9 +56,10 @@ def loop(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "prefetch.gpu",
-    "A prefetch stands neither in a kernel nor at a loop around one.",
-    "Halide has no CUDA code for it: it lowers a prefetch to a call of its runtime for CPUs, at "
-    "which code for a kernel ends in an internal error. Threads wait for memory while others run.",
+    "A prefetch inside a kernel, or at a loop around one, is illegal, because GPUs have no "
+    "prefetch directive and hide latency with other threads.",
+    "Halide lowers a prefetch to a call of its CPU runtime; its CUDA code generator then stops "
+    "with an internal error.",
 )
 def on_gpu(records: Records, func: str) -> Iterator[Check]:
     """One check for each prefetch of what runs on a GPU."""
@@ -95,8 +96,9 @@ def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
 
 @call_rule(
     "prefetch.unread",
-    "What is prefetched is an image, or a Func that is stored, and is read in that loop.",
-    "Halide drops other prefetches without a word, or refuses those of storage not there yet.",
+    "A prefetch of a Func or image that the loop does not read, or that has no storage yet, is "
+    "illegal, because there is no memory to ask for.",
+    "Halide silently drops the first, and refuses the second.",
 )
 def unread(records: Records, func: str) -> Iterator[Check]:
     """One check for each prefetch of what is not read there."""

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from spaces.constraints.dependences.hazards import reads_itself
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import Check, own_rule
+from spaces.constraints.rules.rule import (
+    Check,
+    Quantity,
+    own_rule,
+)
 from spaces.constraints.rules.written import split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
@@ -20,12 +24,12 @@ _ZERO = constant(0, Int32)
 
 @own_rule(
     "order.repeated-update",
-    "Where an update stage splits the inner loop of a split, the factor divides that loop, or the "
-    "tail is guarded.",
-    "A tile that is rounded up reaches into the next one, whose values are then updated twice; "
+    "A rounded split of the inner loop of another split is illegal in an update if its factor "
+    "does not divide that loop, because the last round would update values of the next tile "
+    "twice.",
     "Halide's split refuses such a tail there, whatever the factor.",
-    factor="iterations",
-    extent="iterations",
+    factor=Quantity("factor of the second split", "iterations"),
+    extent=Quantity("iterations of the loop that it splits", "iterations"),
 )
 def repeated_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each split of a loop inside a tile whose last round may go over its end."""

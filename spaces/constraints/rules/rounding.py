@@ -158,8 +158,10 @@ def _checks(records: Records, func: str, advice: str) -> Iterator[Check]:
 
 @exact_rule(
     "exact.order",
-    "Where results must be those of the algorithm bit for bit, floats are combined in its order.",
-    "Sums and products of floats are not associative (IEEE 754); Halide allows all of this.",
+    "A directive that combines floats in another order than the algorithm is illegal if the "
+    "caller asks for exact results, because float sums and products then round differently.",
+    "Float sums and products are not associative (IEEE 754); Halide allows all of these "
+    "directives.",
 )
 def exact_order(records: Records, func: str) -> Iterator[Check]:
     """One check for each directive that lets updates of a Func combine floats in another order."""
@@ -172,8 +174,10 @@ def exact_order(records: Records, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.rounding",
-    "Floats are combined in the order of the algorithm.",
-    "In another order results differ from those of the algorithm, and may from run to run.",
+    "A directive that combines floats in another order than the algorithm may change results, "
+    "because float sums and products then round differently.",
+    "Float sums and products are not associative (IEEE 754); with atomic() results may differ "
+    "from run to run.",
 )
 def advised(view: NestView, func: str) -> Iterator[Check]:
     """One check for each directive that lets updates of a Func combine floats in another order."""

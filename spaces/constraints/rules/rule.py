@@ -1,4 +1,4 @@
-"""What a rule is: a statement about schedules, and the function that finds where it is at stake.
+"""A rule: the definition of an illegal schedule, and the function that finds where it applies.
 
 A rule yields :class:`Check` records. Each holds a boolean formula, which the verdict reads as
 ints, a lattice of tile sizes as arrays, and the solver as terms.
@@ -20,10 +20,23 @@ from spaces.model.expressions.types import Bool
 from spaces.model.schedules.schedule import Schedule
 
 CheckValue: TypeAlias = Expr | int | str | Callable[[], str]
-"""What a message names: a formula, a number, text, or how to find a text that takes some work."""
+"""A value in a message: a formula, a number, a text, or a function that makes a costly text."""
 
 VIOLATED: Const = constant(False, Bool)
-"""The formula of a check that does not depend on any parameter and fails."""
+"""The formula of a check that fails for all parameters."""
+
+
+@frozen
+class Quantity:
+    """The definition of a number that the messages of a rule name.
+
+    Attributes:
+        definition: what the number counts or measures.
+        unit: the unit, in the plural.
+    """
+
+    definition: str
+    unit: str
 
 
 @frozen
@@ -32,12 +45,13 @@ class Check:
 
     Attributes:
         func: the Func whose schedule is judged.
-        holds: the condition for it to be legal; :data:`VIOLATED` where no number can save it.
-        message: what is wrong where it does not hold, with ``{name}`` for each of ``values``.
-        advice: what to change, likewise.
+        holds: the condition under which the place is legal; :data:`VIOLATED` if no number makes it
+            legal.
+        message: what is wrong if ``holds`` is false, with ``{name}`` for each of ``values``.
+        advice: what to change, with the same names.
         stage: 0 for the pure stage, n for update n - 1.
-        loop: the loop, Var or dimension at fault, as written; empty where it is none in particular.
-        values: the quantities that clash, by name.
+        loop: the loop, Var or dimension at fault, as the user wrote it; empty if there is none.
+        values: the values that the message names.
     """
 
     func: str
@@ -54,50 +68,50 @@ S = TypeVar("S")
 
 @frozen
 class _Rule(Generic[S]):
-    """What all rules have.
+    """The parts of every rule.
 
     Attributes:
         id: the subject and a name within it.
-        statement: a sentence that says what must hold.
-        source: who says so.
-        check: finds where it is at stake.
-        units: of the numbers among the ``values`` of its checks, by name.
+        statement: one sentence that defines which schedule is illegal, and says why.
+        source: the paper, vendor table or tool behind the rule.
+        check: yields each place where the rule applies.
+        quantities: the numbers among the ``values`` of its checks, by name.
     """
 
     id: str
     statement: str
     source: str
     check: Callable[[S, str], Iterable[Check]]
-    units: Mapping[str, str] = field(factory=dict, eq=False)
+    quantities: Mapping[str, Quantity] = field(factory=dict, eq=False)
 
 
 @frozen
 class PipelineRule(_Rule[tuple[Pipeline, Device]]):
-    """A rule that reads nothing of a schedule: what it refuses, it refuses under any. ``check`` is
-    asked once for the whole pipeline, with the pipeline's name in place of a Func's.
+    """A rule that reads no schedule: it refuses a pipeline under every schedule. ``check`` runs
+    once for the whole pipeline, with the pipeline's name in place of a Func's.
     """
 
 
 @frozen
 class MatchRule(_Rule[tuple[Pipeline, Schedule]]):
-    """A rule about which entries a schedule has; no other rule is asked where one fails. ``check``
-    is asked once for the whole schedule, with the pipeline's name in place of a Func's.
+    """A rule about which entries a schedule has. If one fails, no other kind of rule runs.
+    ``check`` runs once for the whole schedule, with the pipeline's name in place of a Func's.
     """
 
 
 @frozen
 class OwnRule(_Rule[Records]):
-    """A rule that reads nothing of the schedule but the entry of the Func it is asked about."""
+    """A rule about one Func that reads only the entry of this Func."""
 
 
 @frozen
 class CallRule(_Rule[Records]):
-    """A rule that reads the entry of a Func and of all Funcs that read it, directly or not."""
+    """A rule about one Func that reads its entry and those of all its consumers, direct or not."""
 
 
 @frozen
 class NestRule(_Rule[NestView]):
-    """A rule about the loop nest; ``check`` is asked once for each computed Func."""
+    """A rule about the loop nest; ``check`` runs once for each computed Func."""
 
 
 @frozen
@@ -112,55 +126,55 @@ Rule: TypeAlias = PipelineRule | MatchRule | OwnRule | CallRule | NestRule | Exa
 
 @frozen
 class AdviceRule(_Rule[NestView]):
-    """What a directive must do to have an effect, or to have no other than its author may expect.
-    It is asked of every Func of a legal schedule; where a check fails the schedule stays legal.
+    """Advice on a directive that has no effect, or one that its author may not expect. ``check``
+    runs once for each Func of a legal schedule; the schedule stays legal if a check fails.
     """
 
 
 def pipeline_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[tuple[Pipeline, Device], str], Iterable[Check]]], PipelineRule]:
     """Make a function ``((pipeline, device), name) -> checks`` a :class:`PipelineRule`."""
-    return lambda check: PipelineRule(id, statement, source, check, units)
+    return lambda check: PipelineRule(id, statement, source, check, quantities)
 
 
 def match_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[tuple[Pipeline, Schedule], str], Iterable[Check]]], MatchRule]:
     """Make a function ``((pipeline, schedule), name) -> checks`` a :class:`MatchRule`."""
-    return lambda check: MatchRule(id, statement, source, check, units)
+    return lambda check: MatchRule(id, statement, source, check, quantities)
 
 
 def own_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[Records, str], Iterable[Check]]], OwnRule]:
     """Make a function ``(records, func) -> checks`` an :class:`OwnRule`."""
-    return lambda check: OwnRule(id, statement, source, check, units)
+    return lambda check: OwnRule(id, statement, source, check, quantities)
 
 
 def call_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[Records, str], Iterable[Check]]], CallRule]:
     """Make a function ``(records, func) -> checks`` a :class:`CallRule`."""
-    return lambda check: CallRule(id, statement, source, check, units)
+    return lambda check: CallRule(id, statement, source, check, quantities)
 
 
 def nest_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
     """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
-    return lambda check: NestRule(id, statement, source, check, units)
+    return lambda check: NestRule(id, statement, source, check, quantities)
 
 
 def exact_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[Records, str], Iterable[Check]]], ExactRule]:
     """Make a function ``(records, func) -> checks`` an :class:`ExactRule`."""
-    return lambda check: ExactRule(id, statement, source, check, units)
+    return lambda check: ExactRule(id, statement, source, check, quantities)
 
 
 def advice_rule(
-    id: str, statement: str, source: str, **units: str
+    id: str, statement: str, source: str, **quantities: Quantity
 ) -> Callable[[Callable[[NestView, str], Iterable[Check]]], AdviceRule]:
     """Make a function ``(nest view, func) -> checks`` an :class:`AdviceRule`."""
-    return lambda check: AdviceRule(id, statement, source, check, units)
+    return lambda check: AdviceRule(id, statement, source, check, quantities)

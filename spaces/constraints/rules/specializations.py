@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    own_rule,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
@@ -43,9 +48,9 @@ def _known(pipeline: Pipeline) -> set[str]:
 
 @own_rule(
     "specialize.condition",
-    "The condition of a specialization is one on scalar parameters, and on sizes and strides of "
-    "images and outputs.",
-    "It is decided before anything is computed; Halide refuses conditions that read Funcs or Vars.",
+    "A specialization on anything but scalar parameters, and sizes and strides of images and "
+    "outputs, is illegal, because the call chooses the case before it computes anything.",
+    "Halide refuses conditions that read Funcs or Vars.",
 )
 def condition(records: Records, func: str) -> Iterator[Check]:
     """One check for each condition that something else decides."""
@@ -78,8 +83,9 @@ def condition(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "specialize.inlined",
-    "Only Funcs that are computed have specializations.",
-    "An inlined Func has no loops of its own; Halide refuses to specialize it.",
+    "A specialization of an inlined Func is illegal, because an inlined Func has no loops of its "
+    "own.",
+    "Halide refuses to specialize it.",
 )
 def inlined(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -97,8 +103,9 @@ def inlined(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "specialize.after-failure",
-    "Nothing is said of a stage after specialize_fail.",
-    "It covers all that is left; Halide refuses further specializations.",
+    "A specialization after `specialize_fail` is illegal, because `specialize_fail` already takes "
+    "all remaining calls.",
+    "Halide refuses further specializations.",
 )
 def after_failure(records: Records, func: str) -> Iterator[Check]:
     """One check for each specialization that comes too late."""
@@ -119,9 +126,11 @@ def after_failure(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "specialize.cases",
-    "A pipeline is specialized for few cases.",
-    f"Each case is a program of its own, of which there are at most {MOST_CASES}.",
-    most="cases",
+    f"Specializations that make more than {MOST_CASES} cases are illegal, because each "
+    "case is compiled as a "
+    "program of its own.",
+    "This library's limit.",
+    most=Quantity("most cases of a pipeline", "cases"),
 )
 def few_cases(records: Records, func: str) -> Iterator[Check]:
     """At most one check, about the last Func that is specialized."""
@@ -140,7 +149,8 @@ def few_cases(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "specialize.failure",
-    "A call is one of the cases that specialize_fail leaves.",
+    "A schedule is illegal at estimated sizes that select `specialize_fail`, because every such "
+    "call fails.",
     "Halide's pipelines stop there.",
 )
 def failure(records: Records, func: str) -> Iterator[Check]:

@@ -13,7 +13,14 @@ from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, nest_rule, own_rule
+from spaces.constraints.rules.rule import (
+    VIOLATED,
+    Check,
+    Quantity,
+    call_rule,
+    nest_rule,
+    own_rule,
+)
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
 from spaces.constraints.sizes.upper import upper_bound
@@ -34,7 +41,8 @@ gives to a thread that is not the main one."""
 
 @own_rule(
     "storage.fold-dimension",
-    "Storage is folded along a dimension of the Func itself.",
+    "A fold along a name that is not a dimension of the Func is illegal, because storage has only "
+    "these dimensions.",
     "Halide's fold_storage takes a Var of the Func.",
 )
 def fold_dimension(records: Records, func: str) -> Iterator[Check]:
@@ -59,8 +67,9 @@ def fold_dimension(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "storage.fold-output",
-    "The storage of an output is not folded.",
-    "The caller provides it, and reads all of it afterwards.",
+    "A fold of an output is illegal, because the caller provides its storage and reads all of it "
+    "afterwards.",
+    "The caller's buffer holds every value of an output.",
 )
 def fold_output(records: Records, func: str) -> Iterator[Check]:
     """One check for each fold of an output."""
@@ -83,9 +92,10 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
 
 @own_rule(
     "storage.fold-factor",
-    "A fold factor is a whole number from 1 to 2147483647.",
-    "Coordinates count modulo it.",
-    factor="values",
+    "A fold factor below 1 or above 2147483647 is illegal, because stored coordinates are taken "
+    "modulo the factor in int32.",
+    "Halide's fold_storage counts coordinates modulo the factor.",
+    factor=Quantity("fold factor", "values"),
 )
 def fold_factor(records: Records, func: str) -> Iterator[Check]:
     """One check for each fold."""
@@ -107,8 +117,9 @@ def fold_factor(records: Records, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "storage.fold-direction",
-    "Storage is folded in the direction in which what is read of it moves.",
-    "Halide takes it from fold_forward, and refuses another when the pipeline runs.",
+    "A fold is illegal if `fold_forward` says another direction than the one in which the reads "
+    "move, because it would overwrite values that are still needed.",
+    "Halide refuses the wrong direction when the pipeline runs.",
 )
 def fold_direction(view: NestView, func: str) -> Iterator[Check]:
     """One check for each fold of a dimension along which a window slides the other way."""
@@ -141,10 +152,11 @@ def fold_direction(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "storage.fold-too-small",
-    "Folded storage holds all values that are still to be read.",
+    "A fold by less than the number of values that are still to be read is illegal, because new "
+    "values would overwrite them.",
     "Halide checks it only when the pipeline runs [RK13 4.3].",
-    factor="values",
-    least="values",
+    factor=Quantity("fold factor", "values"),
+    least=Quantity("values along the dimension that are needed at one time", "values"),
 )
 def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
     """One check for each folded dimension."""
@@ -200,9 +212,10 @@ def _span(path: tuple[LoopVar, ...], interval: Interval) -> str:
 
 @call_rule(
     "storage.memory-kind",
-    "Memory is of a kind that exists where it is allocated: outside kernels heap, stack or "
-    "register; for a block shared memory; for one thread stack or register.",
-    "Halide does not check it, and some of its kernels then compute nothing.",
+    "A memory type that does not exist where the Func is allocated is illegal: outside kernels "
+    "there are heap, stack and registers, for a block shared memory, for a thread stack and "
+    "registers, because each memory belongs to one of these.",
+    "Halide does not check it; some of its kernels then compute nothing.",
 )
 def memory_kind(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -245,8 +258,9 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "storage.host-memory-in-kernel",
-    "What a kernel reads or writes is in memory that the GPU reaches.",
-    "The stack and the registers of a CPU thread are not.",
+    "The stack or registers of the CPU are illegal for a Func that a kernel reads or writes, "
+    "because the GPU does not reach them.",
+    "The memory hierarchy of CUDA C++.",
 )
 def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -301,8 +315,9 @@ def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
 
 @nest_rule(
     "storage.private-size",
-    "An allocation on the stack or in registers has a constant size, or a constant limit.",
-    "Frames are laid out in the program; Halide refuses registers of other sizes, not the stack.",
+    "An allocation on the stack or in registers whose size has no constant limit is illegal, "
+    "because the compiler lays out the frame.",
+    "Halide refuses registers of other sizes, but not the stack.",
 )
 def private_size(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
@@ -330,10 +345,12 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
 
 @nest_rule(
     "storage.stack-bytes",
-    f"An allocation on the stack of the CPU takes at most {MAX_STACK_BYTES} bytes.",
+    f"An allocation of more than {MAX_STACK_BYTES} bytes on the stack of the CPU is "
+    "illegal, because a "
+    "thread's stack may overflow.",
     "Half of 512 KiB, the smallest default stack of a thread among current systems.",
-    bytes="bytes",
-    limit="bytes",
+    bytes=Quantity("size of the allocation", "bytes"),
+    limit=Quantity("most bytes of one allocation on the stack", "bytes"),
 )
 def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""

@@ -14,9 +14,10 @@ from spaces.model.schedules.schedule import FuncSchedule
 
 @advice_rule(
     "advice.unnamed-updates",
-    "Where other Funcs are scheduled, a Func with updates is, too, if it is not to be at root.",
-    "Halide computes a Func with updates whose level is not given around each store that reads it, "
-    "in the innermost loop there; here it is computed at root.",
+    "A Func with updates and no directive is computed at root when other Funcs have directives, "
+    "which is easy to overlook because Halide computes it in the innermost loop of its consumer.",
+    "Halide computes a Func with updates and without a compute level around each store that reads "
+    "it.",
 )
 def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
     """At most one check, of a Func of which a schedule says nothing, or ``compute_root()`` only."""

@@ -1,15 +1,20 @@
-"""Every rule and every advice, at its boundary: what breaks it alone, and its legal neighbor."""
+"""Every rule and advice at its boundary: a schedule that breaks it alone, and a legal neighbor."""
 
 import pytest
+from attrs import evolve
 
+from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from spaces.constraints.examples.example import Example, ExampleSubject
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
-from spaces.constraints.rules.findings import Finding
-from spaces.constraints.rules.rule import MatchRule
+from spaces.constraints.rules.rule import MatchRule, Rule
 from spaces.constraints.solver.encode import encode, explain
 from spaces.constraints.solver.universe import Universe
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.derivations import Clone, RFactor
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 
 by_rule = pytest.mark.parametrize("example", [*EXAMPLES, *EXACT_EXAMPLES], ids=lambda e: e.name)
 
@@ -51,15 +56,9 @@ def test_neighbor_gets_no_advice(example: Example):
     assert verdict.advice == ()
 
 
-def findings(example: Example) -> tuple[Finding, ...]:
-    subject = example.broken
-    verdict = subject.verdict
-    return verdict.advice if isinstance(verdict, CheckedSchedule) else verdict.violations
-
-
 @by_finding
 def test_message_is_sentences_with_all_quantities_filled_in(example: Example):
-    for found in findings(example):
+    for found in example.broken.findings:
         assert found.message[-1] in ".)"
         assert found.message[0].isupper() or found.message.startswith(found.func)
         assert "{" not in found.message
@@ -70,10 +69,35 @@ def test_message_is_sentences_with_all_quantities_filled_in(example: Example):
 
 
 @by_finding
-def test_numbers_have_units(example: Example):
-    for found in findings(example):
+def test_numbers_have_definitions_and_units(example: Example):
+    for found in example.broken.findings:
         numbers = {name for name, value in found.values.items() if isinstance(value, int)}
-        assert numbers <= set(rule(found.rule).units) <= set(found.values)
+        assert numbers <= set(rule(found.rule).quantities) <= set(found.values)
+
+
+PYTHON = {**vars(algorithms), "Schedule": Schedule, "schedule": schedule, "evolve": evolve}
+
+
+@by_finding
+def test_text_of_an_example_gives_its_schedule(example: Example):
+    for subject in (example.broken, example.legal):
+        if subject.python:
+            names = {**PYTHON, "Clone": Clone, "RFactor": RFactor}
+            assert eval(subject.text, names) == subject.schedule
+        else:
+            assert parse_schedule(subject.text, subject.pipeline) == subject.schedule
+
+
+def test_few_examples_need_python():
+    every = (*EXAMPLES, *EXACT_EXAMPLES, *ADVICE_EXAMPLES)
+    assert not any(e.legal.python for e in every)
+    assert [e.rule for e in every if e.broken.python] == [
+        "derive.unknown-func",
+        "derive.update",
+        "schedule.unknown-func",
+        "schedule.missing-func",
+        "schedule.stages",
+    ]
 
 
 MATCHING = [e for e in EXAMPLES if isinstance(rule(e.rule), MatchRule)]
@@ -111,11 +135,14 @@ def test_every_rule_has_an_example():
     assert len(set(names)) == len(names)
 
 
-def test_rules_say_what_they_are():
+def test_a_statement_is_one_sentence_that_defines_and_gives_the_reason():
     every = (*RULES, *ADVICE)
     assert len({r.id for r in every}) == len(every)
     for each in every:
         assert each.statement.endswith(".")
+        assert ". " not in each.statement
+        assert " because " in each.statement
+        assert (" illegal" in each.statement) == isinstance(each, Rule)
         assert each.source.endswith((".", ")", "]", "block", "thread"))
         assert each.id.count(".") == 1
 
