@@ -1,4 +1,6 @@
-"""Access modes: whether compiled code tests what it touches of memory, and what it says then."""
+"""Access modes: whether compiled code tests its accesses of memory, and the error if one is
+outside.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +9,35 @@ from enum import IntEnum, StrEnum
 from attrs import frozen
 
 POISON = 0xFF
-"""What each byte of fresh memory holds in hardened code: NaN in floats, -1 or the largest number in
-integers."""
+"""The value of each byte of fresh memory in hardened code. Floats read as NaN, integers as -1 or
+the largest number.
+"""
 
 
 class AccessMode(StrEnum):
     """Whether compiled code tests its accesses of memory."""
 
     PLAIN = "plain"
-    """Code tests nothing: legal schedules stay inside their memory."""
+    """Code tests no access: legal schedules stay inside their memory."""
 
     HARDENED = "hardened"
-    """Code tests every load and store against the bytes that it obtained, and memory that was never
-    written reads as poison. For tests: slower, with the same results."""
+    """Code tests that every load and store is inside the memory it obtained, and memory that was
+    never written reads as poison. For tests: it is slower and gives the same results.
+    """
 
 
 class AccessKind(IntEnum):
-    """What is done to memory."""
+    """Whether an access reads or writes memory."""
 
     READ = 0
     WRITE = 1
     TOUCH = 2
-    """One of the two."""
+    """The kind of an access."""
 
 
 @frozen
 class Side:
-    """One dimension of memory: its first coordinate, how many there are, and how many elements lie
-    between neighbors.
-    """
+    """One dimension of memory: first coordinate, extent, and stride in elements."""
 
     min: int
     extent: int
@@ -44,17 +46,17 @@ class Side:
 
 @frozen
 class Outside:
-    """An access outside of what was obtained.
+    """An access outside of the obtained memory.
 
     Attributes:
-        buffer: the Func, one component of a Tuple, or the image whose memory was meant.
-        access: what was done.
+        buffer: the Func, component of a Tuple, or image to whose memory the access belongs.
+        access: whether it reads or writes.
         offset: the first byte that it touches, counted from the element at the least coordinates.
         nbytes: how many bytes it touches.
         first: the first byte of the memory, counted in the same way.
-        last: the byte behind its last one.
-        element_bytes: the bytes of an element.
-        sides: the dimensions, innermost first, as far as they are known.
+        last: the byte behind the last byte of the memory.
+        element_bytes: the size of an element in bytes.
+        sides: the dimensions, innermost first; empty if they are not known.
     """
 
     buffer: str
@@ -68,8 +70,8 @@ class Outside:
 
     @property
     def coordinate(self) -> tuple[int, ...]:
-        """The coordinates of the first element outside, innermost first, as the strides give them;
-        where no dimensions are known, the number of the element.
+        """The coordinates of the first element outside, innermost first, computed from the strides.
+        If the dimensions are not known, the number of the element.
         """
         at = self.offset
         if at >= self.first:  # the first elements of a vector may be inside
@@ -114,12 +116,12 @@ class Outside:
 
 
 class AccessError(RuntimeError):
-    """Hardened code was about to touch memory outside of what it obtained, and stopped.
+    """Hardened code ended before an access outside of the memory that it obtained.
 
     Attributes:
-        func: the Func or image whose memory was meant.
-        coordinate: the coordinates touched, innermost first.
-        outside: all that is known.
+        func: the Func or image to whose memory the access belongs.
+        coordinate: the coordinates of the access, innermost first.
+        outside: the whole report.
     """
 
     def __init__(self, outside: Outside) -> None:

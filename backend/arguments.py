@@ -1,4 +1,4 @@
-"""What a run of a pipeline is given, checked once: images, scalars, and the size of each output.
+"""The arguments of a run of a pipeline, checked once: images, scalars, and the size of each output.
 
 Arrays follow one convention everywhere: dimension 0, the innermost, is the *last* NumPy axis. An
 image ``input(x, y)`` is an array of shape ``(height, width)``, so ``input(x, y)`` is
@@ -33,17 +33,17 @@ Sizes: TypeAlias = Mapping[str, Sequence[int | Range]]
 """For a buffer, the extent or the (min, extent) of each dimension, innermost first."""
 
 MOST_ELEMENTS = 2**47
-"""More elements than a process can address."""
+"""More elements than a process can address; a larger buffer cannot exist."""
 
 Scalars: TypeAlias = Mapping[str, int | float | bool]
 
 
 class ArgumentError(ValueError):
-    """A pipeline is run on what does not fit it; the message names image, output or parameter."""
+    """The arguments do not fit the pipeline; the message names the image, output or parameter."""
 
 
 class RequirementError(ArgumentError):
-    """What a pipeline requires (``require``) does not hold at some coordinates."""
+    """A condition that a pipeline requires (``require``) does not hold at some coordinates."""
 
 
 @frozen
@@ -53,7 +53,9 @@ class Arguments:
     images: Mapping[str, Array]
     scalars: Mapping[str, int | float | bool]
     ranges: Mapping[str, tuple[Range, ...]]
-    """The (min, extent) of each dimension of each image, each output and each of its components."""
+    """The (min, extent) of each dimension of each image, each output and each component of an
+    output.
+    """
 
     def sizes(self) -> dict[str, int]:
         """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
@@ -70,7 +72,7 @@ class Arguments:
 
 
 def whole_numbers(values: Mapping[str, int | float | bool]) -> dict[str, int]:
-    """Those of the values that formulas over sizes calculate with: no fraction, infinity or NaN."""
+    """The values that formulas over sizes can use: those without a fraction, infinity or NaN."""
     return {name: int(value) for name, value in values.items() if value == value // 1}
 
 
@@ -80,7 +82,7 @@ def bind(
     params: Scalars | None = None,
     sizes: Sizes | None = None,
 ) -> Arguments:
-    """Check what a run is given.
+    """Checks the arguments of a run.
 
     Args:
         pipeline: the algorithm.
@@ -106,7 +108,7 @@ def bind(
     scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
     known = {**Arguments(images, scalars, ranges).sizes(), **whole_numbers(scalars)}
     for output in pipeline.outputs:
-        given = sizes[output] if output in sizes else _said_ranges(output, pipeline, known)
+        given = sizes[output] if output in sizes else _promised_ranges(output, pipeline, known)
         found = _ranges(output, given, len(pipeline.function(output).args))
         ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
     arguments = Arguments(images, scalars, ranges)
@@ -115,10 +117,10 @@ def bind(
 
 
 def check_named(kind: str, given: object, names: Sequence[str]) -> None:
-    """See that arguments of a ``kind`` are given by name.
+    """Checks that arguments of a ``kind`` are given by name.
 
     Raises:
-        ArgumentError: they are no mapping, or have keys that are no text.
+        ArgumentError: they are not a mapping, or a key is not text.
     """
     if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
         named = ", ".join(f"{name!r}: ..." for name in names)
@@ -127,7 +129,9 @@ def check_named(kind: str, given: object, names: Sequence[str]) -> None:
 
 
 def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]) -> None:
-    """All promises at once; each sentence once, with what it is about."""
+    """Checks all promises at once; the error has each sentence once, with the names of what it is
+    about.
+    """
     broken: dict[str, str] = {}
     for promise in pipeline.promises:
         if not _holds(promise.condition, values):
@@ -139,8 +143,8 @@ def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]
 
 
 def _holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
-    """Whether a promise holds: of integers as the formula that proofs read, in which sizes and
-    parameters of type int32 do not overflow; what asks for floats by their own arithmetic.
+    """Whether a promise holds. A promise about integers is read as proofs read it: sizes and
+    parameters of type int32 do not overflow. A promise about floats uses float arithmetic.
     """
     whole = whole_numbers(values)
 
@@ -175,7 +179,7 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
     if array.dtype != image.type.dtype and not hasattr(given, "astype"):
         wanted = str(image.type.dtype)
         raise ArgumentError(
-            f"Image {image.name} is given a {type(given).__name__}, which is no array of "
+            f"Image {image.name} is given a {type(given).__name__}, which is not an array of "
             f"{image.type}; make one, for example with numpy.array(..., dtype={wanted!r})."
         )
     if array.dtype != image.type.dtype:
@@ -198,25 +202,31 @@ def _image_ranges(image: Image, array: Array, sizes: Sizes) -> tuple[Range, ...]
     ranges = _ranges(image.name, sizes[image.name], image.dimensions)
     if tuple(extent for _, extent in ranges) != actual:
         raise ArgumentError(
-            f"Image {image.name} is said to have extents {[e for _, e in ranges]}, innermost "
+            f"sizes= gives {image.name} the extents {[e for _, e in ranges]}, innermost "
             f"first, but its array has {list(actual)}."
         )
     return ranges
 
 
-def _said_ranges(output: str, pipeline: Pipeline, known: Mapping[str, int]) -> tuple[Range, ...]:
-    """The size that the pipeline says an output has, as by ``set_bounds``."""
+def _promised_ranges(
+    output: str, pipeline: Pipeline, known: Mapping[str, int]
+) -> tuple[Range, ...]:
+    """The size of an output that the pipeline itself gives, for example by ``set_bounds``."""
     found: list[Range] = []
     for d in range(len(pipeline.function(output).args)):
-        extent = _said(size_variable(output, "extent", d), pipeline, known)
+        extent = _promised_number(size_variable(output, "extent", d), pipeline, known)
         if extent is None:
             raise ArgumentError(_size_wanted(output, pipeline))
-        found.append((_said(size_variable(output, "min", d), pipeline, known) or 0, extent))
+        found.append(
+            (_promised_number(size_variable(output, "min", d), pipeline, known) or 0, extent)
+        )
     return tuple(found)
 
 
-def _said(size: Variable, pipeline: Pipeline, known: Mapping[str, int]) -> int | None:
-    """The number that promises say a size is: it is at least and at most this."""
+def _promised_number(size: Variable, pipeline: Pipeline, known: Mapping[str, int]) -> int | None:
+    """The number that a size must equal by the promises: they bound it by this number from both
+    sides.
+    """
     limits: dict[str, list[Expr]] = {"ge": [], "le": []}
     for condition in (promise.condition for promise in pipeline.promises):
         if isinstance(condition, Op) and condition.name in limits and condition.args[0] == size:
@@ -260,16 +270,16 @@ def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple
             )
     if math.prod(extent for _, extent in ranges) > MOST_ELEMENTS:
         raise ArgumentError(
-            f"{buffer} is said to have extents {[e for _, e in ranges]}, which no memory holds."
+            f"{buffer} has the extents {[e for _, e in ranges]}, more than any memory holds."
         )
     return ranges
 
 
 def ranges_given(buffer: str, given: Sequence[int | Range]) -> tuple[Range, ...]:
-    """The (min, extent) of each dimension, from what is given as the size of ``buffer``.
+    """The (min, extent) of each dimension, from the size given for ``buffer``.
 
     Raises:
-        ArgumentError: it is no list of whole numbers and pairs of them.
+        ArgumentError: ``given`` is not a list of whole numbers and pairs of whole numbers.
     """
     try:
         return tuple(_range(g) for g in given)
@@ -281,7 +291,7 @@ def ranges_given(buffer: str, given: Sequence[int | Range]) -> tuple[Range, ...]
 
 
 def _range(given: int | Range) -> Range:
-    """(min, extent) of what is given for a dimension."""
+    """The (min, extent) of the size given for one dimension."""
     if not isinstance(given, tuple | list):
         return 0, operator.index(given)
     low, extent = given

@@ -1,9 +1,9 @@
-"""Halide's arithmetic on NumPy arrays: one function an operator, exact in the element type.
+"""Halide's arithmetic on NumPy arrays: one function for each operator, exact in the element type.
 
-Operands have one dtype, and results keep it: nothing is promoted, float32 stays float32.
+All operands have one dtype, and the result keeps it: nothing is promoted, float32 stays float32.
 
-- Integers wrap modulo 2**bits. Of signed 32 and 64 bit integers Halide says that overflow is
-  undefined; here it wraps, which is what its code does.
+- Integers wrap modulo 2**bits. For signed integers of 32 and 64 bits, Halide calls overflow
+  undefined; here it wraps, as Halide's code does.
 - Integer ``div`` rounds so that the remainder ``mod`` lies in ``[0, abs(divisor))``; both are 0
   for a zero divisor; the smallest integer divided by -1 wraps to itself.
 - Float ``mod`` is ``a - b * floor(a / b)``.
@@ -11,9 +11,9 @@ Operands have one dtype, and results keep it: nothing is promoted, float32 stays
   either is NaN or both are zeros (the x86 instructions, as in Halide with strict_float).
 - Booleans are one-bit integers: ``add`` and ``sub`` are exclusive or, a cast to bool keeps the
   lowest bit.
-- A shift by the width of the type or more leaves no bits, or those of the sign; a negative one goes
-  the other way. Halide leaves the former undefined.
-- A float converts to an integer by truncation toward zero. Halide leaves a value out of range
+- A shift by the width of the type or more gives 0, or copies of the sign bit; a negative amount
+  shifts the other way. Halide leaves large shifts undefined.
+- A cast of a float to an integer truncates toward zero. Halide leaves a value out of range
   undefined; here it becomes the nearest integer of the type, and NaN becomes 0.
 """
 
@@ -34,7 +34,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def convert(target: Type, value: Array) -> Array:
-    """``value`` cast to ``target`` as :class:`spaces.model.expressions.expr.Cast` means it."""
+    """``value`` cast to ``target``, as :class:`spaces.model.expressions.expr.Cast` does."""
     if target.is_float or value.dtype.kind != "f":
         if target.is_bool and value.dtype.kind != "b":
             return np.asarray((value & 1).astype(bool))
@@ -105,7 +105,7 @@ def _shift_right(a: Array, by: Array) -> Array:
 
 
 def _shift(a: Array, by: Array, direction: int) -> Array:
-    """``a * 2**(by * direction)``; amounts of the width of the type or more leave 0, or -1."""
+    """``a * 2**(by * direction)``; an amount of the width of the type or more gives 0 or -1."""
     most = 8 * a.dtype.itemsize
     wide = by.astype(np.int64) if by.dtype.kind == "i" else np.minimum(by, most).astype(np.int64)
     steps = np.clip(wide, -most, most) * direction
@@ -143,11 +143,11 @@ OPERATORS: Mapping[str, Callable[..., Array]] = {
     "shift_right": _shift_right,
     **{name: one.array for name, one in INTRINSICS.items()},
 }
-"""The array function of every operator of :data:`spaces.model.expressions.signatures.OPERATORS` but
-``reinterpret``, which only :func:`operate` knows, for it needs a type.
+"""The array function of every operator of :data:`spaces.model.expressions.signatures.OPERATORS`
+except ``reinterpret``; only :func:`operate` has the type that ``reinterpret`` needs.
 
-``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's in the operand's type, a few units in the
-last place from any other implementation; the rest is exact.
+``sin`` to ``pow`` and ``asin`` to ``atanh`` are NumPy's functions in the operand's type; other
+implementations differ by a few units in the last place. All other operators are exact.
 """
 
 
@@ -160,7 +160,7 @@ def operate(name: str, result: Type, operands: Sequence[Array]) -> Array:
 
 
 def value_of(expr: Expr, values: Mapping[str, int | float | bool]) -> Any:
-    """The number that an expression of parameters and sizes has where they have ``values``."""
+    """The value of an expression of parameters and sizes for these ``values``."""
     done: dict[Expr, Array] = {}
     root = expanded(expr)
     with np.errstate(all="ignore"):

@@ -1,7 +1,8 @@
-"""NumPy arrays as the buffers of compiled code: of the strides it is compiled for, which are dense
-along the last axis unless the pipeline says otherwise, and never overlapping.
+"""NumPy arrays as the buffers of compiled code. They have the strides that the code is compiled for
+(dense along the last axis unless the pipeline says otherwise) and never overlap.
 
-Arrays of other strides are copied; outputs of other strides are computed aside and copied back.
+A run copies arrays with other strides; it computes outputs with other strides in a new array and
+copies them back.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from spaces.model.algorithm.undefined import may_keep
 from spaces.model.expressions.types import Type
 
 _LINE_BYTES = 64
-"""A cache line, and the widest vector."""
+"""The bytes of a cache line and of the widest vector."""
 
 
 def sizes_of(
     pipeline: Pipeline, sizes: Sizes | None, out: Mapping[str, Array] | None
 ) -> dict[str, tuple[Range, ...]]:
-    """The sizes given, and those of the output arrays given.
+    """The given sizes, and the sizes of the given output arrays.
 
     Raises:
-        ArgumentError: an output array is of no output, or contradicts the size given, or that is
-            no size.
+        ArgumentError: an output array belongs to no output or contradicts the given size, or a
+            given size is malformed.
     """
     for kind, one in ("Sizes", sizes), ("Output arrays", out):
         check_named(kind, {} if one is None else one, pipeline.outputs)
@@ -53,7 +54,7 @@ def sizes_of(
             )
         if not isinstance(array, np.ndarray):
             raise ArgumentError(
-                f"Output {buffer} is to be written to a {type(array).__name__}, which is no array; "
+                f"out= gives output {buffer} a {type(array).__name__}, which is not an array; "
                 "make one with numpy.empty."
             )
         name = outputs[buffer]
@@ -64,7 +65,7 @@ def sizes_of(
         given = tuple(extent for _, extent in result[name])
         if given != extents:
             raise ArgumentError(
-                f"Output {buffer} is said to have extents {list(given)}, innermost first, but the "
+                f"sizes= gives {buffer} the extents {list(given)}, innermost first, but the "
                 f"array to write it to has {list(extents)}."
             )
     return result
@@ -73,19 +74,21 @@ def sizes_of(
 def _beginning_as_estimated(
     pipeline: Pipeline, output: str, extents: tuple[int, ...]
 ) -> tuple[Range, ...]:
-    """The ranges of an output of which only the extents are given."""
+    """The ranges of an output for which only the extents are given: its mins are those of its
+    estimate.
+    """
     estimate = pipeline.estimate(output) or ()
     mins = [low for low, _ in estimate] if len(estimate) == len(extents) else [0] * len(extents)
     return tuple(zip(mins, extents, strict=True))
 
 
 KnownStrides: TypeAlias = tuple[int | None, ...]
-"""Strides in elements, innermost first; None where any will do."""
+"""Strides in elements, innermost first; None where any stride is fine."""
 
 
 @frozen
 class Outputs:
-    """The arrays of the outputs: those returned, and those that compiled code writes."""
+    """The arrays of the outputs: those that a run returns, and those that compiled code writes."""
 
     returned: Mapping[str, Array]
     written: Mapping[str, Array]
@@ -97,9 +100,11 @@ class Outputs:
         out: Mapping[str, Array],
         access_mode: AccessMode = AccessMode.PLAIN,
     ) -> Outputs:
-        """The given arrays where they can be written directly, and new ones. Of an output that does
-        not store a value everywhere the others hold what the given one does, and new ones zeros;
-        for hardened code new ones of all others hold poison.
+        """The given arrays where code can write them directly, else new arrays.
+
+        An output may not store a value everywhere. Then a new array begins with the values of the
+        given array, or with zeros if none is given. For hardened code, new arrays of all other
+        outputs begin with poison.
 
         Raises:
             ArgumentError: a given array has another type than its output, or cannot be written.
@@ -135,7 +140,7 @@ class Outputs:
         return Outputs(returned, written)
 
     def are_empty(self) -> bool:
-        """Whether there is nothing to compute.
+        """Whether all outputs are empty.
 
         Raises:
             ArgumentError: some outputs are empty and others are not.
@@ -150,7 +155,7 @@ class Outputs:
         return bool(empty)
 
     def results(self) -> dict[str, Array]:
-        """The arrays to return, filled."""
+        """The arrays to return, with their values."""
         for name, array in self.returned.items():
             if self.written[name] is not array:
                 array[...] = self.written[name]
@@ -177,7 +182,7 @@ def _checked(name: str, array: Array, type: Type) -> Array:
 
 
 def empty_with_steps(shape: tuple[int, ...], type: Type, steps: KnownStrides) -> Array:
-    """A new array with the strides of ``steps``; dimensions without one lie outside of the others.
+    """A new array with the strides of ``steps``; dimensions without one get the largest strides.
 
     Raises:
         ArgumentError: the extents do not fit the strides.
@@ -201,12 +206,12 @@ def empty_with_steps(shape: tuple[int, ...], type: Type, steps: KnownStrides) ->
 
 
 def poison(array: Array) -> None:
-    """Fill an array with what memory holds that has not been written."""
+    """Fills an array with poison, the value of memory that code has not written."""
     array[...] = np.frombuffer(bytes([POISON]) * array.itemsize, array.dtype)[0]
 
 
 def aligned_memory(elements: int, type: Type) -> Array:
-    """New memory that begins with a cache line, so that no vector that fills one touches two."""
+    """New memory that begins at a cache line, so that no vector of that size touches two lines."""
     size = elements * type.dtype.itemsize
     data = np.empty(size + _LINE_BYTES, np.uint8)
     start = -data.ctypes.data % _LINE_BYTES
@@ -214,7 +219,9 @@ def aligned_memory(elements: int, type: Type) -> Array:
 
 
 def _has_steps(array: Array, steps: KnownStrides) -> bool:
-    """Whether strides are those that are known, where they matter, and all of them are whole."""
+    """Whether an array's strides are whole elements and equal the known strides, where they
+    matter.
+    """
     size = array.itemsize
     found = zip(reversed(array.strides), reversed(array.shape), steps, strict=True)
     if any(s is not None and n > 1 and stride != s * size for stride, n, s in found):
@@ -224,7 +231,7 @@ def _has_steps(array: Array, steps: KnownStrides) -> bool:
 
 
 def _is_injective(array: Array) -> bool:
-    """Whether no two elements are surely the same memory."""
+    """Whether it is sure that no two elements share memory."""
     if not array.size:
         return True
     reach = array.itemsize
@@ -239,7 +246,7 @@ def _is_injective(array: Array) -> bool:
 def image_arrays(
     pipeline: Pipeline, arguments: Arguments, outputs: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The arrays of the images, copied where compiled code could not read them as they are.
+    """The arrays of the images; copies where compiled code cannot read the given ones.
 
     Raises:
         ArgumentError: an image is empty.
@@ -264,7 +271,7 @@ def image_arrays(
 def argument_words(
     pipeline: Pipeline, arguments: Arguments, arrays: Mapping[str, Array]
 ) -> ctypes.Array[ctypes.c_int64]:
-    """The words that compiled code is called with (see ``backend.llvm.codegen``)."""
+    """The argument words of compiled code (see ``backend.llvm.codegen``)."""
     words: list[int] = []
     for name in (*(i.name for i in pipeline.images), *pipeline.output_arrays):
         array = arrays[name]
@@ -278,7 +285,7 @@ def argument_words(
 
 
 def scalar_word(type: Type, value: int | float | bool) -> int:
-    """The 64-bit word that passes a scalar: an integer as it is, a float by its bits."""
+    """The 64-bit word that passes a scalar: an integer unchanged, a float as its bits."""
     if not type.is_float:
         return int(value)
     packed = struct.pack("<f" if type.bits == 32 else "<d", value)

@@ -1,4 +1,4 @@
-"""Compile a pipeline under a schedule for the CPU, and run it on NumPy arrays."""
+"""Compiles a pipeline under a schedule for the CPU, and runs it on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class CompiledPipeline:
 
     Attributes:
         pipeline: the algorithm.
-        schedule: how it is executed.
+        schedule: the schedule.
         pool: the threads that execute parallel loops.
-        preconditions: what the schedule asks of sizes, where it was verified.
-        access_mode: whether accesses of memory are tested.
+        preconditions: the conditions that the schedule puts on sizes; empty if it is not verified.
+        access_mode: whether the code tests its accesses of memory.
     """
 
     pipeline: Pipeline
@@ -79,16 +79,18 @@ class CompiledPipeline:
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> dict[str, Array]:
-        """Compute every output.
+        """Computes every output.
 
         Args:
-            inputs: an array for each image, dimension 0 as its last axis, with any strides.
+            inputs: an array for each image, with dimension 0 as its last axis; any strides are
+                fine.
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-                first; one left out takes the shape of its array in ``out``, and begins where its
-                estimate does, or has the size that the pipeline says (``set_bounds``). An image
-                may be named too, to say where its coordinates begin.
-            out: arrays to write outputs to, and to return for them; others are made.
+                first. An output left out has the size that the pipeline says (``set_bounds``), or
+                the shape of its array in ``out`` with the mins of its estimate. Name an image too
+                to say where its coordinates begin.
+            out: arrays to write outputs to; the run returns them. It makes an array for each other
+                output.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -105,7 +107,8 @@ class CompiledPipeline:
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> PreparedRun:
-        """A run with its arguments checked, to be made many times; takes what :meth:`run` takes.
+        """A run with checked arguments that you can repeat many times. Takes the arguments of
+        :meth:`run`.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -125,7 +128,7 @@ class CompiledPipeline:
         return PreparedRun(self, arguments, images, outputs, words, told)
 
     def call(self, words: ctypes.Array[ctypes.c_int64]) -> int:
-        """Run on words as ``backend.llvm.codegen`` says, and return the status."""
+        """Runs on argument words (see ``backend.llvm.codegen``) and returns the status."""
         status: int = self._call(self.pool.address, ctypes.addressof(words))
         return status
 
@@ -136,7 +139,7 @@ class CompiledPipeline:
     def refusal(
         self, status: int, told: ctypes.Array[ctypes.c_int64], arguments: Arguments
     ) -> ArgumentError | AccessError:
-        """What to raise for a status that is not 0, and what was told."""
+        """The error for a status that is not 0, from the report in ``told``."""
         if status == OUTSIDE:
             return AccessError(told_outside(self._program, told))
         count = len(self._program.size_checks)
@@ -153,13 +156,13 @@ class CompiledPipeline:
         return self._module.llvm_ir()
 
     def assembly(self) -> str:
-        """The machine code as the host's assembly."""
+        """The machine code as assembly of the host."""
         return self._module.asm()
 
     def object_bytes(self) -> bytes:
-        """The machine code as a relocatable object file, for C programs too.
+        """The machine code as a relocatable object file, which C programs can link too.
 
-        What it needs besides the C library is in
+        Besides the C library it needs the helpers of
         :func:`backend.llvm.runtime.helpers.runtime_object`.
         """
         return self._module.object_bytes()
@@ -169,10 +172,10 @@ class CompiledPipeline:
         return pipeline_header(self._program, self.access_mode)
 
     def program_text(self, after: str = "start") -> str:
-        """The loop program as it is after the lowering pass of that name.
+        """The loop program after the lowering pass of that name.
 
         Raises:
-            KeyError: there is no such pass; the message lists those there are.
+            KeyError: there is no such pass; the message lists the passes.
         """
         if after not in self._stages:
             raise KeyError(f"There is no pass {after!r}; there are {', '.join(self._stages)}.")
@@ -181,10 +184,11 @@ class CompiledPipeline:
 
 @frozen(eq=False)
 class PreparedRun:
-    """A pipeline and the arrays it runs on; calling it computes the outputs, anew each time.
+    """A pipeline and the arrays it runs on. Each call computes the outputs again.
 
-    Images are read as they are at each call, except those that had to be copied because of their
-    strides or because an output shares their memory: these are read as they were.
+    Each call reads the current values of the images. Exception: :meth:`CompiledPipeline.prepare`
+    copies an image because of its strides, or because an output shares its memory; calls then read
+    the copy.
     """
 
     _compiled: CompiledPipeline
@@ -195,12 +199,12 @@ class PreparedRun:
     _told: ctypes.Array[ctypes.c_int64]
 
     def __call__(self) -> dict[str, Array]:
-        """Run, and return the outputs, the same arrays each time.
+        """Runs and returns the outputs, the same arrays each time.
 
         Raises:
             SizeError: the arguments do not fit the schedule.
-            RequirementError: a condition that the algorithm requires does not hold somewhere; what
-                the outputs hold then is not said.
+            RequirementError: a condition that the algorithm requires does not hold somewhere. The
+                values of the outputs are then undefined.
             MemoryError: there is not enough memory for what the schedule stores.
             AccessError: hardened code meant to touch memory that is not its own.
         """
@@ -226,20 +230,20 @@ def compile_cpu(
     float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> CompiledPipeline:
-    """Compile a pipeline under a verified schedule for the CPU of this process.
+    """Compiles a pipeline under a verified schedule for the CPU of this process.
 
     Args:
         checked: what :func:`spaces.verify` returns for a schedule that is legal for a CPU.
-        threads: how many threads execute parallel loops, the calling one among them; by default
-            one for each usable core, shared by all pipelines compiled so.
-        float_mode: how far float results may be from those of the expressions as written.
-        access_mode: whether accesses of memory are tested; then a run raises
-            :class:`~backend.access.AccessError` instead of touching what is not its own.
+        threads: how many threads execute parallel loops, the calling one included. The default is
+            one for each usable core; all pipelines with the default share these threads.
+        float_mode: how far float results may differ from the expressions as written.
+        access_mode: whether the code tests its accesses of memory. If it does, a run raises
+            :class:`~backend.access.AccessError` before it touches memory that is not its own.
 
     Raises:
         TypeError: ``checked`` is something else, such as a schedule that is not verified.
-        ValueError: ``verify`` finds the schedule illegal, or judged it for a GPU; or there are no
-            such numbers of threads.
+        ValueError: ``verify`` finds the schedule illegal, or judged it for a GPU; or ``threads`` is
+            not between 1 and 1024.
     """
     legal = verified_for("compile_cpu", checked, CpuDevice)
     if is_specialized(legal.schedule):
@@ -266,15 +270,15 @@ def compile_cpu_unchecked(
     float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> CompiledPipeline:
-    """Compile the loop nest of ``schedule`` as it is written, legal or not.
+    """Compiles the loop nest of ``schedule`` as it is written, legal or not.
 
-    For tests, and to see what an illegal schedule computes. Code of an illegal schedule may give
-    wrong values or touch memory that is not its own. The code checks only the sizes that its own
-    tails need. Other arguments are those of :func:`compile_cpu`.
+    Use it for tests, and to see what an illegal schedule computes. Code of an illegal schedule may
+    give wrong values or touch memory that is not its own. The code checks only the sizes that its
+    own tails need. :func:`compile_cpu` explains the other arguments.
 
     Raises:
         TypeError: ``pipeline`` or ``schedule`` is something else.
-        ValueError: there are no such numbers of threads.
+        ValueError: ``threads`` is not between 1 and 1024.
     """
     check_given("compile_cpu_unchecked", pipeline=pipeline, schedule=schedule)
     if is_specialized(schedule):

@@ -1,4 +1,4 @@
-"""Compile a pipeline under a schedule for a GPU: CUDA C text, and a host program around it."""
+"""Compiles a pipeline under a schedule for a GPU: CUDA C text, and a host program around it."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
 _TESTING = (Emulator, SanitizedEmulator)
-"""The executors that test the accesses of hardened text."""
+"""The executors that test the accesses of hardened code."""
 
 
 @frozen(eq=False)
 class GpuPipeline:
-    """CUDA text of one pipeline under one schedule, with what runs it.
+    """The CUDA text of one pipeline under one schedule, and the host program that runs it.
 
     Attributes:
         pipeline: the algorithm.
-        schedule: how it is executed.
+        schedule: the schedule.
         arch: the architecture that :meth:`resources` compiles for, as ``sm_80``.
-        programs: the kernels and the host program before printing, of each case of a schedule with
-            specializations; else there is one.
-        preconditions: what the schedule asks of sizes, where it was verified.
-        access_mode: whether accesses of memory are tested; emulators alone do so.
+        programs: the kernels and the host program before printing, one for each case of the
+            schedule. A schedule without specializations has one case.
+        preconditions: the conditions that the schedule puts on sizes; empty if it is not verified.
+        access_mode: whether the code tests its accesses of memory; only emulators do so.
     """
 
     pipeline: Pipeline
@@ -78,17 +78,16 @@ class GpuPipeline:
 
     @property
     def kernels(self) -> tuple[CudaKernel, ...]:
-        """Each kernel's name, parameters, block size and shared memory, in order of launch, case
+        """The kernels with name, parameters, block size and shared memory, in order of launch, case
         by case.
         """
         return self._printed.module.kernels
 
     def program_text(self, after: str = START) -> str:
-        """The loop program as it is after the lowering pass of that name; one for each case of a
-        schedule with specializations.
+        """The loop program after the lowering pass of that name, for each case of the schedule.
 
         Raises:
-            KeyError: there is no such pass; the message lists those there are.
+            KeyError: there is no such pass; the message lists the passes.
         """
         if after not in (START, *GPU_PASSES):
             names = ", ".join((START, *GPU_PASSES))
@@ -119,8 +118,9 @@ class GpuPipeline:
         *,
         executor: CudaExecutor | None = None,
     ) -> dict[str, Array]:
-        """Compute every output, from what :meth:`backend.compile.CompiledPipeline.run` takes;
-        ``executor`` runs the kernels, and if none is given, the emulator on the CPU does.
+        """Computes every output. Takes the arguments of
+        :meth:`backend.compile.CompiledPipeline.run`. ``executor`` runs the kernels; the default is
+        the emulator on the CPU.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -159,7 +159,7 @@ class GpuPipeline:
     def _sides(
         self, program: GpuProgram, buffer: str, values: Mapping[str, int | float]
     ) -> tuple[Side, ...]:
-        """How device memory stands for coordinates, as far as it is known."""
+        """How device memory stands for coordinates; empty if that is not known."""
         found = {b.name: b.dimensions for b in program.buffers}
         if buffer in found:
             names = [
@@ -171,12 +171,12 @@ class GpuPipeline:
         dimensions = program.dimensions.get(buffer, ())
         formulas = [(d.min, d.extent, d.stride) for d in dimensions]
         if not all(f.names <= known.keys() for side in formulas for f in side):
-            return ()  # the host's loops change them
+            return ()  # loops of the host change them
         return tuple(Side(*(evaluate(f, known) for f in side)) for side in formulas)
 
     def at(self, values: Mapping[str, int | float]) -> GpuProgram:
-        """The program that runs where sizes and parameters have these values. Strides, which
-        conditions may ask for, are those of device memory, where arrays lie without gaps.
+        """The program that runs for these values of sizes and parameters. Conditions may contain
+        strides: they are the strides in device memory, where arrays lie without gaps.
         """
         for program in self.programs[:-1]:
             if all(value_of(condition, values) for condition in program.assumptions):
@@ -184,9 +184,9 @@ class GpuPipeline:
         return self.programs[-1]
 
     def _check(self, program: GpuProgram, arguments: Arguments) -> None:
-        """Refuse a call that does not meet what a program requires."""
+        """Refuses a call that fails a size check of the program."""
         values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
-        asked = {expanded(p.condition) for p in self.pipeline.promises}  # of the arguments
+        asked = {expanded(p.condition) for p in self.pipeline.promises}  # checked before
         for check in program.size_checks:
             if check.condition in asked:
                 continue
@@ -209,7 +209,7 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
         if reach > MOST_ELEMENTS or farthest > FARTHEST:
             raise ArgumentError(
                 f"{buffer} is too large or too far from the origin: kernels can index "
-                f"{MOST_ELEMENTS} elements at most, and have coordinates from {-FARTHEST} to "
+                f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
                 f"{FARTHEST}."
             )
     return {**arguments.sizes(), **strides, **arguments.scalars}
@@ -221,14 +221,15 @@ def compile_gpu(
     arch: str | None = None,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
-    """Compile a pipeline under a verified schedule for a GPU. No GPU is needed to do so.
+    """Compiles a pipeline under a verified schedule for a GPU. This needs no GPU.
 
     Args:
         checked: what :func:`spaces.verify` returns for a schedule that is legal for a GPU.
-        arch: the architecture to read resources for, by default that of the device the schedule was
-            verified for; the text is the same for all.
-        access_mode: whether accesses of memory are tested where the text is emulated; then a run
-            raises :class:`~backend.access.AccessError` instead of touching what is not its own.
+        arch: the architecture to read resources for. The default is the device that the schedule
+            was verified for. The text is the same for all architectures.
+        access_mode: whether the code tests its accesses of memory where the text is emulated. If it
+            does, a run raises :class:`~backend.access.AccessError` before it touches memory that is
+            not its own.
 
     Raises:
         TypeError: ``checked`` is something else, such as a schedule that is not verified.
@@ -262,15 +263,15 @@ def compile_gpu_unchecked(
     arch: str = "sm_80",
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
-    """Compile the loop nest of ``schedule`` as it is written, legal or not.
+    """Compiles the loop nest of ``schedule`` as it is written, legal or not.
 
-    For tests, and to see what an illegal schedule computes. Other arguments are those of
-    :func:`compile_gpu`.
+    Use it for tests, and to see what an illegal schedule computes. :func:`compile_gpu` explains the
+    other arguments.
 
     Raises:
         TypeError: ``pipeline`` or ``schedule`` is something else.
         ValueError: no GPU is called ``arch``.
-        GpuLoweringError: the schedule asks for what no kernel can do; ``verify`` says so too.
+        GpuLoweringError: a kernel cannot do what the schedule asks; ``verify`` says so too.
     """
     check_given("compile_gpu_unchecked", pipeline=pipeline, schedule=schedule)
     target = _gpu("compile_gpu_unchecked", arch)
@@ -302,7 +303,7 @@ def _gpu(function: str, arch: str) -> GpuDevice:
 def _printed(
     programs: tuple[GpuProgram, ...], access_mode: AccessMode
 ) -> tuple[PrintedProgram, dict[str, HostFunction]]:
-    """The text of all kernels, and the parts of the host's code by name."""
+    """The text of all kernels, and the parts that the host computes, by name."""
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
     nodes = tuple(node for program in programs for node in walk_nodes(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}

@@ -1,4 +1,4 @@
-"""What a verified schedule asks of the sizes of a call, checked before the call."""
+"""The conditions of a verified schedule on the sizes of a call, checked before the call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from spaces.model.expressions.rewrite import variables
 
 
 class SizeError(ArgumentError):
-    """Buffers have sizes that the schedule cannot work on."""
+    """The schedule does not work for the sizes of the buffers."""
 
 
 def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -> None:
-    """Refuse a call under whose sizes the schedule is not legal.
+    """Refuses a call if the schedule is not legal for its sizes.
 
     Raises:
-        SizeError: a precondition does not hold; the message tells of all that do not.
+        SizeError: a precondition does not hold; the message names all that do not hold.
     """
     values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
@@ -41,7 +41,8 @@ def check_run(
     params: Scalars | None = None,
     sizes: Sizes | None = None,
 ) -> None:
-    """Refuse, before anything is compiled, what a run of a verified schedule would refuse.
+    """Refuses arguments that a run of a verified schedule would refuse, before anything is
+    compiled.
 
     Raises:
         ArgumentError: the arguments do not fit the pipeline.
@@ -52,9 +53,9 @@ def check_run(
 
 
 def size_error(check: SizeCheck, arguments: Arguments) -> SizeError:
-    """What to raise where a size check does not hold, with the sizes that it names."""
+    """The error for a size check that does not hold, with the sizes that the check names."""
     values = {**arguments.sizes(), **arguments.scalars}
     names = variables(check.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
-    said = f"{check.message} Needed is {check.condition}, but {shown}."
-    return SizeError(said)
+    message = f"{check.message} This needs {check.condition}, but {shown}."
+    return SizeError(message)

@@ -1,4 +1,4 @@
-"""What compilers accept: verified schedules, for devices of their kind."""
+"""Checks that a compiler gets a verified schedule for a device of its kind."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spaces.model.schedules.schedule import Schedule
 def verified_for(
     function: str, verdict: object, kind: type[CpuDevice | GpuDevice]
 ) -> CheckedSchedule:
-    """The verdict that ``function`` compiles, for a device of ``kind``.
+    """Returns ``verdict`` if ``function`` can compile it for a device of ``kind``.
 
     Raises:
-        TypeError: it is no verdict.
-        ValueError: it finds the schedule illegal, or is about a device of another kind.
+        TypeError: ``verdict`` is not a verdict.
+        ValueError: ``verdict`` finds the schedule illegal, or is about a device of another kind.
     """
     example = "cpu" if kind is CpuDevice else "sm_80"
     if isinstance(verdict, Schedule):
@@ -23,7 +23,7 @@ def verified_for(
             f'first: spaces.verify(pipeline, schedule, spaces.device("{example}")).'
         )
     if isinstance(verdict, Illegal):
-        raise ValueError(f"The schedule is not legal, so that nothing is compiled.\n{verdict}")
+        raise ValueError(f"{function} does not compile this schedule: it is not legal.\n{verdict}")
     if not isinstance(verdict, CheckedSchedule):
         raise TypeError(
             f"{function} takes what spaces.verify returns, not a {type(verdict).__name__}."

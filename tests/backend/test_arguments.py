@@ -165,7 +165,7 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
             {"input": picture(10, 18)},
             SMALL,
             {"blur_y": np.zeros((8, 15), np.uint16)},
-            "Output blur_y is said to have extents [16, 8]",
+            "sizes= gives blur_y the extents [16, 8]",
         ),
         (
             {"input": picture(10, 18)},
@@ -180,12 +180,12 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
             "several elements in one place",
         ),
         ({"input": picture(10, 18)}, SMALL, {"blr": picture(8, 16)}, "no output 'blr'"),
-        ({"input": picture(10, 18)}, SMALL, {"blur_y": [[0] * 16] * 8}, "to a list"),
+        ({"input": picture(10, 18)}, SMALL, {"blur_y": [[0] * 16] * 8}, "blur_y a list"),
         ({"input": picture(10, 18)}, SMALL, picture(8, 16), "Output arrays are given by name"),
         ({"input": picture(10, 18)}, [16, 8], None, "as in {'blur_y': ...}"),
         ({"input": picture(10, 18)}, {X: [16, 8]}, None, "Sizes are given by name"),
         ({X: picture(10, 18)}, SMALL, None, "as in run({'input': ...})"),
-        ({"input": None}, SMALL, None, "is given a NoneType, which is no array of uint16"),
+        ({"input": None}, SMALL, None, "is given a NoneType, which is not an array of uint16"),
         ({"input": [[1, 2], [3, 4]]}, SMALL, None, "numpy.array(..., dtype='uint16')"),
     ],
 )

@@ -26,7 +26,7 @@ FRONT_DOOR = (
     ),
     Mutant(
         "sizes-below-and-above",
-        "_said",
+        "_promised_number",
         "value in limits['le'] and value.names <= known.keys()",
         "value.names <= known.keys()",
         "The least size that is required is taken for the size.",
@@ -34,8 +34,8 @@ FRONT_DOOR = (
     ),
     Mutant(
         "said-to-begin-at-zero",
-        "_said_ranges",
-        "_said(size_variable(output, 'min', d), pipeline, known) or 0",
+        "_promised_ranges",
+        "_promised_number(size_variable(output, 'min', d), pipeline, known) or 0",
         "0",
         "An output begins at 0 whatever the pipeline says.",
         _ARGUMENTS,

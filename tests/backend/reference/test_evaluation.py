@@ -381,8 +381,8 @@ def test_wrong_arguments_are_said_in_words() -> None:
             {"gain": 1},
             {"f": (4, (2**31 - 8, 9))},
         ),
-        ("which no memory holds", good, {"gain": 1}, {"f": (2**31 - 1, 2**31 - 1)}),
-        ("to have extents \\[5, 4\\]", good, {"gain": 1}, {**sizes, "image": (5, 4)}),
+        ("more than any memory holds", good, {"gain": 1}, {"f": (2**31 - 1, 2**31 - 1)}),
+        ("image the extents \\[5, 4\\]", good, {"gain": 1}, {**sizes, "image": (5, 4)}),
         ("no output or image 'g'", good, {"gain": 1}, {**sizes, "g": (4, 4)}),
     ]
     for message, inputs, params, given_sizes in cases:
