@@ -148,24 +148,20 @@ class Expressions:
         if mask is not None:
             lanes = self.value(mask)
             if step == 1 and isinstance(index, Ramp):
-                address = self._address(buffer, index.base)
+                address = self.address(buffer, index.base)
                 return partial(memory.store_masked, buffer, address, held, value.type, lanes)
             addresses, kept = self._lane_addresses(buffer, index), (lanes, self._spare)
             return partial(memory.store_lanes, buffer, held, value.type, addresses, kept)
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
-            return partial(memory.store, buffer, self._address(buffer, base), held, value.type)
+            return partial(memory.store, buffer, self.address(buffer, base), held, value.type)
         addresses = self._lane_addresses(buffer, index)
         return partial(memory.store_lanes, buffer, held, value.type, addresses)
-
-    def prefetch(self, buffer: str, index: Expr) -> None:
-        """Bring the element at a scalar index near."""
-        self.here.memory.prefetch(self._address(buffer, index))
 
     def _in_one_step(self, store: Store, operator: str) -> Callable[[], None]:
         """An update of one element that other threads may update, too."""
         held, memory = self.value(store.value), self.here.memory
-        address = self._address(store.buffer, store.index)
+        address = self.address(store.buffer, store.index)
         return partial(memory.update, store.buffer, address, operator, held, store.value.type)
 
     def _emit(self, wanted: Key) -> Value:
@@ -326,7 +322,7 @@ class Expressions:
             addresses = self._lane_addresses(node.buffer, node.index)
             return memory.load_lanes(node.buffer, node.type, addresses)
         base = node.index.base if isinstance(node.index, Ramp) else node.index
-        address = self._address(node.buffer, base)
+        address = self.address(node.buffer, base)
         if step == 0:
             return memory.load(node.buffer, address, node.type)
         return memory.load_strided(node.buffer, address, node.type, step)
@@ -334,7 +330,7 @@ class Expressions:
     def _masked_load(self, node: MaskedLoad, point: InsertionPoint) -> Value:
         memory, step, mask = point.memory, step_of(node.index), self._child(node.mask)
         if step in (1, -1) and isinstance(node.index, Ramp):
-            address = self._address(node.buffer, node.index.base)
+            address = self.address(node.buffer, node.index.base)
             return memory.load_masked(node.buffer, address, node.type, step, mask)
         addresses = self._lane_addresses(node.buffer, node.index)
         return memory.load_lanes(node.buffer, node.type, addresses, (mask, self._zeros))
@@ -356,7 +352,7 @@ class Expressions:
         memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
         step = step_of(index)
         if isinstance(index, Ramp) and step is not None:
-            base = self._address(buffer, index.base)
+            base = self.address(buffer, index.base)
             return lambda lane: memory.address(base, i64(lane * step), type)
         shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
@@ -378,7 +374,7 @@ class Expressions:
 
         return address
 
-    def _address(self, buffer: str, index: Expr) -> Value:
+    def address(self, buffer: str, index: Expr) -> Value:
         """The address of the element at a scalar index."""
         return self._moved(buffer, terms_of(index))
 

@@ -183,11 +183,6 @@ class AccessEmitter:
 
         return chosen
 
-    def prefetch(self, address: Value) -> None:
-        """Bring what is at an address near, into all caches, to be read."""
-        options = i32(0), i32(3), i32(1)
-        self.operators.intrinsic("llvm.prefetch.p0", VOID, address, *options)
-
     def load_strided(self, buffer: str, address: Value, type: Type, stride: int) -> Value:
         """Elements ``stride`` apart, the first at ``address``. Touches nothing beyond the last."""
         lanes = type.lanes

@@ -31,7 +31,7 @@ from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter, Module
 from backend.llvm.operators import llvm_type
-from backend.llvm.runtime.blocks import I32, I64, POINTER, Value, i32, i64
+from backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
 from backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
@@ -118,8 +118,11 @@ class Statements:
                 if message.types:
                     self._tell(status, statement.values)
                 self._leave_if(ir.Constant(ir.IntType(1), 1), i32(status))
-            case Prefetch():
-                self.values.prefetch(statement.buffer, statement.at[0])
+            case Prefetch(buffer=buffer, at=(index,)):
+                # To be read, into all caches, as data.
+                options = i32(0), i32(3), i32(1)
+                address = self.values.address(buffer, index)
+                self.frame.here.operators.intrinsic("llvm.prefetch.p0", VOID, address, *options)
             case For():
                 self._loop(statement)
             case If():

@@ -28,8 +28,5 @@ EXAMPLES = (
         _GREATEST.reorder("r.x", "x"),
         "the greatest of floats",
     ),
-)
-
-ADVICE_EXAMPLES = (
     on_cpu("advice.rounding", _SUMS.atomic().parallel("r.y"), _SUMS.atomic().parallel("y")),
 )

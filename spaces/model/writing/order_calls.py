@@ -11,6 +11,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.directives.loop_directives import inner_name
 from spaces.model.schedules.domain_order import (
+    HINTS,
     SINGLE_THREAD,
     DomainOrder,
     Fuse,
@@ -42,8 +43,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
     for step in _steps(start, target):
         chain.add(*step)
     chain.arrange()
-    chain.partition()
-    chain.add(*map(call_of, target.prefetches))
+    chain.hint()
     if chain.order == target:
         return tuple(chain.calls)
     chain = _Chain(start, target)
@@ -51,8 +51,7 @@ def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall,
         chain.add(call_of(record))
     if chain.order.loops != target.loops:
         chain.add(DirectiveCall("loops", tuple(_written(loop) for loop in target.loops[::-1])))
-    chain.partition()
-    chain.add(*map(call_of, target.prefetches))
+    chain.hint()
     return tuple(chain.calls)
 
 
@@ -123,12 +122,17 @@ class _Chain:
         """Whether a loop is serial and not outermost."""
         return self.target.kind(name) is LoopKind.SERIAL and self.target.names[0] != name
 
-    def partition(self) -> None:
-        """Add what says how loops are partitioned."""
+    def hint(self) -> None:
+        """Add what leaves the loops, their order and their kinds alone: policies of several loops
+        together, then a directive for each record that is still missing.
+        """
         for policy, directive in _POLICIES.items():
             said = [one.loop for one in self.target.partitions if one.policy is policy]
             if said and self.order.partitions != self.target.partitions:
                 self.add(DirectiveCall(directive, tuple(said)))
+        for part in HINTS:
+            there = getattr(self.order, part)
+            self.add(*(call_of(one) for one in getattr(self.target, part) if one not in there))
 
 
 _POLICIES = {
