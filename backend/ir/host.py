@@ -8,9 +8,9 @@ host's formulas read the same names, except threads and blocks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from backend.ir.node import Node
 from backend.ir.program import BufferParameter, ScalarParameter, SizeCheck
@@ -63,22 +63,23 @@ class DeviceFunction:
         return sum(array.nbytes for array in self.shared)
 
 
+class _Step(Node["HostNode"]):
+    """What all steps of the host have in common."""
+
+    __slots__ = ()
+
+    called: ClassVar[str] = "HostNode"
+
+
 @frozen
-class HostBlock(Node["HostNode"]):
+class HostBlock(_Step):
     """Steps of the host in order."""
 
     body: tuple[HostNode, ...]
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return self.body
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return HostBlock(children)
-
 
 @frozen
-class HostLoop(Node["HostNode"]):
+class HostLoop(_Step):
     """A loop of the host around launches."""
 
     var: Variable
@@ -86,31 +87,17 @@ class HostLoop(Node["HostNode"]):
     extent: Expr
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class HostIf(Node["HostNode"]):
+class HostIf(_Step):
     """Steps that run where ``condition`` holds."""
 
     condition: Expr
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class GlobalArray(Node["HostNode"]):
+class GlobalArray(_Step):
     """Memory outside of kernels that lives while ``body`` runs. It has as many elements as the
     product of its ``sizes``; each size counts as at least 0.
     """
@@ -120,23 +107,16 @@ class GlobalArray(Node["HostNode"]):
     sizes: tuple[Expr, ...]
     body: HostNode
 
-    @property
-    def children(self) -> tuple[HostNode, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[HostNode, ...]) -> HostNode:
-        return evolve(self, body=children[0])
-
 
 @frozen
-class Launch(Node["HostNode"]):
+class Launch(_Step):
     """Runs a kernel over its grid."""
 
     kernel: DeviceFunction
 
 
 @frozen
-class HostPart(Node["HostNode"]):
+class HostPart(_Step):
     """A part of the program that the CPU computes: loops without blocks and threads."""
 
     name: str

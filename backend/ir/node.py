@@ -1,7 +1,8 @@
 """What all nodes of programs have in common, be they statements or steps of the host.
 
-They have ``children`` and ``with_children``, as expressions do. Code that walks or rewrites a
-program uses these two and need not know each kind of node.
+They have ``children`` and ``with_children``, as expressions do, and expressions of their own. Code
+that walks or rewrites a program uses these and need not know each kind of node. The types of a
+node's fields say which fields hold nodes, and which hold expressions.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from operator import is_
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from backend.ir.deep import deeper
+from backend.ir.parts import derived
+from spaces.model.expressions.expr import Expr
 
 NodeKind = TypeVar("NodeKind")
 
@@ -18,13 +21,28 @@ NodeKind = TypeVar("NodeKind")
 class Node(Generic[NodeKind]):
     """A node of a tree whose nodes all have one ``NodeKind``; most nodes have other nodes inside.
 
+    A record derives the four methods from its fields, except those that it defines itself.
+
     Attributes:
         nests_deep: whether such nodes may nest as deep as a pipeline has Funcs.
+        called: ``NodeKind`` as the types of fields name it.
     """
 
     __slots__ = ()
 
     nests_deep: ClassVar[bool] = False
+    called: ClassVar[str]
+
+    @classmethod
+    def __attrs_init_subclass__(cls) -> None:
+        own = vars(cls)
+        for held, read, changed in (
+            (cls.called, "children", "with_children"),
+            ("Expr", "expressions", "with_expressions"),
+        ):
+            for name, method in zip((read, changed), derived(cls, held), strict=True):
+                if name not in own:
+                    setattr(cls, name, method)
 
     @property
     def children(self) -> tuple[NodeKind, ...]:
@@ -33,6 +51,15 @@ class Node(Generic[NodeKind]):
 
     def with_children(self, children: tuple[NodeKind, ...]) -> NodeKind:
         """The same node around other children, as many as before."""
+        return cast("NodeKind", self)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """Its own expressions, without those of nodes inside it."""
+        return ()
+
+    def with_expressions(self, expressions: tuple[Expr, ...]) -> NodeKind:
+        """The same node with other expressions, as many as before."""
         return cast("NodeKind", self)
 
 

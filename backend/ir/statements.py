@@ -6,7 +6,7 @@ flatten pass replaces them by flat ones (:class:`~backend.ir.vectors.Load` and :
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias, TypeVar, cast
+from typing import ClassVar, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 
@@ -25,18 +25,18 @@ Statement: TypeAlias = (
 
 
 class _Statement(Node["Statement"]):
-    """A statement: besides the statements inside it, it has expressions of its own."""
+    """A statement: besides the statements inside it, it has expressions of its own. A statement
+    without others inside is one line of text.
+    """
 
     __slots__ = ()
 
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        """Its own expressions, without those of statements inside it."""
-        return ()
+    called: ClassVar[str] = "Statement"
 
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        """The same statement with other expressions, as many as before."""
-        return cast("Statement", self)
+    @property
+    def in_place(self) -> tuple[str, ...]:
+        """The buffers or Funcs that it reads besides those in its expressions."""
+        return ()
 
 
 @frozen
@@ -44,10 +44,6 @@ class Block(_Statement):
     """Statements in order."""
 
     body: tuple[Statement, ...]
-
-    @property
-    def children(self) -> tuple[Statement, ...]:
-        return self.body
 
     def with_children(self, children: tuple[Statement, ...]) -> Statement:
         return block(*children)
@@ -64,21 +60,6 @@ class For(_Statement):
     body: Statement
     partition: Partition = Partition.AUTO
 
-    @property
-    def children(self) -> tuple[Statement, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[Statement, ...]) -> Statement:
-        return evolve(self, body=children[0])
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.min, self.extent
-
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        low, extent = expressions
-        return evolve(self, min=low, extent=extent)
-
 
 @frozen
 class ParallelFor(_Statement):
@@ -93,21 +74,6 @@ class ParallelFor(_Statement):
     variables: tuple[Variable, ...]
     buffers: tuple[str, ...]
     body: Statement
-
-    @property
-    def children(self) -> tuple[Statement, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[Statement, ...]) -> Statement:
-        return evolve(self, body=children[0])
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.min, self.extent
-
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        low, extent = expressions
-        return evolve(self, min=low, extent=extent)
 
 
 @frozen
@@ -144,36 +110,6 @@ class Allocate(_Statement):
 
     nests_deep: ClassVar[bool] = True
 
-    @property
-    def children(self) -> tuple[Statement, ...]:
-        return (self.body,)
-
-    def with_children(self, children: tuple[Statement, ...]) -> Statement:
-        return evolve(self, body=children[0])
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (
-            *self.sizes,
-            *self.mins,
-            *self.extents,
-            *(fold for fold in self.folds if fold is not None),
-            *(e for d in self.dimensions for e in (d.min, d.extent, d.stride)),
-        )
-
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        given = iter(expressions)
-        return evolve(
-            self,
-            sizes=tuple(next(given) for _ in self.sizes),
-            mins=tuple(next(given) for _ in self.mins),
-            extents=tuple(next(given) for _ in self.extents),
-            folds=tuple(None if fold is None else next(given) for fold in self.folds),
-            dimensions=tuple(
-                BufferDimension(next(given), next(given), next(given)) for _ in self.dimensions
-            ),
-        )
-
 
 @frozen
 class Update:
@@ -195,12 +131,12 @@ class Provide(_Statement):
     update: Update | None = None
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return *self.args, self.value
+    def in_place(self) -> tuple[str, ...]:
+        return () if self.update is None else (self.func,)
 
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        *args, value = expressions
-        return evolve(self, args=tuple(args), value=value)
+    def __str__(self) -> str:
+        place = f"{self.func}({', '.join(map(str, self.args))})"
+        return f"{place} {_becomes(self.update)} {self.value}"
 
 
 @frozen
@@ -217,14 +153,19 @@ class Store(_Statement):
     update: Update | None = None
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (
-            (self.index, self.value) if self.mask is None else (self.index, self.value, self.mask)
-        )
+    def in_place(self) -> tuple[str, ...]:
+        return () if self.update is None else (self.buffer,)
 
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        index, value, *mask = expressions
-        return evolve(self, index=index, value=value, mask=mask[0] if mask else None)
+    def __str__(self) -> str:
+        where = "" if self.mask is None else f" where {self.mask}"
+        return f"{self.buffer}[{self.index}{where}] {_becomes(self.update)} {self.value}"
+
+
+def _becomes(update: Update | None) -> str:
+    if update is None:
+        return "="
+    shared = " in one step" if update.shared else ""
+    return f"becomes{shared} {update.operator} of itself and"
 
 
 _Assignment = TypeVar("_Assignment", bound="Provide | Store")
@@ -275,20 +216,6 @@ class If(_Statement):
     body: Statement
     otherwise: Statement | None = None
 
-    @property
-    def children(self) -> tuple[Statement, ...]:
-        return (self.body,) if self.otherwise is None else (self.body, self.otherwise)
-
-    def with_children(self, children: tuple[Statement, ...]) -> Statement:
-        return If(self.condition, *children)
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.condition,)
-
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        return evolve(self, condition=expressions[0])
-
 
 @frozen
 class Stop(_Statement):
@@ -297,12 +224,8 @@ class Stop(_Statement):
     message: Message
     values: tuple[Expr, ...] = ()
 
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.values
-
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        return Stop(self.message, expressions)
+    def __str__(self) -> str:
+        return f"stop: {self.message.said([str(v) for v in self.values])}"
 
 
 @frozen
@@ -315,16 +238,19 @@ class Prefetch(_Statement):
     at: tuple[Expr, ...]
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.at
+    def in_place(self) -> tuple[str, ...]:
+        return (self.buffer,)
 
-    def with_expressions(self, expressions: tuple[Expr, ...]) -> Statement:
-        return Prefetch(self.buffer, expressions)
+    def __str__(self) -> str:
+        return f"prefetch {self.buffer}[{', '.join(map(str, self.at))}]"
 
 
 @frozen
 class Barrier(_Statement):
     """All threads of a GPU block wait for each other."""
+
+    def __str__(self) -> str:
+        return "barrier"
 
 
 EMPTY = Block(())

@@ -9,16 +9,11 @@ from backend.ir.program import LoopProgram
 from backend.ir.sizes import product
 from backend.ir.statements import (
     Allocate,
-    Barrier,
     Block,
     For,
     If,
     ParallelFor,
-    Prefetch,
-    Provide,
     Statement,
-    Stop,
-    Store,
     TupleAssignment,
 )
 from spaces.model.schedules.domain_order import LoopKind
@@ -81,26 +76,8 @@ def _parts(statement: Statement, depth: int) -> Iterator[_Part]:
             yield f"{indent}at once:"
             for part in parts:
                 yield _parts(part, depth + 1)
-        case Provide():
-            args = ", ".join(map(str, statement.args))
-            yield f"{indent}{statement.func}({args}) {_becomes(statement)} {statement.value}"
-        case Store():
-            where = "" if statement.mask is None else f" where {statement.mask}"
-            place = f"{statement.buffer}[{statement.index}{where}]"
-            yield f"{indent}{place} {_becomes(statement)} {statement.value}"
-        case Prefetch():
-            yield f"{indent}prefetch {statement.buffer}[{', '.join(map(str, statement.at))}]"
-        case Stop():
-            yield f"{indent}stop: {statement.message.said([str(v) for v in statement.values])}"
-        case Barrier():
-            yield f"{indent}barrier"
-
-
-def _becomes(statement: Provide | Store) -> str:
-    if statement.update is None:
-        return "="
-    shared = " in one step" if statement.update.shared else ""
-    return f"becomes{shared} {statement.update.operator} of itself and"
+        case _:
+            yield f"{indent}{statement}"
 
 
 def _range(loop: For | ParallelFor) -> str:

@@ -10,7 +10,6 @@ from backend.ir.statements import (
     Allocate,
     For,
     ParallelFor,
-    Prefetch,
     Provide,
     Statement,
     Stop,
@@ -92,11 +91,7 @@ def _buffers_read(statement: Statement, seen: set[Expr]) -> tuple[str, ...]:
         elif isinstance(node, Call):
             found[node.target] = None
         stack += reversed(node.children)
-    if isinstance(statement, Prefetch):
-        found[statement.buffer] = None
-    if isinstance(statement, Provide | Store) and statement.update is not None:
-        found |= dict.fromkeys(buffers_written(statement))
-    return tuple(found)
+    return tuple(found | dict.fromkeys(statement.in_place))
 
 
 def buffers_written(statement: Statement) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class Statements:
                 # To be read, into all caches, as data.
                 options = i32(0), i32(3), i32(1)
                 address = self.values.address(buffer, index)
-                self.frame.here.operators.intrinsic("llvm.prefetch.p0", VOID, address, *options)
+                self.emitter.here.operators.intrinsic("llvm.prefetch.p0", VOID, address, *options)
             case For():
                 self._loop(statement)
             case If():

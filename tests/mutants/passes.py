@@ -19,6 +19,22 @@ PASSES = (
         _DRAWN,
     ),
     Mutant(
+        "folds-take-what-is-next",
+        "_SEVERAL_OPTIONAL",
+        "None if part is None else next(given)",
+        "next(given)",
+        "A dimension without a fold takes the expression of another.",
+        ("test_node.py",),
+    ),
+    Mutant(
+        "parts-of-odd-shape-are-none",
+        "derived",
+        "other.name not in shaped and re.search(rf'\\b{held}\\b', str(other.type))",
+        "other.name in shaped and re.search(rf'\\b{held} \\b', str(other.type))",
+        "Walks pass over expressions in a field of a new shape.",
+        ("test_node.py",),
+    ),
+    Mutant(
         "steady-state-ends-with-the-loop",
         "_Pass._split",
         "fn.min(_smallest(decisions.highs) + 1, end)",

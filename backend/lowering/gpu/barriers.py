@@ -114,7 +114,7 @@ class _Inserter:
             (name, id(part) if len(places[name]) == 1 else -id(part))
             for s in inside
             for name in buffers_read(s)
-            if name in places  # a prefetch reads no value, so it waits for no write
+            if name in places  # no load and no store names it: no value to wait for
         }
         return _Accesses(self._about(read), self._about(written))
 

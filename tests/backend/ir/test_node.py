@@ -1,19 +1,23 @@
 """Each kind of node gives its parts, and is made anew from others in the same order."""
 
 from operator import is_
+from typing import get_args
 
 import pytest
+from attrs import frozen
 
+from backend.ir import statements
 from backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     HostBlock,
     HostIf,
     HostLoop,
+    HostNode,
     HostPart,
     Launch,
 )
-from backend.ir.node import map_children, walk_nodes
+from backend.ir.node import Node, map_children, walk_nodes
 from backend.ir.statements import (
     EMPTY,
     Allocate,
@@ -30,7 +34,7 @@ from backend.ir.statements import (
     TupleAssignment,
 )
 from backend.ir.walk import map_all, map_own
-from spaces.model.expressions.expr import Variable, constant
+from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.schedules.domain_order import LoopKind
@@ -73,19 +77,19 @@ STATEMENTS = (
 KERNEL = DeviceFunction("k", (A, B, C), (1, 1, 1), (), EMPTY)
 LAUNCH, PART = Launch(KERNEL), HostPart("p", STORE)
 HOST = (
-    (HostBlock((LAUNCH, PART)), (LAUNCH, PART)),
-    (HostLoop(X, A, B, LAUNCH), (LAUNCH,)),
-    (HostIf(TRUE, LAUNCH), (LAUNCH,)),
-    (GlobalArray("f", Int32, (A,), LAUNCH), (LAUNCH,)),
-    (LAUNCH, ()),
-    (PART, ()),
+    (HostBlock((LAUNCH, PART)), (LAUNCH, PART), ()),
+    (HostLoop(X, A, B, LAUNCH), (LAUNCH,), (A, B)),
+    (HostIf(TRUE, LAUNCH), (LAUNCH,), (TRUE,)),
+    (GlobalArray("f", Int32, (A, B), LAUNCH), (LAUNCH,), (A, B)),
+    (LAUNCH, (), ()),
+    (PART, (), ()),
 )
 
 kind = lambda case: type(case).__name__ if not isinstance(case, tuple) else ""  # noqa: E731
 
 
 @pytest.mark.parametrize(
-    ("node", "children"), [*((n, c) for n, c, _ in STATEMENTS), *HOST], ids=kind
+    ("node", "children"), [(node, children) for node, children, _ in (*STATEMENTS, *HOST)], ids=kind
 )
 def test_children_are_given_and_replaced(node, children):
     assert node.children == children
@@ -97,7 +101,7 @@ def test_children_are_given_and_replaced(node, children):
     assert map_children(node, lambda child: child) is node
 
 
-@pytest.mark.parametrize(("node", "children", "expressions"), STATEMENTS, ids=kind)
+@pytest.mark.parametrize(("node", "children", "expressions"), [*STATEMENTS, *HOST], ids=kind)
 def test_own_expressions_are_given_and_replaced(node, children, expressions):
     assert len(node.expressions) == len(expressions)
     assert all(map(is_, node.expressions, expressions))
@@ -107,6 +111,20 @@ def test_own_expressions_are_given_and_replaced(node, children, expressions):
     assert all(map(is_, changed.expressions, new))
     assert changed.children == children
     assert map_own(node, lambda e: e) is node
+
+
+def test_every_kind_of_node_is_tested():
+    tested = {type(node).__name__ for node, *_ in (*STATEMENTS, *HOST)}
+    assert tested == {*statements.Statement.split(" | "), *(k.__name__ for k in get_args(HostNode))}
+
+
+def test_parts_in_a_field_of_an_unknown_shape_are_an_error():
+    with pytest.raises(TypeError, match=r"Odd.values holds Expr as list\[Expr\]"):
+
+        @frozen
+        class Odd(Node["Odd"]):
+            called = "Odd"
+            values: "list[Expr]"
 
 
 def test_blocks_of_changed_statements_have_no_blocks_inside():
