@@ -14,7 +14,7 @@ from apps.command_line.checking import checked
 from apps.command_line.console import heading, line, table
 from apps.command_line.options import GivenSchedule
 from apps.command_line.space import follow
-from apps.errors import Stop
+from apps.errors import CommandError
 from apps.files import write_picture, write_text
 from apps.photographs import photograph
 from apps.pictures import Array, to_array
@@ -67,7 +67,7 @@ def main() -> None:
         write_picture(OUT / "before.png", pixels)
         write_picture(OUT / "after.png", app.picture(sharpened))
         _gpu(pipeline, image)
-    except Stop as stop:
+    except CommandError as stop:
         sys.exit(str(stop))
     line(f"\nDone in {time.perf_counter() - start:.0f} s. Look at {OUT}/before.png and after.png.")
 
@@ -205,11 +205,13 @@ def _agreement(actual: Array, expected: Array) -> str:
     """How far apart two outputs are.
 
     Raises:
-        Stop: further than floats may be.
+        CommandError: further than floats may be.
     """
     apart = float(np.max(np.abs(actual.astype(np.float64) - expected.astype(np.float64))))
     if not apart <= TOLERANCE:
-        raise Stop(f"The output differs from the reference by {apart:.3g}, more than {TOLERANCE}.")
+        raise CommandError(
+            f"The output differs from the reference by {apart:.3g}, more than {TOLERANCE}."
+        )
     return f"equal to the reference {f'within {apart:.1g}' if apart else 'bit for bit'}"
 
 

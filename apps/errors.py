@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 
-class Stop(Exception):
+class CommandError(Exception):
     """A command cannot go on; ``str`` is the sentence for the user."""
 
     status = 1
 
 
-class WrongUsage(Stop):
+class WrongUsage(CommandError):
     """What the user named does not exist, or is not what the command takes."""
 
     status = 2
 
 
-class Interrupted(Stop):
+class Interrupted(CommandError):
     """The user has had enough (Ctrl-C)."""
 
     status = 130

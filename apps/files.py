@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 
 ARRAY_SUFFIX = ".npy"
 
@@ -23,14 +23,14 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a file beside ``path``, and move it into place when it is complete.
 
     Raises:
-        Stop: the folder does not exist or cannot be written to.
+        CommandError: the folder does not exist or cannot be written to.
     """
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
         )
     except OSError as error:
-        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+        raise CommandError(f"Cannot write to {path}: {error.strerror}.") from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -38,7 +38,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
-        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+        raise CommandError(f"Cannot write to {path}: {error.strerror}.") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -47,27 +47,27 @@ def check_writable(path: Path) -> None:
     """Refuse a file that could not be written, before any work is done for it.
 
     Raises:
-        Stop: the folder does not exist or cannot be written to.
+        CommandError: the folder does not exist or cannot be written to.
     """
     if path.is_dir():
-        raise Stop(f"Cannot write to {path}: it is a folder.")
+        raise CommandError(f"Cannot write to {path}: it is a folder.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise Stop(f"Cannot write to {path}: {error.strerror}.") from None
+        raise CommandError(f"Cannot write to {path}: {error.strerror}.") from None
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder that files can be written into, where there is none.
 
     Raises:
-        Stop: it cannot be made, or not be written into.
+        CommandError: it cannot be made, or not be written into.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Stop(f"Cannot make the folder {folder}: {error.strerror}.") from None
+        raise CommandError(f"Cannot make the folder {folder}: {error.strerror}.") from None
     check_writable(folder / "x")
 
 

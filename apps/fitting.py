@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from apps.plain import all_root
 from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
@@ -38,13 +38,13 @@ def output_ranges(
     that of its estimate.
 
     Raises:
-        Stop: an image is too small to leave any output.
+        CommandError: an image is too small to leave any output.
         WrongUsage: there is neither an image nor an estimate to go by.
     """
     try:
         read = loop_nest(pipeline, all_root(pipeline)).inputs
     except UnboundedError as error:
-        raise Stop(str(error)) from None
+        raise CommandError(str(error)) from None
     found: dict[str, OutputRanges] = {}
     for output in pipeline.outputs:
         fit = _Fit(pipeline, output, images, read)
@@ -91,7 +91,7 @@ class _Fit:
         low += _least(lambda n: self._inside(early, _with(ranges, d, (low + n, 1))))
         beyond = _least(lambda n: not self._inside(late, _with(ranges, d, (low, n + 1))))
         if beyond == 0:
-            raise Stop(self._too_small(d, _with(ranges, d, (low, 1))))
+            raise CommandError(self._too_small(d, _with(ranges, d, (low, 1))))
         extent = beyond if beyond < MOST else self._unlimited(d, ranges)[1]
         return _with(ranges, d, (low, extent))
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.errors import Stop
+from apps.errors import CommandError
 from spaces.model.algorithm.pipeline import Image, Pipeline
 
 Photograph: TypeAlias = NDArray[np.uint8]
@@ -29,14 +29,14 @@ def to_array(photograph: Photograph, image: Image) -> Array:
     so that a pipeline may divide by its pixels.
 
     Raises:
-        Stop: ``image`` has another number of dimensions.
+        CommandError: ``image`` has another number of dimensions.
     """
     if image.dimensions == 2:
         values = np.round(photograph @ np.array(LUMA))
     elif image.dimensions == 3:
         values = np.moveaxis(photograph, 2, 0).astype(np.float64)
     else:
-        raise Stop(
+        raise CommandError(
             f"Image {image.name} has {image.dimensions} dimensions, and a photograph makes 2 "
             "(gray) or 3 (RGB); give the input as an array in a .npy file."
         )
@@ -53,7 +53,7 @@ def photographed(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]
     """The photograph as every input of a pipeline.
 
     Raises:
-        Stop: an image has neither two nor three dimensions.
+        CommandError: an image has neither two nor three dimensions.
     """
     return {image.name: to_array(photograph, image) for image in pipeline.images}
 
@@ -116,12 +116,12 @@ def _planes_last(array: Array) -> Array:
     """[y, x] as it is; [c, y, x] as [y, x, c] for three planes, else its first plane.
 
     Raises:
-        Stop: the array has another number of dimensions.
+        CommandError: the array has another number of dimensions.
     """
     if array.ndim == 2:
         return array
     if array.ndim == 3:
         return np.moveaxis(array, 0, 2) if array.shape[0] == 3 else array[0]
-    raise Stop(
+    raise CommandError(
         f"The output has {array.ndim} dimensions and makes no picture; write it to a .npy file."
     )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 
 OutputRanges: TypeAlias = tuple[tuple[int, int], ...]
@@ -46,14 +46,14 @@ def sizes_of_outputs(
     that of ``fitting`` does, the ranges that images suffice for.
 
     Raises:
-        Stop: an output has another number of dimensions.
+        CommandError: an output has another number of dimensions.
     """
     for output in pipeline.outputs:
         dimensions = len(pipeline.function(output).args)
         if dimensions != len(asked):
             estimate = pipeline.estimate(output)
             such = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
-            raise Stop(
+            raise CommandError(
                 f"{output} has {dimensions} dimensions, but its size names {len(asked)}; "
                 f"write that of each{such}."
             )

@@ -23,7 +23,6 @@ SHARED = {
     "Array": "a NumPy array",
     "Coordinate": "a tuple of integers, in proofs and in replays, which do not import each other",
     "Prefetch": "the same prefetch, in the schedule and in the program",
-    "Stop": "a command that stops, and a statement that stops the program",
 }
 """Names that several modules define, each with the reason."""
 

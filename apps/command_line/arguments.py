@@ -60,7 +60,7 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
     named, a picture of each in the folder ``out``.
 
     Raises:
-        Stop: a file cannot be written, or does not say for which output it is.
+        CommandError: a file cannot be written, or does not say for which output it is.
     """
     if not named:
         make_folder(OUT)

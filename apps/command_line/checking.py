@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apps.command_line.options import GivenSchedule
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify, verify_rest
@@ -16,7 +16,7 @@ from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.written import WrittenSchedule
 
 
-class IllegalSchedule(Stop):
+class IllegalSchedule(CommandError):
     """A schedule that is not legal for the device it is asked for."""
 
 

@@ -13,7 +13,7 @@ from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, read_partial
 from apps.command_line.program import AsJson, command
 from apps.command_line.space import Limit, space_of
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from spaces.enumerate.complete import Completions
 from spaces.enumerate.emptiness import explain_empty
 from spaces.model.writing.text import format_schedule
@@ -66,5 +66,5 @@ def complete(
     if as_json:
         return
     if not texts and completions.end == "all":
-        raise Stop(str(explain_empty(space)))
+        raise CommandError(str(explain_empty(space)))
     complain(_ENDS[completions.end or "unknown"])

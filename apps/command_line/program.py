@@ -13,7 +13,7 @@ from typer.main import get_command_from_info
 
 import spaces
 from apps.command_line.console import complain, line
-from apps.errors import Interrupted, Stop
+from apps.errors import CommandError, Interrupted
 
 P = ParamSpec("P")
 
@@ -140,7 +140,7 @@ def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, No
                 function(*args, **kwargs)
             except KeyboardInterrupt:
                 _stop(Interrupted())
-            except Stop as stop:
+            except CommandError as stop:
                 _stop(stop)
 
         shown = _lines("Examples:", [f"spaces {example}" for example in examples])
@@ -149,6 +149,6 @@ def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, No
     return add
 
 
-def _stop(stop: Stop) -> None:
+def _stop(stop: CommandError) -> None:
     complain(str(stop))
     raise typer.Exit(stop.status) from None

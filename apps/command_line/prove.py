@@ -22,7 +22,7 @@ from apps.command_line.options import (
 )
 from apps.command_line.program import AsJson, command
 from apps.command_line.proving import Findings, all_obligations, prove_schedule
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from apps.files import make_folder
 from backend.replay import Replay
 from spaces.constraints.devices.device import Device
@@ -107,7 +107,7 @@ def _write(report: ProofReport, folder: Path) -> None:
     try:
         write_certificates(report, folder)
     except OSError as error:
-        raise Stop(f"Cannot write certificates to {folder}: {error.strerror}.") from None
+        raise CommandError(f"Cannot write certificates to {folder}: {error.strerror}.") from None
 
 
 def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:

@@ -31,7 +31,7 @@ from apps.command_line.options import (
     given_schedule,
 )
 from apps.command_line.program import AsJson, command
-from apps.errors import Stop
+from apps.errors import CommandError
 from apps.pictures import Array
 from apps.sizes import OutputRanges, parse_size, sizes_of_outputs
 from backend.access import AccessError, AccessMode
@@ -121,10 +121,10 @@ def run(
         own = not schedule and name != DEFAULT
         if own and _default_suffices(found, pipeline, images, values, sizes):
             hint = f"That is because of the app's schedule {name}; --schedule {DEFAULT} will do."
-            raise Stop(f"{error}\n{hint}") from None
-        raise Stop(str(error)) from None
+            raise CommandError(f"{error}\n{hint}") from None
+        raise CommandError(str(error)) from None
     except (ArgumentError, MemoryError, AccessError) as error:
-        raise Stop(str(error)) from None
+        raise CommandError(str(error)) from None
     elapsed_ms = (time.perf_counter() - start) * 1e3
     for result, file in files.items():
         write_output(found, results[result], file)

@@ -8,7 +8,7 @@ from apps.catalog import find
 from apps.command_line.console import heading, line, table
 from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
 from apps.command_line.program import AsJson, command
-from apps.errors import Stop
+from apps.errors import CommandError
 from spaces.constraints.legality.judge import ask_matching, judge
 from spaces.constraints.rules.inlining import inline_size
 from spaces.model.algorithm.pipeline import Pipeline
@@ -61,17 +61,19 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
 
 
 def _check_size(pipeline: Pipeline, schedule: Schedule) -> None:
-    """Stop where what inlining makes is more than can be written down."""
+    """Ends the command where what inlining makes is more than can be written down."""
     for violation in judge(ask_matching(pipeline, schedule), {}).violations:
         if violation.rule == inline_size.id:
-            raise Stop(f"There is no tree and no loop nest that can be written down: {violation}")
+            raise CommandError(
+                f"There is no tree and no loop nest that can be written down: {violation}"
+            )
 
 
 def _nest(pipeline: Pipeline, schedule: Schedule) -> str:
     try:
         return format_nests(pipeline, schedule)
     except (LevelError, OrderError, UnboundedError, KeyError) as error:
-        raise Stop(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
+        raise CommandError(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
 
 
 def _functions(pipeline: Pipeline) -> list[tuple[object, ...]]:

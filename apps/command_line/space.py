@@ -17,7 +17,7 @@ from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line, progress, table
 from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
-from apps.errors import Interrupted, Stop, WrongUsage
+from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.loading import is_function_name, load_function, told
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
@@ -81,7 +81,7 @@ def enumerate_schedules(
         line(f"# {number}\n{text}")
     found.stop()
     if not number:
-        raise Stop(str(explain_empty(space)))
+        raise CommandError(str(explain_empty(space)))
     if limit:
         complain(f"At most {limit} of up to {_about(space.candidates)} are shown; see --limit.")
 
@@ -150,9 +150,9 @@ def search(
     except UnknownStrategyError as error:
         raise WrongUsage(str(error)) from None
     except BatchError as error:
-        raise Stop(str(error)) from None
+        raise CommandError(str(error)) from None
     except EmptySpaceError as error:
-        raise Stop(f"{error}\n{explain_empty(space)}") from None
+        raise CommandError(f"{error}\n{explain_empty(space)}") from None
     if as_json:
         found = [{"cost": f.cost, "schedule": _text(f.schedule, space.pipeline)} for f in done.best]
         report = {
@@ -174,9 +174,9 @@ def _own_model(name: str) -> CostFunction:
         try:
             return batch.full(function(batch))
         except BatchError as error:
-            raise Stop(f"{name}: {error}") from None
+            raise CommandError(f"{name}: {error}") from None
         except Exception as error:
-            raise Stop(f"{name} failed: {told(error)}") from error
+            raise CommandError(f"{name} failed: {told(error)}") from error
 
     return cost
 
@@ -205,7 +205,7 @@ def follow(events: Iterable[Event]) -> Done:
                 case Done():
                     return event
     if not (isinstance(events, Collected) and events.interrupted):
-        raise Stop("The search ended without a result; a strategy ends with Done.")
+        raise CommandError("The search ended without a result; a strategy ends with Done.")
     if found is None:
         raise Interrupted
     return Done((found,), scored.structures, scored.choices, complete=False)
@@ -232,7 +232,7 @@ def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> Schedule
 
     Raises:
         WrongUsage: the pipeline has no estimates, or there is no such device.
-        Stop: no schedule can meet the estimates.
+        CommandError: no schedule can meet the estimates.
         ValueError: what is fixed does not fit the pipeline.
     """
     pipeline = app.pipeline()
@@ -244,7 +244,7 @@ def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> Schedule
     try:
         return ScheduleSpace(pipeline, find_device(device), fixed=fixed)
     except EmptySpaceError as error:
-        raise Stop(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -24,7 +24,7 @@ from apps.command_line.options import (
     given_schedule,
 )
 from apps.command_line.program import AsJson, command
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from apps.files import check_writable, write_text
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
@@ -103,7 +103,7 @@ def verify(
             _tell_repair(repaired, pipeline)
     if output is not None and repaired is not None:
         if repaired.schedule is None:
-            raise Stop(f"{output} is not written: there is no legal schedule to write.")
+            raise CommandError(f"{output} is not written: there is no legal schedule to write.")
         write_text(output, format_schedule(repaired.schedule, pipeline) + "\n")
         complain(f"{output} is written.")
     raise typer.Exit(0 if verdict.legal else 1)

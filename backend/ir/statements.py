@@ -19,8 +19,8 @@ from spaces.model.schedules.domain_order import LoopKind, Partition
 from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
-    "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Stop | Barrier"
-    " | Prefetch"
+    "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Assert"
+    " | Barrier | Prefetch"
 )
 
 
@@ -218,14 +218,17 @@ class If(_Statement):
 
 
 @frozen
-class Stop(_Statement):
-    """The program ends here and says why: a message, and the values in it."""
+class Assert(_Statement):
+    """An assertion that fails here, as Halide's ``assert(false, message)``: the program ends.
+
+    An :class:`If` around it holds the condition. ``values`` are the numbers in the message.
+    """
 
     message: Message
     values: tuple[Expr, ...] = ()
 
     def __str__(self) -> str:
-        return f"stop: {self.message.said([str(v) for v in self.values])}"
+        return f"assert false, {self.message.said([str(v) for v in self.values])}"
 
 
 @frozen

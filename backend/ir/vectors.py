@@ -119,7 +119,7 @@ class Shuffle(Expr):
 
 
 @frozen(eq=False, slots=True, repr=False)
-class Reduced(Expr):
+class VectorReduce(Expr):
     """All lanes of a vector combined by an operator whose order does not matter."""
 
     operator: str = field()
@@ -129,7 +129,7 @@ class Reduced(Expr):
         return (self.lanes,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        return Reduced(self.type, self.operator, children[0])
+        return VectorReduce(self.type, self.operator, children[0])
 
     def written(self, children: tuple[str, ...]) -> str:
         return f"{self.operator} of lanes({children[0]})"

@@ -8,11 +8,11 @@ from operator import is_
 from backend.ir.node import map_children, walk_nodes
 from backend.ir.statements import (
     Allocate,
+    Assert,
     For,
     ParallelFor,
     Provide,
     Statement,
-    Stop,
     Store,
 )
 from backend.ir.vectors import Load, MaskedLoad
@@ -43,8 +43,8 @@ def bind(statement: Statement, var: Variable, value: Expr) -> Statement:
 
 
 def messages(statement: Statement) -> tuple[Message, ...]:
-    """The messages of the asserts in a statement, in order."""
-    found = (s.message for s in walk_nodes(statement) if isinstance(s, Stop))
+    """The messages of its assertions, in order."""
+    found = (s.message for s in walk_nodes(statement) if isinstance(s, Assert))
     return tuple(dict.fromkeys(found))
 
 

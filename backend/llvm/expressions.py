@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from backend.ir.statements import Store, updated
-from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
+from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, VectorReduce
 from backend.llvm.float_ranges import UNKNOWN, float_range
 from backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
@@ -264,7 +264,7 @@ class Expressions:
             case AnyLane(lanes=lanes):
                 bits = point.builder.bitcast(self._child(lanes), ir.IntType(lanes.type.lanes))
                 return point.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
-            case Reduced(operator=operator, lanes=lanes):
+            case VectorReduce(operator=operator, lanes=lanes):
                 return point.operators.reduced(operator, lanes.type, self._child(lanes))
             case Broadcast(value=Const() as single):
                 return literal(node.type, single.value)

@@ -15,13 +15,13 @@ from backend.ir.program import BufferParameter, LoopProgram
 from backend.ir.sizes import SMALL_BYTES, known_elements
 from backend.ir.statements import (
     Allocate,
+    Assert,
     Block,
     For,
     If,
     ParallelFor,
     Prefetch,
     Statement,
-    Stop,
     Store,
     TupleAssignment,
 )
@@ -113,7 +113,7 @@ class Statements:
     def _other(self, statement: Statement) -> None:
         """Emit a statement that is no store."""
         match statement:
-            case Stop(message=message):
+            case Assert(message=message):
                 status = self.emitter.module.statuses[message]
                 if message.types:
                     self._tell(status, statement.values)

@@ -12,11 +12,11 @@ from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import (
     EMPTY,
     Allocate,
+    Assert,
     For,
     If,
     Provide,
     Statement,
-    Stop,
     TupleAssignment,
     Update,
     block,
@@ -86,21 +86,21 @@ def _statement(node: NestNode, bounds: Bounds) -> Statement:
             return _allocate(node, bounds)
         case Compute():
             updates = updates_of(bounds, node.func, node.stage)
-            statement = block(*_stops(*node.args, *node.values), _assignment(node, updates))
+            statement = block(*_assertions(*node.args, *node.values), _assignment(node, updates))
             for predicate in reversed(node.predicates):
                 chosen = If(_by_array(expanded(predicate)), statement)
-                statement = block(*_stops(predicate), chosen)
+                statement = block(*_assertions(predicate), chosen)
             for guard in reversed(node.guards):
                 statement = If(guard.condition, statement)
             return statement
 
 
-def _stops(*computed: Expr) -> Iterator[Statement]:
-    """Statements that end the program where a requirement of the computed values does not hold."""
+def _assertions(*computed: Expr) -> Iterator[Statement]:
+    """Assertions for the requirements of the expressions that a statement computes."""
     for one in required(*computed):
         values = tuple(_by_array(expanded(value)) for value in one.values)
-        stop = Stop(one.message, values)
-        yield If(_by_array(expanded(logical("not", one.condition))), stop)
+        failing = Assert(one.message, values)
+        yield If(_by_array(expanded(logical("not", one.condition))), failing)
 
 
 def _assignment(node: Compute, updates: tuple[Update, ...]) -> Statement:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from apps.files import (
     check_writable_picture,
     read_array,
@@ -43,7 +43,7 @@ def test_a_written_file_has_ordinary_permissions_and_no_companions(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(Stop, match=r"Cannot write to .*gone/a\.txt: No such file"):
+    with pytest.raises(CommandError, match=r"Cannot write to .*gone/a\.txt: No such file"):
         write_text(tmp_path / "gone" / "a.txt", "")
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.errors import Stop
+from apps.errors import CommandError
 from apps.pictures import clipped, compressed, montage, stretched, to_array
 from spaces.model.algorithm.pipeline import Image
 from spaces.model.expressions.types import Bool, Float32, Int8, UInt8, UInt16
@@ -31,7 +31,7 @@ def test_white_and_black_are_gray_levels_of_every_type():
 
 
 def test_an_image_of_one_dimension_cannot_be_a_photograph():
-    with pytest.raises(Stop, match=r"Image line has 1 dimensions.*\.npy"):
+    with pytest.raises(CommandError, match=r"Image line has 1 dimensions.*\.npy"):
         to_array(photograph(2, 2), Image("line", UInt8, 1))
 
 
@@ -68,5 +68,5 @@ def test_magnitudes_compress_around_gray():
 
 
 def test_an_output_of_four_dimensions_makes_no_picture():
-    with pytest.raises(Stop, match=r"4 dimensions.*\.npy"):
+    with pytest.raises(CommandError, match=r"4 dimensions.*\.npy"):
         stretched(np.zeros((1, 1, 1, 1), np.float32))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.catalog import APPS
-from apps.errors import Stop, WrongUsage
+from apps.errors import CommandError, WrongUsage
 from apps.fitting import output_ranges
 from apps.sizes import parse_size
 from spaces import Func, ImageParam, UInt8, Var, clamp, pipeline
@@ -75,7 +75,9 @@ def test_without_an_image_the_estimate_counts():
 
 @pytest.mark.parametrize("extent", [1, 2])
 def test_an_image_smaller_than_the_stencil_is_refused_with_what_it_needs(extent):
-    with pytest.raises(Stop, match=rf"Image input has {extent} elements along dimension 1.*3\."):
+    with pytest.raises(
+        CommandError, match=rf"Image input has {extent} elements along dimension 1.*3\."
+    ):
         output_ranges(APPS["blur"].pipeline(), {"input": ((0, 9), (0, extent))})
 
 

@@ -65,7 +65,7 @@ GPU_PASSES = (
     ),
     Mutant(
         "last-row-of-blocks-missing",
-        "_Carver._launch",
+        "_Outliner._launch",
         "loop.extent",
         "loop.extent - (axis == 1)",
         "A grid lacks its last row of blocks.",

@@ -302,7 +302,7 @@ KERNELS = (
     ),
     Mutant(
         "blocks-transposed",
-        "_Carver._launch",
+        "_Outliner._launch",
         """
         thread = _Threads(size).lower(body)
         for axis, loop in enumerate(reversed(blocks)):

@@ -500,7 +500,7 @@ BARRIERS = (
         _BARRIERS,
     ),
     Mutant(
-        "conditions-on-floats-believed",
+        "conditions-on-floats-assumed",
         "launches",
         'never_wraps(c) and not images & {name.split(".")[0] for name in variables(c)}',
         'not images & {name.split(".")[0] for name in variables(c)}',

@@ -265,7 +265,7 @@ ARITHMETIC = (
         "VariableRanges.proves_at_most",
         "low >= 0",
         "low >= -1",
-        "That one expression is at most another is believed if it is one larger.",
+        "That one expression is at most another is assumed if it is one larger.",
         _ARITHMETIC,
     ),
     Mutant(

@@ -45,7 +45,7 @@ SPECIALIZING = (
         "_limit",
         "Polynomial.of(-(rest // slope)).expr()",
         "constant(-rest // slope + 1, Int32)",
-        "A size is believed to be larger than a condition says.",
+        "A size is assumed to be larger than a condition says.",
         _TESTS,
     ),
     Mutant(
@@ -74,7 +74,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "one-kernel-of-a-name",
-        "_Carver._named",
+        "_Outliner._named",
         "self.known.get(named.name, named) != named",
         "False",
         "Kernels of two cases have the same name, and one of them is printed.",
@@ -114,7 +114,7 @@ SPECIALIZING = (
     ),
     Mutant(
         "parts-of-cases-share-names",
-        "carve_kernels",
+        "outline_kernels",
         "sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))",
         "0",
         "What the host computes in two cases has the same name, and is compiled once.",

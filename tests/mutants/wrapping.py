@@ -54,7 +54,7 @@ WRAPPING = (
         _DATA,
     ),
     Mutant(
-        "believed-limits-wrap",
+        "assumed-limits-wrap",
         "_limit",
         "Polynomial.of(rest // -slope).expr()",
         "constant(rest // -slope, Int32)",

@@ -6,7 +6,7 @@ from backend.ir.program import LoopProgram
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 
 
 def known_sizes(program: LoopProgram) -> Simplifier:
@@ -19,7 +19,7 @@ def known_sizes(program: LoopProgram) -> Simplifier:
                 low = least if known is None else Op(least.type, "max", (known, least))
                 simplify.assume(name, simplify(low), None)
     for condition in (*(r.condition for r in program.size_checks), *program.assumptions):
-        believe(simplify, condition)
+        assume(simplify, condition)
     return simplify
 
 

@@ -10,17 +10,17 @@ from backend.ir.node import map_children, walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import (
     Allocate,
+    Assert,
     Block,
     For,
     If,
     Statement,
-    Stop,
     Store,
     TupleAssignment,
     Update,
     block,
 )
-from backend.ir.vectors import AnyLane, Load, Reduced
+from backend.ir.vectors import AnyLane, Load, VectorReduce
 from backend.ir.walk import map_own
 from backend.lowering.cpu.widen import Widening, is_vector
 from backend.lowering.passes import named
@@ -120,8 +120,8 @@ class _Lanes:
                 return For(statement.var, low, extent, statement.kind, inside)
             case Allocate():
                 return self._allocate(statement)
-            case Stop():
-                return self._stop(statement)
+            case Assert():
+                return self._assert(statement)
             case _:
                 return self.lane_by_lane(statement)
 
@@ -130,14 +130,14 @@ class _Lanes:
         self.is_vector = False
         return evolve(self.loop, body=statement)
 
-    def _stop(self, stop: Stop) -> Statement:
-        """The first active lane ends the program with its values."""
+    def _assert(self, failing: Assert) -> Statement:
+        """The assertion of the first lane that fails."""
         if self.mask is None or self.passes is None:
             first = {self.loop.var.name: self.loop.min}
-            return Stop(stop.message, tuple(substitute(v, first) for v in stop.values))
-        if stop.values:
-            return If(AnyLane(Bool, self.mask), evolve(self.loop, body=If(self.passes, stop)))
-        return If(AnyLane(Bool, self.mask), stop)
+            return Assert(failing.message, tuple(substitute(v, first) for v in failing.values))
+        if failing.values:
+            return If(AnyLane(Bool, self.mask), evolve(self.loop, body=If(self.passes, failing)))
+        return If(AnyLane(Bool, self.mask), failing)
 
     def _update(self, store: Store, update: Update) -> Statement:
         """One update of one element by the vector reduce of all lanes. Runs lane by lane if each
@@ -151,7 +151,9 @@ class _Lanes:
             nothing = identity(update.operator, value.type.element)
             kept = (self.mask, value, self.widen.full(nothing))
             value = Op(value.type, "select", kept)
-        return evolve(store, index=index, value=Reduced(value.type.element, update.operator, value))
+        return evolve(
+            store, index=index, value=VectorReduce(value.type.element, update.operator, value)
+        )
 
     def _store(self, store: Store) -> Statement:
         if store.update is not None:

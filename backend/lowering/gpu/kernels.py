@@ -1,4 +1,4 @@
-"""Carves kernels out of a flattened loop program.
+"""Outlines kernels from a flattened loop program.
 
 The outermost block loops become a launch: their variables become the place of a block, and the host
 computes the grid from their extents. Inside, the thread loops disappear: their variables become the
@@ -51,7 +51,7 @@ from spaces.model.schedules.schedule import MemoryType
 _ONE = constant(1, Int32)
 
 
-def carve_kernels(
+def outline_kernels(
     program: LoopProgram, sizes: KernelSizes, others: tuple[GpuProgram, ...] = ()
 ) -> GpuProgram:
     """The kernels and the host program of ``program``, which has its barriers.
@@ -67,14 +67,14 @@ def carve_kernels(
     """
     parts = sum(isinstance(n, HostPart) for other in others for n in walk_nodes(other.body))
     known = {kernel.name: kernel for other in others for kernel in other.kernels}
-    carver = _Carver(program.name, sizes, known, parts)
-    body = carver.host(program.body)
+    outliner = _Outliner(program.name, sizes, known, parts)
+    body = outliner.host(program.body)
     return GpuProgram(
         name=program.name,
         buffers=program.buffers,
         scalars=program.scalars,
         size_checks=program.size_checks,
-        kernels=tuple(carver.kernels),
+        kernels=tuple(outliner.kernels),
         body=body,
         assumptions=program.assumptions,
         dimensions={
@@ -86,7 +86,7 @@ def carve_kernels(
 
 
 @define
-class _Carver:
+class _Outliner:
     """Walks the host's part of a program; ``known`` are kernels of other programs, by name."""
 
     program: str

@@ -13,7 +13,7 @@ from backend.lowering.analyses.hints import unhinted
 from backend.lowering.cases import each, refusal
 from backend.lowering.flatten import flatten, flatten_with_dimensions
 from backend.lowering.gpu.barriers import insert_barriers
-from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.kernels import outline_kernels
 from backend.lowering.gpu.loops import normalize_gpu_loops
 from backend.lowering.gpu.memory import place_gpu_memory
 from backend.lowering.gpu.sizes import KernelSizes
@@ -35,7 +35,7 @@ def dense(program: LoopProgram) -> LoopProgram:
 
 def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     """The passes in the order they run between :func:`~backend.lowering.start.start` and
-    :func:`~backend.lowering.gpu.kernels.carve_kernels`. Hardened programs keep the dimensions of
+    :func:`~backend.lowering.gpu.kernels.outline_kernels`. Hardened programs keep the dimensions of
     their memory, so that errors name coordinates.
     """
     return (
@@ -72,7 +72,7 @@ def lower_gpu(
         GpuLoweringError: a kernel cannot do what the schedule asks.
     """
     last = list(gpu_stages(nest, passes).values())[-1]
-    return carve_kernels(last, KernelSizes.of(nest), others)
+    return outline_kernels(last, KernelSizes.of(nest), others)
 
 
 def lower_gpu_cases(

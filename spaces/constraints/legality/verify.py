@@ -30,7 +30,7 @@ from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.cases import Case, cases, is_specialized
-from spaces.model.schedules.conditions import believe, implied
+from spaces.model.schedules.conditions import assume, implied
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -137,7 +137,7 @@ def _of_cases(
     for case in checked:
         knowing = Simplifier()
         for assumption in case.bounds.assumptions:
-            believe(knowing, assumption)
+            assume(knowing, assumption)
         for one in case.size_conditions:
             if all(one in other.size_conditions for other in checked):
                 required.append(one)

@@ -25,7 +25,7 @@ from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 
 _SUMS = ("add", "sub", "mul")
 
@@ -55,7 +55,7 @@ class Opaque:
 
     def __attrs_post_init__(self) -> None:
         for promise in self.promises:
-            believe(self._simplify, promise)
+            assume(self._simplify, promise)
         self._ranges = Ranges(self._simplify, self.loops, self.values)
 
     def formula(self, expr: Expr) -> Expr:

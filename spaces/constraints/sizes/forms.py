@@ -14,7 +14,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.extremes import operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 
 LinearTerms: TypeAlias = frozenset[tuple[Monomial, int]]
 
@@ -88,7 +88,7 @@ class Forms:
             limits.append(most - Polynomial.of(first) - Polynomial.of(extent))
         self._coordinates = tuple(limits)
         for promise in self.pipeline.promises:
-            believe(self._simplify, promise.condition)
+            assume(self._simplify, promise.condition)
 
     def parts(self, condition: Expr) -> Iterator[Condition]:
         """Conditions that together are ``condition``."""

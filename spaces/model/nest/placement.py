@@ -31,7 +31,7 @@ from spaces.model.nest.splits import loop_dimensions
 from spaces.model.nest.stage_visits import StageVisits
 from spaces.model.nest.traversal import Guard, LoopVar, Traversal, loop_ranges
 from spaces.model.nest.values import ValueBounds
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.explicit_bounds import declared
@@ -101,7 +101,7 @@ class Bounds:
         self._assume_factors()
         self._assume_output_sizes()
         for condition in (*(p.condition for p in self.pipeline.promises), *self.assumptions):
-            believe(self.simplify, condition)
+            assume(self.simplify, condition)
         whole = {group[0]: group for group in self._groups()}
         for function in reversed(self.levels.functions):
             self.placements[function.name] = self._place(function)

@@ -16,7 +16,7 @@ from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 
 
 @define(slots=False)
@@ -73,7 +73,7 @@ def _limits(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str) -> t
 def _find(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str, found: _Found) -> None:
     simplify = Simplifier()
     for condition in (*(p.condition for p in pipeline.promises), *assumptions):
-        believe(simplify, condition)
+        assume(simplify, condition)
     parameters = ValueBounds(pipeline).parameters
 
     def value(call: Call) -> Interval:

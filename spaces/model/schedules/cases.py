@@ -16,7 +16,7 @@ from spaces.model.expressions.definitions import arithmetic
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.conditions import believe, negation
+from spaces.model.schedules.conditions import assume, negation
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 MOST_CASES = 16
@@ -105,6 +105,6 @@ def _known(condition: Expr, assumed: tuple[Expr, ...]) -> bool | None:
         return False
     simplify = Simplifier()
     for one in assumed:
-        believe(simplify, one)
+        assume(simplify, one)
     simple = simplify(condition)
     return bool(simple.value) if isinstance(simple, Const) else None

@@ -404,15 +404,15 @@ def implied(assumptions: tuple[Expr, ...], condition: Expr) -> Expr:
     return condition
 
 
-def believe(simplify: Simplifier, condition: Expr) -> None:
+def assume(simplify: Simplifier, condition: Expr) -> None:
     """Let a simplifier know that a condition holds, as far as it limits single variables."""
     match condition:
         case Op(name="and", args=(a, b)):
-            believe(simplify, a)
-            believe(simplify, b)
+            assume(simplify, a)
+            assume(simplify, b)
         case Op(name="eq", args=(a, _)) if a.type == Int32:
             for side in ("le", "ge"):
-                believe(simplify, Op(Bool, side, condition.args))
+                assume(simplify, Op(Bool, side, condition.args))
         case Op(name="lt" | "le" | "gt" | "ge" as name, args=(a, b)) if a.type == Int32:
             smaller, larger = (a, b) if name in ("lt", "le") else (b, a)
             _limit(simplify, larger - smaller - (1 if name in ("lt", "gt") else 0))

@@ -14,11 +14,11 @@ from tests.backend.cuda.written_kernels import (
     THREADS,
     B,
     T,
-    carved,
     each,
     kernel,
     load,
     number,
+    outlined,
     read,
     rounds,
     write,
@@ -92,14 +92,14 @@ def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
 
 
 def test_a_guard_around_threads_holds_for_each_of_them() -> None:
-    (one,) = carved(If(FEW, write("out")), write("out2")).kernels
+    (one,) = outlined(If(FEW, write("out")), write("out2")).kernels
     guards = [s for s in walk_nodes(one.body) if isinstance(s, If)]
     assert [(str(g.condition)[-3:], shape(g.body)) for g in guards] == [("< 3", "out")]
 
 
 def test_code_outside_of_threads_is_run_by_one_of_them() -> None:
     total = Store("s", number(0), load("s", number(0)) + 1)
-    (one,) = carved(write("s"), Barrier(), total).kernels
+    (one,) = outlined(write("s"), Barrier(), total).kernels
     assert one.block == (THREADS, 1, 1)
     (guard,) = [s for s in walk_nodes(one.body) if isinstance(s, If)]
     assert str(guard.condition).endswith("< 1")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from backend.ir.program import LoopProgram
-from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.kernels import outline_kernels
 from backend.lowering.gpu.passes import GPU_PASSES, gpu_stages
 from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.passes import START
@@ -99,7 +99,7 @@ def check_passes(oracle: Oracle, schedule: Schedule, negative: bool) -> set[str]
             assert found == wanted, f"after {name}"
         before = program
     assert before is not None
-    oracle.run_gpu(GpuMachine(carve_kernels(before, KernelSizes.of(nest))), size)
+    oracle.run_gpu(GpuMachine(outline_kernels(before, KernelSizes.of(nest))), size)
     return set(stages)
 
 

@@ -298,7 +298,7 @@ def test_the_nest_of_each_case_is_written_below_its_conditions() -> None:
         "where !((out.dim(0).extent() >= 64) && (gain == 3)) and out.dim(0).extent() < 16"
         " and out.dim(0).extent() >= 3:",
     ]
-    assert lines[lines.index(heads[2]) + 1] == "  stop: at least 3 columns, please"
+    assert lines[lines.index(heads[2]) + 1] == "  assert false, at least 3 columns, please"
 
 
 def test_conditions_may_ask_for_strides() -> None:

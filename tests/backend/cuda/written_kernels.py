@@ -6,7 +6,7 @@ from backend.ir.host import GpuProgram
 from backend.ir.program import LoopProgram
 from backend.ir.statements import For, Statement, Store, block
 from backend.ir.vectors import Load
-from backend.lowering.gpu.kernels import carve_kernels
+from backend.lowering.gpu.kernels import outline_kernels
 from backend.lowering.gpu.sizes import KernelSizes
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
@@ -51,5 +51,5 @@ def kernel(*body: Statement) -> LoopProgram:
     return LoopProgram("p", (), (), (), loop(B, number(4), LoopKind.GPU_BLOCK, block(*body)))
 
 
-def carved(*body: Statement) -> GpuProgram:
-    return carve_kernels(kernel(*body), KernelSizes({}, {}))
+def outlined(*body: Statement) -> GpuProgram:
+    return outline_kernels(kernel(*body), KernelSizes({}, {}))

@@ -32,7 +32,7 @@ from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.cases import cases
-from spaces.model.schedules.conditions import believe, format_condition, negation, read_condition
+from spaces.model.schedules.conditions import assume, format_condition, negation, read_condition
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
@@ -234,7 +234,7 @@ def test_what_is_believed_follows(condition: Expr, width: int, gain: int) -> Non
     assert bool(number(negation(condition), values)) is not holds
     assert read_condition(format_condition(condition), BLUR) is condition
     knowing = Simplifier()
-    believe(knowing, condition if holds else negation(condition))
+    assume(knowing, condition if holds else negation(condition))
     for name, value in values.items():
         low, high = knowing.known(name)
         assert low is None or number(low, values) <= value

@@ -21,6 +21,7 @@ from backend.ir.node import Node, map_children, walk_nodes
 from backend.ir.statements import (
     EMPTY,
     Allocate,
+    Assert,
     Barrier,
     Block,
     BufferDimension,
@@ -29,7 +30,6 @@ from backend.ir.statements import (
     ParallelFor,
     Prefetch,
     Provide,
-    Stop,
     Store,
     TupleAssignment,
 )
@@ -69,7 +69,7 @@ STATEMENTS = (
     (TupleAssignment((STORE, OTHER)), (STORE, OTHER), ()),
     (If(TRUE, STORE), (STORE,), (TRUE,)),
     (If(TRUE, STORE, OTHER), (STORE, OTHER), (TRUE,)),
-    (Stop(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),
+    (Assert(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),
     (Prefetch("f", (A, B)), (), (A, B)),
     (Barrier(), (), ()),
 )

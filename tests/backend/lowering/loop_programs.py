@@ -15,12 +15,12 @@ from attrs import define, field
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import (
     Allocate,
+    Assert,
     For,
     If,
     Prefetch,
     Provide,
     Statement,
-    Stop,
     TupleAssignment,
     Update,
     block,
@@ -228,8 +228,8 @@ class Draw:
             return If(self._condition(at), store, Provide(name, at, other))
         if form < 0.35:
             never = self._value(at, sources, reach, 1)
-            stop = Stop(Message.of((text("too large"),)))
-            return block(If(cast(Int32, never) * 0 > 3, stop), store)
+            failing = Assert(Message.of((text("too large"),)))
+            return block(If(cast(Int32, never) * 0 > 3, failing), store)
         if form < 0.45:
             ahead = tuple(a + 8 for a in at)
             return block(Prefetch(rng.choice(sources), ahead), store)

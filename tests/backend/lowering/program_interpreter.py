@@ -26,6 +26,7 @@ from backend.ir.node import walk_nodes
 from backend.ir.program import LoopProgram
 from backend.ir.statements import (
     Allocate,
+    Assert,
     Barrier,
     Block,
     For,
@@ -34,12 +35,11 @@ from backend.ir.statements import (
     Prefetch,
     Provide,
     Statement,
-    Stop,
     Store,
     TupleAssignment,
     updated,
 )
-from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Reduced, Shuffle
+from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, VectorReduce
 from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
 from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import SAYING
@@ -166,7 +166,7 @@ class _Run:
                     self.index(place)  # wherever it is, it need not exist
             case Barrier():
                 pass  # threads come one after the other
-            case Stop(message=message, values=values):
+            case Assert(message=message, values=values):
                 raise Stopped(message, tuple(self.value(v) for v in values))
             case _:
                 raise TypeError(f"{node} is no statement of a loop program")
@@ -370,7 +370,7 @@ class _Run:
                 return lambda *mask: self._loaded(node, *mask)
             case AnyLane():
                 return any
-            case Reduced(operator=operator):
+            case VectorReduce(operator=operator):
                 wrap, combine = _wrap(node.type), INTEGERS.operators[operator]
                 return lambda values: reduce(lambda a, b: wrap(combine(a, b)), values)
         return _in_lanes(node)

@@ -16,9 +16,9 @@ from tests.backend.cuda.written_kernels import (
     THREADS,
     B,
     T,
-    carved,
     each,
     number,
+    outlined,
     read,
     rounds,
     write,
@@ -54,7 +54,7 @@ def test_a_barrier_is_passed_where_it_is_in_every_way_through(
 
 def is_safe(*body: Statement) -> bool:
     """Whether all that must hold of the barriers of a kernel is proven; else some is refuted."""
-    outcomes = [decide(o) for o in barrier_obligations(carved(*body))]
+    outcomes = [decide(o) for o in barrier_obligations(outlined(*body))]
     proven = all(isinstance(o, Proven) for o in outcomes)
     assert proven is not any(isinstance(o, Refuted) for o in outcomes)
     return proven

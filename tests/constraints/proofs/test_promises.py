@@ -28,7 +28,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.conditions import believe
+from spaces.model.schedules.conditions import assume
 
 X = Var("x")
 P, Q, N = Param(Int32, "p"), Param(Int32, "q"), Param(UInt8, "n")
@@ -120,7 +120,7 @@ def test_cases_do_not_overflow(condition: Expr, params: dict[str, int], holds: b
 def test_limits_beyond_int32_are_no_other_ones() -> None:
     """What is at least -4000000000 may be negative."""
     simplify, p = Simplifier(), Variable(Int32, "p")
-    believe(simplify, p + 2_000_000_000 >= -2_000_000_000)
-    believe(simplify, p - 2_000_000_000 <= 2_000_000_000)
+    assume(simplify, p + 2_000_000_000 >= -2_000_000_000)
+    assume(simplify, p - 2_000_000_000 <= 2_000_000_000)
     assert not simplify.at_most(constant(0, Int32), p)
     assert not simplify.at_most(p, constant(0, Int32))
