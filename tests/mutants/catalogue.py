@@ -71,6 +71,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "replay": replaying.REPLAY,
     "repair and preconditions": (
         *replaying.REPAIR,
+        *replaying.STATING,
         *replaying.SEARCH,
         *replaying.PRECONDITIONS,
     ),

@@ -66,6 +66,38 @@ REPLAY = (
         "What a loop that has ended did counts as done at the same time.",
         _REPLAY,
     ),
+    Mutant(
+        "unset-values-forgotten",
+        "ReplayBuffer.read",
+        "finding or cell.unset",
+        "finding",
+        "Values made of unset ones are read unseen.",
+        _REPLAY,
+    ),
+    Mutant(
+        "unset-values-not-listed",
+        "ReplayBuffer.made_of_unset",
+        "cell.unset is not None",
+        "cell.unset is None",
+        "Outputs made of unset values count as right.",
+        _REPLAY,
+    ),
+    Mutant(
+        "unset-values-not-followed",
+        "Machine._stored_value",
+        "unset[0] if unset else None",
+        "None",
+        "A store forgets that its value is made of unset ones.",
+        _REPLAY,
+    ),
+    Mutant(
+        "unset-values-of-others-stored",
+        "Machine._stored_value",
+        "name in own and finding.kind is FaultKind.UNWRITTEN",
+        "finding.kind is FaultKind.UNWRITTEN",
+        "A store may read what another Func has not computed yet.",
+        _REPLAY,
+    ),
 )
 
 REPAIR = (
@@ -91,6 +123,73 @@ REPAIR = (
         "{*range(1, reach + 1), *near, *powers}",
         "{*powers}",
         "Factors between the powers of two are not tried.",
+        _REPAIR,
+    ),
+)
+
+STATING = (
+    Mutant(
+        "edits-of-edits-apart",
+        "stating:_joined",
+        "joint.size < first.size + second.size",
+        "joint.size < 0",
+        "An edit is stated, and after it one of what it wrote.",
+        _REPAIR,
+    ),
+    Mutant(
+        "statement-of-two-places",
+        "stating:_statement",
+        "sum(_count(line.calls, lost) for line in others) == 1",
+        "sum(_count(line.calls, lost) for line in others) >= 1",
+        "What is to be left out stands at several places of the text.",
+        _REPAIR,
+    ),
+    Mutant(
+        "equal-ends-overlap",
+        "stating:_same",
+        "most -= start",
+        "most -= 0",
+        "A directive counts as one that both texts begin with and end with.",
+        _REPAIR,
+    ),
+    Mutant(
+        "added-after-a-func-that-is-added",
+        "stating:_statement",
+        "not end and not old.adds_func",
+        "not end",
+        "A directive is added to a Func that another directive adds, as if it were the first Func.",
+        _REPAIR,
+    ),
+    Mutant(
+        "added-in-the-middle",
+        "stating:_statement",
+        "not end and not old.adds_func",
+        "not old.adds_func",
+        "A directive before others is told as one after them.",
+        _REPAIR,
+    ),
+    Mutant(
+        "inlined-off-the-gpu",
+        "CallEdits._computes",
+        "level.is_inline and self._is_on_gpu",
+        "level.is_root and self._is_on_gpu",
+        "A repair inlines a Func with GPU loops sooner than it gives it blocks.",
+        _REPAIR,
+    ),
+    Mutant(
+        "vectorized-once-more",
+        "StageEdits._splits",
+        "_is_inside(order, loop)",
+        "False",
+        "A repair vectorizes a loop from which vectorized lanes are split already.",
+        _REPAIR,
+    ),
+    Mutant(
+        "threads-not-turned",
+        "StageEdits._turned",
+        "kinds != sorted(kinds, key=GPU_KINDS.index)",
+        "kinds == sorted(kinds, key=GPU_KINDS.index)",
+        "Blocks inside threads lose one of both.",
         _REPAIR,
     ),
 )
@@ -241,4 +340,4 @@ PRECONDITIONS = (
     ),
 )
 
-MUTANTS = (*REPLAY, *REPAIR, *SEARCH, *PRECONDITIONS)
+MUTANTS = (*REPLAY, *REPAIR, *STATING, *SEARCH, *PRECONDITIONS)

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.left_out import left_out
+from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import (
     INLINE,
@@ -42,6 +43,12 @@ class CallEdits:
         yield from self._atomics()
         yield from left_out(self.schedule, self.func)
 
+    @property
+    def _is_on_gpu(self) -> bool:
+        """Whether a stage of the Func has GPU loops, which an inlined Func does not have."""
+        stages = self._entry.stages
+        return any(loop.kind in GPU_KINDS for order in stages for loop in order.loops)
+
     def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
         return Edit(self.func, rank, unlike, self.schedule.replace(entry))
 
@@ -53,7 +60,8 @@ class CallEdits:
             if level != entry.compute:
                 follows = entry.store == entry.compute or level.is_inline
                 moved = evolve(entry, compute=level, store=level if follows else entry.store)
-                yield self._edit(Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
+                rank = Rank.LEAVE_GPU if level.is_inline and self._is_on_gpu else Rank.COMPUTE
+                yield self._edit(rank, _unlike(entry.compute, level, levels), moved)
 
     def _stores(self) -> Iterator[Edit]:
         entry = self._entry

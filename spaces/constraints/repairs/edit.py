@@ -24,7 +24,7 @@ class Rank(IntEnum):
     KIND = 9
     DROP = 10
     LEAVE_GPU = 11
-    """A stage loses all of its block loops, or all of its thread loops."""
+    """A stage loses all of its block loops, or all of its thread loops; an inlined one both."""
 
 
 @frozen
@@ -39,7 +39,8 @@ class Edit:
         text: what to write, and what it stands instead of; the search leaves it empty where
             directives write the schedules before and after.
         loops: the (stage, loop) pairs whose existence or kind it changes.
-        changes: decisions changed: 1, except where a whole Func starts over.
+        changes: decisions changed: 1, except where a whole Func starts over or one statement tells
+            of several edits.
     """
 
     func: str

@@ -29,6 +29,11 @@ LANES = 8
 """Iterations that are split off a loop whose extent is not known, for its kind to run; the factor
 is then edited like any other."""
 
+_SWAPPED = {
+    LoopKind.GPU_BLOCK: LoopKind.GPU_THREAD,
+    LoopKind.GPU_THREAD: LoopKind.GPU_BLOCK,
+}
+
 _NEEDS_AN_EXTENT = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.GPU_THREAD)
 
 
@@ -49,6 +54,7 @@ class StageEdits:
     def all(self) -> Iterator[Edit]:
         """Every edit, in no order."""
         yield from self._kinds()
+        yield from self._turned()
         yield from self._orders()
         yield from self._swaps()
         yield from self._tails()
@@ -74,6 +80,16 @@ class StageEdits:
                     )
                     unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
                     yield self._edit(Rank.KIND, unlike, evolve(order, loops=changed), loop.name)
+
+    def _turned(self) -> Iterator[Edit]:
+        """Block and thread loops swapped, where a block loop lies inside a thread loop."""
+        order = self._order
+        kinds = [loop.kind for loop in order.loops if loop.kind in GPU_KINDS]
+        is_wrong = kinds != sorted(kinds, key=GPU_KINDS.index)
+        if is_wrong and isinstance(self.device, GpuDevice):
+            loops = tuple(evolve(at, kind=_SWAPPED.get(at.kind, at.kind)) for at in order.loops)
+            names = (loop.name for loop in loops if loop.kind in GPU_KINDS)
+            yield self._edit(Rank.KIND, 0.1, evolve(order, loops=loops), *names)
 
     def _possible(self) -> tuple[LoopKind, ...]:
         gpu = isinstance(self.device, GpuDevice)
@@ -133,7 +149,16 @@ class StageEdits:
                     loops = tuple(evolve(at, kind=kinds.get(at.name, at.kind)) for at in loops)
                     changed = evolve(order, splits=(*order.splits, record), loops=loops)
                     unlike = 0.2 if kind is outer else 0.4
-                    yield self._edit(Rank.SPLIT, unlike, changed, loop.name, inner)
+                    rank = Rank.KIND if _is_inside(order, loop) else Rank.SPLIT
+                    yield self._edit(rank, unlike, changed, loop.name, inner)
+
+
+def _is_inside(order: DomainOrder, loop: OrderedLoop) -> bool:
+    """Whether some of the iterations of a loop's dimension already run as the loop does, in a loop
+    split off it.
+    """
+    inner = {r.inner for r in order.splits if isinstance(r, Split) and r.outer == loop.name}
+    return any(at.name in inner and at.kind is loop.kind for at in order.loops)
 
 
 def _gpu_kinds(order: DomainOrder) -> set[LoopKind]:

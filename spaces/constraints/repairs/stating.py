@@ -12,31 +12,93 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import TypeAlias
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import Line, written_lines
 
-_Lines = Sequence[Line]
+_Lines: TypeAlias = Sequence[Line]
+
+
+@frozen
+class _Statement:
+    """``added`` stands instead of ``lost`` among the directives of ``stage``."""
+
+    stage: str
+    added: Sequence[str]
+    lost: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        """The directives that it names."""
+        return len(self.added) + len(self.lost)
+
+    def __str__(self) -> str:
+        new, old = ".".join(self.added), ".".join(self.lost)
+        if not old:
+            return f"{self.stage}.{new} added"
+        if not new:
+            return f"{self.stage}.{old} left out"
+        return f"{self.stage}.{new} instead of {old}"
+
+
+@frozen
+class _Stated:
+    """An edit with its statements, and the text that they begin with; None where no directives
+    write it.
+    """
+
+    edit: Edit
+    before: _Lines | None
+    statements: tuple[_Statement, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The directives that its statements name."""
+        return sum(one.size for one in self.statements)
 
 
 def stated(pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     """The edits that lead from ``schedule`` on, each with its statement.
 
-    An edit keeps the text it has where no directives write the schedule before or after it.
+    Where an edit changes what the one before has written, one statement tells of both, and they
+    become one edit. An edit keeps the text it has where no directives write the schedule before or
+    after it.
     """
-    found = []
+    found: list[_Stated] = []
     before = _lines(pipeline, schedule)
     for edit in edits:
         after = _lines(pipeline, edit.after)
-        if before is not None and after is not None:
-            edit = evolve(edit, text="; ".join(_statements(before, after)))
-        found.append(edit)
+        one = _stated(edit, before, after)
+        while found and (joint := _joined(found[-1], one, after)) is not None:
+            one = joint
+            found.pop()
+        found.append(one)
         before = after
-    return tuple(found)
+    return tuple(one.edit for one in found)
+
+
+def _stated(edit: Edit, before: _Lines | None, after: _Lines | None) -> _Stated:
+    if before is None or after is None:
+        return _Stated(edit, None)
+    statements = tuple(_statements(before, after))
+    return _Stated(evolve(edit, text="; ".join(map(str, statements))), before, statements)
+
+
+def _joined(first: _Stated, second: _Stated, after: _Lines | None) -> _Stated | None:
+    """Both edits as one, where that takes fewer directives to say."""
+    if first.before is None or second.before is None:
+        return None
+    changes = first.edit.changes + second.edit.changes
+    rank, unlike = max((e.rank, e.unlike) for e in (first.edit, second.edit))
+    loops = first.edit.loops | second.edit.loops
+    edit = evolve(second.edit, rank=rank, unlike=unlike, loops=loops, changes=changes)
+    joint = _stated(edit, first.before, after)
+    return joint if joint.size < first.size + second.size else None
 
 
 def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
@@ -47,7 +109,7 @@ def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
         return None
 
 
-def _statements(before: _Lines, after: _Lines) -> Iterator[str]:
+def _statements(before: _Lines, after: _Lines) -> Iterator[_Statement]:
     """What tells the one text from the other."""
     start, end = _same(before, after)
     old, new = before[start : len(before) - end], after[start : len(after) - end]
@@ -67,7 +129,7 @@ def _statements(before: _Lines, after: _Lines) -> Iterator[str]:
             yield _statement(one, other, before)
 
 
-def _statement(old: Line, new: Line, text: _Lines) -> str:
+def _statement(old: Line, new: Line, text: _Lines) -> _Statement:
     """What tells one line of ``text`` from the line instead of it."""
     start, end = _same(old.calls, new.calls)
     is_last = not end and not old.adds_func
@@ -76,7 +138,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> str:
         lost = old.calls[start : len(old.calls) - end]
         added = new.calls[start : len(new.calls) - end]
         if not lost and (is_last or not old.calls):
-            return f"{new.stage}.{'.'.join(added)} added"
+            return _Statement(new.stage, added, ())
         if lost and sum(_count(line.calls, lost) for line in others) == 1:
             break
         # More of the line tells this place from others.
@@ -86,9 +148,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> str:
             end -= 1
         else:
             break
-    if not added:
-        return f"{old.stage}.{'.'.join(lost)} left out"
-    return f"{new.stage}.{'.'.join(added)} instead of {'.'.join(lost)}"
+    return _Statement(old.stage, added, lost)
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
