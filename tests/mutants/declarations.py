@@ -74,8 +74,8 @@ DECLARATIONS = (
     Mutant(
         "any-two-arguments-are-a-level",
         "Directive.takes_level",
-        "[p.kinds for p in self.parameters] == [(Kind.FUNC,), (Kind.LOOP,)]",
-        "[p.kinds for p in self.parameters][1:] == [(Kind.LOOP,)]",
+        "[p.kinds for p in self.parameters] == [(ArgumentKind.FUNC,), (ArgumentKind.LOOP,)]",
+        "[p.kinds for p in self.parameters][1:] == [(ArgumentKind.LOOP,)]",
         "rename(x, y) is taken for a directive with a loop level.",
         _TESTS,
     ),
