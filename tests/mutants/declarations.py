@@ -85,7 +85,7 @@ DECLARATIONS = (
         "self.parameters[place].kinds",
         "self.parameters[0].kinds",
         "A factor is read as the name of a loop.",
-        ("test_text.py",),
+        _TESTS,
     ),
     Mutant(
         "no-directive-adds-a-func",
@@ -93,7 +93,7 @@ DECLARATIONS = (
         "self.record in get_args(Derivation)",
         "self.record in (Derivation,)",
         "in() and rfactor are read as directives of Funcs that there are.",
-        ("test_text.py",),
+        _TESTS,
     ),
     Mutant(
         "help-is-the-whole-docstring",

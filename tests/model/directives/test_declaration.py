@@ -3,8 +3,9 @@
 import inspect
 
 import pytest
+from attrs import evolve
 
-from spaces.model.directives.declaration import DIRECTIVES
+from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Directive
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.domain_order import OrderedLoop, Prefetch, PrefetchBound, Split, Tail
 from spaces.model.schedules.schedule import (
@@ -74,4 +75,30 @@ def test_a_declared_method_keeps_its_signature_and_its_words():
     found = inspect.signature(Directives.prefetch).parameters["offset"]
     assert (found.annotation, found.default) == ("int", 1)
     assert (inspect.getdoc(Directives.prefetch) or "").startswith("At the beginning of each")
+
+
+def test_the_help_of_a_directive_is_the_first_paragraph_of_its_docstring():
     assert DIRECTIVES["serial"].help == "Execute the iterations in order."
+    assert DIRECTIVES["rename"].help.startswith("Give another name to a loop")
+    assert "\n" not in DIRECTIVES["rename"].help
+    assert "Raises" not in DIRECTIVES["rename"].help
+
+
+def test_a_default_before_another_argument_is_written():
+    _, factor, tail = DIRECTIVES["vectorize"].parameters
+    both = Directive("both", (evolve(factor, default=8), tail), (), Split, "")
+    assert both.arguments(Split("x", "xo", "xi", 8, Tail.ROUND_UP)) == (8, Tail.ROUND_UP)
+    assert both.arguments(Split("x", "xo", "xi", 8)) == ()
+
+
+def test_an_argument_has_the_kinds_of_its_own_parameter():
+    assert DIRECTIVES["split"].kinds(2) == (ArgumentKind.LOOP,)
+    assert DIRECTIVES["split"].kinds(3) == (ArgumentKind.FACTOR,)
+    assert DIRECTIVES["gpu_blocks"].kinds(2) == (ArgumentKind.LOOP,)
+
+
+def test_directives_that_take_a_level_or_add_a_func():
+    levels = {name for name, one in DIRECTIVES.items() if one.takes_level}
+    assert levels == {"compute_at", "store_at", "hoist_storage"}
+    adding = {name for name, one in DIRECTIVES.items() if one.adds_func}
+    assert adding == {"in_", "clone_in", "rfactor"}
