@@ -1,4 +1,4 @@
-"""Names that a mistyped one may have been meant for, and those that there are."""
+"""Suggestions for a mistyped name, and short lists of names, for messages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 _LONGEST = 200
-"""Characters of a name that somebody may have mistyped; comparing takes their square."""
+"""Longer names get no suggestion: the time of a comparison grows with the square of the length."""
 
 
 def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
-    """``" (is blur meant?)"``, to be put after an unknown name: the nearest of ``known``, at most
-    ``most`` of them; empty where none is near.
+    """Returns ``" (is blur meant?)"``, for a message to put after an unknown name: the nearest names
+    of ``known``, at most ``most``. The text is empty when no known name is near.
     """
     if len(name) > _LONGEST:
         return ""
@@ -23,11 +23,11 @@ def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
 
 
 MOST_LISTED = 12
-"""Names that are listed where any of them could be meant."""
+"""The most names that a message lists."""
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The names, of many only the first."""
+    """The names with commas between; a long list ends in ``and 5 more``."""
     more = len(names) - MOST_LISTED
     if more <= 1:
         return ", ".join(names)

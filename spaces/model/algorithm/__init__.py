@@ -1,1 +1,1 @@
-"""What is computed: Funcs, domains, images and parameters, frozen into a Pipeline."""
+"""The algorithm: Funcs, domains, images and parameters, frozen into a Pipeline."""

@@ -18,7 +18,9 @@ ImageBounds = Sequence[tuple[ExprLike, ExprLike] | None]
 def _ranges(
     source: ImageParam | Func, bounds: ImageBounds | None
 ) -> list[tuple[Expr, Expr] | None]:
-    """(min, extent) a dimension; None leaves a dimension as it is, as do bounds that end early."""
+    """The (min, extent) of each dimension. None leaves a dimension as it is; so does a dimension
+    beyond the given ``bounds``.
+    """
     dimensions = source.dimensions if isinstance(source, ImageParam) else len(source.args)
     if bounds is None:
         if not isinstance(source, ImageParam):
@@ -61,14 +63,14 @@ def _nearest(arg: Expr, low: Expr, extent: Expr) -> Expr:
 
 
 def repeat_edge(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
-    """Outside its bounds the image repeats its nearest edge pixel."""
+    """A Func that repeats the nearest edge pixel outside the bounds of ``source``."""
     return _wrapped("repeat_edge", source, bounds, _nearest)
 
 
 def constant_exterior(
     source: ImageParam | Func, value: ExprLike, bounds: ImageBounds | None = None
 ) -> Func:
-    """Outside its bounds the image has ``value``, converted to the image's type."""
+    """A Func that has ``value`` outside the bounds of ``source``, converted to its type."""
     ranges = _ranges(source, bounds)
     args = tuple(Var(f"_{d}") for d in range(len(ranges)))
     inside: Expr = as_expr(
@@ -91,7 +93,7 @@ def constant_exterior(
 
 
 def repeat_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
-    """Outside its bounds the image begins anew: ``abc|abc|abc``."""
+    """A Func that repeats ``source`` outside its bounds: ``abc|abc|abc``."""
 
     def repeated(arg: Expr, low: Expr, extent: Expr) -> Expr:
         return fn.clamp((arg - low) % extent + low, low, low + extent - 1)
@@ -100,7 +102,7 @@ def repeat_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -
 
 
 def mirror_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
-    """Outside its bounds the image is mirrored, edge pixels included: ``cba|abc|cba``."""
+    """A Func that mirrors ``source`` outside its bounds, edge pixels included: ``cba|abc|cba``."""
 
     def mirrored(arg: Expr, low: Expr, extent: Expr) -> Expr:
         period = (arg - low) % (extent * 2)
@@ -111,7 +113,7 @@ def mirror_image(source: ImageParam | Func, bounds: ImageBounds | None = None) -
 
 
 def mirror_interior(source: ImageParam | Func, bounds: ImageBounds | None = None) -> Func:
-    """Outside its bounds the image is mirrored about its edge pixels: ``dcb|abcd|cba``."""
+    """A Func that mirrors ``source`` outside its bounds about the edge pixels: ``dcb|abcd|cba``."""
 
     def mirrored(arg: Expr, low: Expr, extent: Expr) -> Expr:
         limit = extent - 1

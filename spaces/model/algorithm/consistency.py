@@ -1,4 +1,4 @@
-"""Whether a Pipeline record that was not built by the definition language hangs together."""
+"""Checks of a Pipeline record that the definition language did not build."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Type
 
 _Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
-"""The types of the values, and the dimensions, of what may be called."""
+"""For each Func and image: the types of its values, and its number of dimensions."""
 
 
 def pipeline_problems(pipeline: Pipeline) -> list[str]:
-    """What contradicts itself in ``pipeline``, one sentence each; empty for a sound one."""
+    """The contradictions in ``pipeline``, one sentence each; empty for a sound one."""
     return list(_problems(pipeline))
 
 
@@ -87,7 +87,7 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
 
 
 def _name_problems(function: Function, index: int, scalars: Set[str]) -> Iterator[str]:
-    """Names that stand twice, in another place than their own, or for nothing."""
+    """Problems of names: used twice, in the place of another dimension, or unknown."""
     where, stage = f"Stage {index} of Func {function.name}", function.stages[index]
     for name, count in Counter(stage.dimensions).items():
         if count > 1:
@@ -108,7 +108,7 @@ _SIZE = re.compile(r".+\.(min|extent|stride)\.[0-9]+")
 
 
 def _fits(call: Call, types: tuple[Type, ...], dimensions: int) -> bool:
-    """Whether a call gives one of ``types``, and as many coordinates as there are dimensions."""
+    """Whether a call reads an existing component of its type, with one coordinate a dimension."""
     is_tuple = len(types) > 1
     if is_tuple == (call.component is None) or (call.component or 0) >= len(types):
         return False

@@ -1,8 +1,8 @@
-"""What is known beforehand of the sizes and strides of images and outputs, in Halide's words.
+"""Constraints on the sizes and strides of images and outputs, in Halide's words.
 
-``image.dim(2).set_bounds(0, 3)`` says that the third dimension has three elements: bounds and loops
-are simplified with that, and a call with another array is refused. ``set_stride`` says how many
-elements lie from one value to the next along a dimension, 1 along the first one unless said.
+``image.dim(2).set_bounds(0, 3)`` says that the third dimension has three elements. Bounds and loops
+use this fact, and a call with another array fails. ``set_stride`` gives the distance, in elements,
+between neighbors along a dimension; the default is 1 along the first dimension.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spaces.model.expressions.types import Int32
 
 @define(eq=False)
 class Dimension:
-    """One dimension of an image or output, ``size`` giving its variables ``min`` and ``extent``."""
+    """One dimension of an image or output; ``size`` returns its variable ``min`` or ``extent``."""
 
     buffer: str
     number: int
@@ -31,7 +31,7 @@ class Dimension:
         return self.size("min")
 
     def extent(self) -> Expr:
-        """How many elements there are."""
+        """The number of elements."""
         return self.size("extent")
 
     def max(self) -> Expr:
@@ -39,16 +39,21 @@ class Dimension:
         return self.min() + self.extent() - 1
 
     def set_min(self, value: ExprLike) -> Dimension:
-        """The first coordinate is ``value``, an integer or made of other sizes and Params.
+        """Sets the first coordinate to ``value``, an integer or an expression of other sizes and
+        Params.
 
         Raises:
-            DefinitionError: ``value`` is no int32 (as in all of this group).
+            DefinitionError: ``value`` is not an int32 (every setter of a size raises it).
         """
         self.given["min"] = self._integer(value)
         return self
 
     def set_extent(self, value: ExprLike) -> Dimension:
-        """There are ``value`` elements."""
+        """Sets the number of elements to ``value``.
+
+        Raises:
+            DefinitionError: ``value`` is not an int32, or is less than 1.
+        """
         extent = self._integer(value)
         if isinstance(extent, Const) and extent.value < 1:
             raise DefinitionError(
@@ -59,20 +64,20 @@ class Dimension:
         return self
 
     def set_bounds(self, min: ExprLike, extent: ExprLike) -> Dimension:
-        """``set_min`` and ``set_extent``."""
+        """Sets the first coordinate and the number of elements."""
         return self.set_min(min).set_extent(extent)
 
     def set_stride(self, elements: object) -> Dimension:
-        """Neighbors are ``elements`` apart in memory, as in interleaved channels: 3 along ``x`` and
-        1 along ``c``.
+        """Sets the distance in memory between neighbors along this dimension, in elements.
+        Interleaved channels, for instance, have 3 along ``x`` and 1 along ``c``.
 
         Raises:
-            DefinitionError: it is no whole number from 1 on.
+            DefinitionError: ``elements`` is not a whole number of at least 1.
         """
         if isinstance(elements, bool) or not isinstance(elements, int) or elements < 1:
             raise DefinitionError(
-                f"The stride of dimension {self.number} of {self.buffer} is a whole number of "
-                f"elements, at least 1, and not {elements!r}."
+                f"The stride of dimension {self.number} of {self.buffer} must be a whole number "
+                f"of elements, at least 1; {elements!r} is not."
             )
         self.stride = elements
         return self
@@ -89,7 +94,7 @@ class Dimension:
 
 @define(eq=False)
 class BufferDimensions:
-    """The dimensions of a buffer; ``dim(d)`` is always the same object for the same ``d``."""
+    """The dimensions of a buffer; ``dim(d)`` returns one and the same object for one ``d``."""
 
     name: str
     count: Callable[[], int]
@@ -97,7 +102,7 @@ class BufferDimensions:
     known: dict[int, Dimension] = field(init=False, factory=dict)
 
     def dim(self, number: int) -> Dimension:
-        """Dimension ``number``, 0 being the innermost.
+        """Dimension ``number``; 0 is the innermost.
 
         Raises:
             DefinitionError: there is no such dimension.
@@ -105,7 +110,7 @@ class BufferDimensions:
         count = self.count()
         if not 0 <= number < count:
             raise DefinitionError(
-                f"{self.name} has dimensions 0 to {count - 1}, and {number} is none of them."
+                f"{self.name} has dimensions 0 to {count - 1}; it has no dimension {number}."
             )
         if number not in self.known:
             self.known[number] = Dimension(self.name, number, lambda part: self.size(part, number))

@@ -1,4 +1,4 @@
-"""What no call can have: estimates beyond any memory, and conditions that contradict each other."""
+"""Checks of estimates and promises: estimates beyond any memory, contradicting conditions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.smt import Term, condition, new_context
 
 MOST_BYTES = 1 << 47
-"""Bytes that a process may address: the user half of 48-bit addresses (AMD64 Architecture
+"""Bytes that a process can address: the user half of 48-bit addresses (AMD64 Architecture
 Programmer's Manual, volume 2, 5.3; Linux gives 64-bit Arm processes 48 bits, too).
 """
 
 _MILLISECONDS = 1000
-"""How long the solver looks for a contradiction between conditions; after that there is none."""
+"""Time limit of the search for a contradiction; after it the conditions count as consistent."""
 
 
 def estimate_problems(pipeline: Pipeline) -> Iterator[str]:
-    """What is wrong with the estimates and conditions of a pipeline, one sentence each."""
+    """The problems of the estimates and conditions of a pipeline, one sentence each."""
     for estimate in pipeline.estimates:
         wrong = tuple(_range_problems(estimate.buffer, estimate.ranges))
         yield from wrong or _memory_problems(pipeline, estimate.buffer, estimate.ranges)
@@ -60,8 +60,8 @@ def _memory_problems(
         if extents[a] > other // common and extents[b] > one // common:
             yield (
                 f"The strides of {buffer}, {one} in dimension {a} and {other} in dimension {b}, "
-                f"let different elements share their place: {extents[a]} x {extents[b]} are "
-                "estimated. Give other strides, or smaller estimates."
+                f"put different elements at one address: the estimate has {extents[a]} x "
+                f"{extents[b]} elements. Give other strides, or smaller estimates."
             )
     needed = math.prod(extents) * _bytes(pipeline, buffer)
     if needed > MOST_BYTES:
@@ -80,10 +80,10 @@ def _bytes(pipeline: Pipeline, buffer: str) -> int:
 
 
 def _promise_problems(pipeline: Pipeline) -> Iterator[str]:
-    """Promises that no call can keep, alone or all together; the fewest that are found."""
+    """Promises that no call can keep: single ones, else a set that contradicts itself."""
     sizes = pipeline.sizes()
     broken = [p for p in pipeline.promises if _is_broken(p, sizes)]
-    yield from dict.fromkeys(_told(p, sizes) for p in broken)
+    yield from dict.fromkeys(_problem(p, sizes) for p in broken)
     if not broken and len(pipeline.promises) > 0:
         yield from _contradictions(pipeline.promises, sizes)
 
@@ -97,7 +97,7 @@ def _is_broken(promise: Promise, sizes: Mapping[str, int]) -> bool:
         return False
 
 
-def _told(promise: Promise, sizes: Mapping[str, int]) -> str:
+def _problem(promise: Promise, sizes: Mapping[str, int]) -> str:
     names = sorted(promise.condition.names)
     if not names:
         return f"{promise.message} No call can meet that: `{promise.condition}` never holds."
@@ -106,7 +106,7 @@ def _told(promise: Promise, sizes: Mapping[str, int]) -> str:
 
 
 def _contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Iterator[str]:
-    """Conditions over integers that the solver shows to contradict one another."""
+    """The sentence for conditions over integers that contradict one another, if there are any."""
     context = new_context()
     solver = z3.Solver(ctx=context)
     solver.set("timeout", _MILLISECONDS)
@@ -128,12 +128,12 @@ def _contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> It
     parts = dict.fromkeys(tracked[label] for label in core if label in tracked)
     given = ", ".join(f"{name} is {sizes[name]}" for name in core if name in sizes)
     where = f" where {given}, as estimated" if given else ""
-    told = "; ".join(parts)
-    yield f"No call can meet these conditions together{where}: {told}. Change one of them."
+    listed = "; ".join(parts)
+    yield f"No call can meet these conditions together{where}: {listed}. Change one of them."
 
 
 def _terms(asked: Expr, known: Mapping[str, Term], solver: Term) -> dict[str, Term]:
-    """A term for each variable that has none yet, which has the values of its type."""
+    """Terms for the variables without one, each limited to the values of its type."""
     found: dict[str, Term] = {}
     for node in walk(asked):
         if isinstance(node, Variable) and not node.type.is_float and node.name not in known:

@@ -1,4 +1,4 @@
-"""From the definition language to a frozen Pipeline."""
+"""Freezes definitions into a Pipeline."""
 
 from __future__ import annotations
 
@@ -43,31 +43,30 @@ def pipeline(
     estimates: Estimates | None = None,
     requirements: Sequence[tuple[Expr, str]] = (),
 ) -> Pipeline:
-    """Freeze everything that ``outputs`` depend on.
+    """Makes a Pipeline of ``outputs`` and everything that they depend on.
 
     Args:
-        outputs: the Func, or Funcs, whose values are wanted.
-        name: name of the pipeline; that of the first output if not given.
-        estimates: for outputs and images, the extent (or the (min, extent)) of each dimension,
-            innermost first, that schedules are chosen for.
+        outputs: the Func, or Funcs, to compute.
+        name: name of the pipeline; the default is the name of the first output.
+        estimates: for each output and image, the extent (or the (min, extent)) of each dimension,
+            innermost first. Schedules are chosen for these sizes.
         requirements: conditions on sizes and Params that every call must meet, each with the
-            sentence that another is refused with (Halide's ``add_requirement``).
+            message for a call that does not (Halide's ``add_requirement``).
 
     Raises:
-        DefinitionError: a Func is undefined, two different Funcs, images or parameters share
-            a name, or an estimate is for nothing the pipeline has, contradicts what is known, or
-            is more than int32 or any memory holds; conditions on sizes and Params contradict each
-            other; or something else than text is given as the name, or than a mapping as
-            estimates.
+        DefinitionError: a Func is undefined; two Funcs, images or parameters share a name; an
+            estimate names no output or image, contradicts ``set_bounds``, or exceeds int32 or any
+            memory; conditions on sizes and Params contradict each other; ``name`` is not a text;
+            or ``estimates`` is not a mapping.
     """
     if not isinstance(name, str | None):
         raise DefinitionError(
-            "The second argument of pipeline is its name, a text; give several outputs as a list."
+            "The second argument of pipeline is its name, a text; pass several outputs as a list."
         )
     if not isinstance(estimates, Mapping | None):
         raise DefinitionError(
-            "Estimates are given by output and image, as in estimates={f: [640, 480]}, and not as "
-            f"a {type(estimates).__name__}."
+            "Estimates are a mapping from outputs and images, as in estimates={f: [640, 480]}, "
+            f"not a {type(estimates).__name__}."
         )
     wanted = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     _check_outputs(wanted)
@@ -116,7 +115,7 @@ def _check_outputs(wanted: Sequence[object]) -> None:
         raise DefinitionError("A pipeline needs at least one output Func.")
     for one in wanted:
         if not isinstance(one, Func):
-            raise DefinitionError(f"The outputs of a pipeline are Funcs, and {one!r} is none.")
+            raise DefinitionError(f"The outputs of a pipeline are Funcs, but {one!r} is not a Func.")
     if len({id(f) for f in wanted}) < len(wanted):
         raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
 
@@ -125,14 +124,14 @@ def _asked(condition: Expr, message: str) -> Expr:
     """A requirement of a whole pipeline.
 
     Raises:
-        DefinitionError: it depends on coordinates or pixels.
+        DefinitionError: ``condition`` depends on coordinates or pixels.
     """
     found = varying(condition)
     if found is not None:
         raise DefinitionError(
-            f"`{condition}` depends on `{found}`; requirements ask for what is known before a call "
-            "begins: sizes of images and outputs, and Params. require() inside a definition asks "
-            "for others."
+            f"`{condition}` depends on `{found}`; a requirement of a pipeline depends only on "
+            "sizes of images and outputs, and on Params. Use require() inside a definition for "
+            "other conditions."
         )
     return require(condition, condition, message)
 
@@ -147,7 +146,9 @@ class _Collected:
         self._state: dict[int, str] = {}
 
     def visit_func(self, root: Func) -> None:
-        """Depth first with an explicit stack, so that deep pipelines need no deep recursion."""
+        """Collects ``root`` and the Funcs below it, depth first. The stack is explicit, so that deep
+        pipelines need no deep recursion.
+        """
         stack: list[tuple[Func, bool]] = [(root, False)]
         while stack:
             func, ready = stack.pop()
@@ -177,7 +178,7 @@ class _Collected:
         return list(callees.values())
 
     def _note(self, node: Expr) -> None:
-        """Take in the parameter or image that a node stands for."""
+        """Collects the parameter or image that a node stands for."""
         if isinstance(node, ScalarVariable) and node.source not in self.params:
             self.params.append(node.source)
         if not isinstance(node, Reference | SizeVariable) or isinstance(node.source, Func):
@@ -187,7 +188,7 @@ class _Collected:
             self.visit_sizes(_given(node.source.buffer))
 
     def visit_sizes(self, exprs: Iterable[Expr]) -> None:
-        """Take in what expressions over sizes and parameters mention."""
+        """Collects the parameters and images in expressions over sizes and parameters."""
         for node in walk(*exprs):
             self._note(node)
 
@@ -202,8 +203,8 @@ class _Collected:
             for thing in named:
                 if thing.name in taken:
                     raise DefinitionError(
-                        f"The name {thing.name!r} is used by two different things, "
-                        f"{taken[thing.name]} and {kind}; rename one."
+                        f"Two different things, {taken[thing.name]} and {kind}, have the name "
+                        f"{thing.name!r}; rename one."
                     )
                 taken[thing.name] = kind
         names = {id(f): f.name for f in self.funcs if "#" not in f.name}
@@ -216,7 +217,7 @@ class _Collected:
         return names
 
     def check_parameters(self) -> None:
-        """In a frozen definition a coordinate and a parameter differ by name only."""
+        """Refuses a Param with the name of a Var: a frozen definition tells them apart by name."""
         scalars = {p.name for p in self.params}
         for func in self.funcs:
             for name in func.args:
@@ -227,7 +228,7 @@ class _Collected:
 
 
 def _given(buffer: BufferDimensions) -> tuple[Expr, ...]:
-    """What is given as sizes of a buffer."""
+    """The sizes that a definition gives for a buffer."""
     return tuple(e for d in buffer.known.values() for e in d.given.values())
 
 
@@ -249,12 +250,13 @@ def _reduction_vars(definition: Definition) -> tuple[ReductionVar, ...]:
 
 @frozen
 class _Freezing:
-    """Expressions of the definition language as those of a pipeline.
+    """Turns expressions of the definition language into expressions of a pipeline.
 
     Attributes:
         names: the final name of each Func.
-        known: sizes that are known beforehand, by the name of their variable.
-        required: what is required on the way, as conditions with their messages.
+        known: sizes fixed by the definition, by the name of their variable.
+        required: the conditions of ``require`` on sizes and Params, with their messages; the
+            freezing of expressions fills it.
     """
 
     names: Mapping[int, str]
@@ -262,7 +264,7 @@ class _Freezing:
     required: dict[tuple[Expr, str], None]
 
     def __call__(self, expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
-        """``expr``, frozen; random numbers in it are made of ``coordinates``."""
+        """``expr``, frozen; its random numbers depend on ``coordinates``."""
         return rewrite(expr, lambda node: self._node(node, coordinates))
 
     def _node(self, node: Expr, coordinates: tuple[Expr, ...]) -> Expr:
@@ -286,12 +288,12 @@ class _Freezing:
 
 def _freeze_func(func: Func, freeze: _Freezing) -> Function:
     def place(expr: Expr, coordinates: tuple[Expr, ...] = ()) -> Expr:
-        """What says where, and not which value."""
+        """Freezes an expression that decides where, not which, values are stored."""
         frozen = freeze(expr, coordinates)
         for one in required(frozen):
             raise DefinitionError(
-                f"`{one.condition}` is required by `{frozen}`, which says where Func {func.shown} "
-                "is defined; require() stands in values, so put it around the right side."
+                f"`{frozen}` requires `{one.condition}`, but it decides where Func {func.shown} "
+                "is defined. Use require() in values only: put it around the right side."
             )
         return arithmetic(frozen)
 
@@ -312,8 +314,9 @@ def _freeze_func(func: Func, freeze: _Freezing) -> Function:
 
 
 def _as_place(arg: Expr, name: str) -> Expr:
-    """A left-hand coordinate. Alone stands only the Func's own Var, over which a loop runs, or an
-    RVar; a parameter, a size, or another dimension's Var is an expression (``p + 0``).
+    """A left-hand coordinate. Only the Func's own Var of that dimension, over which a loop runs, or
+    an RVar stays a bare variable. A parameter, a size or another dimension's Var becomes an
+    expression (``p + 0``).
     """
     if not isinstance(arg, Variable) or isinstance(arg, RVar):
         return arg
@@ -339,12 +342,12 @@ def _estimate(
     names: Mapping[int, str],
     buffers: Mapping[str, int],
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The buffer that ``key`` means, and its ranges; ``buffers`` gives dimensions by name."""
+    """The name of the buffer ``key``, and its ranges; ``buffers`` maps names to dimensions."""
     name = names.get(id(key), key.name) if isinstance(key, Func | ImageParam) else key
     if name not in buffers:
         raise DefinitionError(
-            f"There is an estimate for {name}, but sizes are estimated for the outputs and images "
-            f"of the pipeline only: {', '.join(buffers)}."
+            f"There is an estimate for {name}, but estimates are for outputs and images of the "
+            f"pipeline only: {', '.join(buffers)}."
         )
     ranges = _ranges(name, given)
     if len(ranges) != buffers[name]:
@@ -355,7 +358,7 @@ def _estimate(
 
 
 def _ranges(name: str, given: Sequence[int | tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The (min, extent) of each dimension that an estimate gives."""
+    """The (min, extent) of each dimension of an estimate."""
     try:
         pairs = [tuple(e) if isinstance(e, Sequence) else (0, e) for e in given]
         return tuple((operator.index(low), operator.index(extent)) for low, extent in pairs)

@@ -1,7 +1,7 @@
-"""Func: a function by its definition and updates, as in Halide.
+"""Func: a function made of a definition and updates, as in Halide.
 
-Funcs, RDoms, Params and ImageParams are mutable and only serve to write an algorithm down;
-:func:`spaces.pipeline` (module ``freeze``) turns what they describe into a
+Funcs, RDoms, Params and ImageParams are mutable; people write an algorithm down with them.
+:func:`spaces.pipeline` (module ``freeze``) turns the algorithm into a
 :class:`~spaces.model.algorithm.pipeline.Pipeline`.
 """
 
@@ -37,8 +37,8 @@ _anonymous = itertools.count()
 
 @define(eq=False)
 class Definition:
-    """One definition as written: left-hand coordinates, a value for each component, and where its
-    reduction domain has points.
+    """One definition as written: left-hand coordinates, a value for each component, and the
+    conditions under which it stores them.
     """
 
     args: tuple[Expr, ...]
@@ -47,30 +47,31 @@ class Definition:
 
 
 def Tuple(*values: ExprLike) -> tuple[Expr, ...]:
-    """The values of a Func that has several at each coordinate.
+    """Several values for a Func at each coordinate.
 
-    ``f[x] = Tuple(a, b)`` is ``f[x] = (a, b)``; ``f[x][1]`` reads the second.
+    ``f[x] = Tuple(a, b)`` means ``f[x] = (a, b)``; ``f[x][1]`` reads the second value.
     """
     return tuple(as_expr(v) for v in values)
 
 
 class Func:
-    """A function from integer coordinates to values, given by a pure definition and updates.
+    """A function from integer coordinates to values, with a pure definition and updates.
 
-    ``f[x, y] = e`` defines it; a further assignment, or ``+=`` and its kin, adds an update stage.
-    ``f[x, y] = (a, b)`` gives it two values at each coordinate, and ``f[x, y][1]`` reads one. An
-    update of a Tuple evaluates all of its values before it stores any.
+    ``f[x, y] = e`` defines the Func. A further assignment, or one with ``+=``, ``-=``, ``*=`` or
+    ``/=``, adds an update stage. ``f[x, y] = (a, b)`` gives it two values at each coordinate, and
+    ``f[x, y][1]`` reads the second. An update of a Tuple evaluates all values before it stores any.
 
     Args:
-        name: what messages and schedules know it by; ``f`` with a number, if none is given.
-        anonymous: whether a number is added to the name where another Func has it.
+        name: its name in messages and schedules; the default is ``f`` with a number.
+        anonymous: adds a number to the name if another Func has that name.
 
     Raises:
-        DefinitionError: the name is none; and by assignments, what does not define a Func.
+        DefinitionError: ``name`` is not a name. Assignments raise it for a definition without a
+            meaning.
     """
 
     def __init__(self, name: str | None = None, *, anonymous: bool = False) -> None:
-        # A name with '#' is ours to make unique when the pipeline is frozen.
+        # Freezing the pipeline makes a name with '#' unique.
         unique = check_name("Func", "f" if name is None else name)
         self.name = f"{unique}#{next(_anonymous)}" if name is None or anonymous else unique
         self.definitions: list[Definition] = []
@@ -80,32 +81,31 @@ class Func:
         return f"<Func {self.shown}>"
 
     def output_buffer(self) -> BufferDimensions:
-        """The buffer that the Func is written to where it is an output; ``dim(d)`` is a dimension,
-        of which bounds and stride may be given.
+        """The buffer of the Func as an output; ``dim(d)`` sets the bounds and the stride of a
+        dimension.
         """
         return self.buffer
 
     def _size(self, part: str, dimension: int) -> Expr:
         return Variable(Int32, f"{self.name}.{part}.{dimension}")
 
-    if not TYPE_CHECKING:  # a type checker knows by itself what there is
+    if not TYPE_CHECKING:  # so that a type checker reports unknown attributes
 
         def __getattr__(self, name: str) -> NoReturn:
             # In Halide a Func carries its schedule, estimates and results.
             own = str(vars(self).get("name", "")).split("#")[0]
             raise AttributeError(
-                f"Func {own} has no {name!r}: it says what is computed and nothing else. "
-                "Directives are those of spaces.schedule(p).func(f), where p = "
-                "spaces.pipeline(f, estimates=...); values are computed by "
-                "spaces.compile_cpu(spaces.verify(p, schedule, device))."
+                f"Func {own} has no {name!r}: a Func is only a definition. For directives use "
+                "spaces.schedule(p).func(f), where p = spaces.pipeline(f, estimates=...); for "
+                "values use spaces.compile_cpu(spaces.verify(p, schedule, device))."
             )
 
     @property
     def type(self) -> Type:
-        """The element type, known once there is a pure definition.
+        """The element type of the pure definition.
 
         Raises:
-            DefinitionError: the Func is a Tuple, which has several :attr:`types`.
+            DefinitionError: the Func has no definition, or is a Tuple with several :attr:`types`.
         """
         if len(self.types) > 1:
             raise DefinitionError(
@@ -116,7 +116,7 @@ class Func:
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The element type of each value, known once there is a pure definition."""
+        """The element type of each value of the pure definition."""
         self._require_definition()
         return tuple(value.type for value in self.definitions[0].values)
 
@@ -129,8 +129,8 @@ class Func:
     def _require_definition(self) -> None:
         if not self.definitions:
             raise DefinitionError(
-                f"Func {self.shown} is called before it is defined. Define it first; if it is to "
-                "call itself, give it a pure definition and then an update over an RDom."
+                f"Func {self.shown} is called before it is defined. Define it first; for a Func "
+                "that calls itself, write a pure definition and then an update over an RDom."
             )
 
     @property
@@ -154,10 +154,10 @@ class Func:
             self._define_pure(args, tuple(map(as_expr, _values(value))))
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
-        """The values of an update, literals in the types they meet."""
+        """The values of an update; literals take the types of the Func's values."""
         if len(values) != len(self.types):
             raise DefinitionError(
-                f"Func {self.shown} has {_counted(len(self.types))}, but an update of it gives "
+                f"Func {self.shown} has {_counted(len(self.types))}, but its update gives "
                 f"{len(values)}."
             )
         return tuple(as_expr(v, t) for v, t in zip(values, self.types, strict=True))
@@ -176,8 +176,7 @@ class Func:
         if reduced is not None:
             raise DefinitionError(
                 f"The first definition of Func {self.shown} uses RVar {reduced.name}; "
-                "reduction variables belong into an update definition, or inside sum(), "
-                "maximum() or minimum()."
+                "use RVars in an update definition, or inside sum(), maximum() or minimum()."
             )
         _check_free(self.shown, nodes, set(names), "the first definition")
         self.definitions.append(Definition(args, stored, conditions))
@@ -202,7 +201,7 @@ class Func:
         predicates = (*(() if domain is None else domain.used_by(self.shown)), *conditions)
         exprs = (*values, *args, *predicates)
         places = (
-            f" Those of an update are Vars of the first definition, {self.shown}"
+            f" An update uses the Vars of the first definition, {self.shown}"
             f"({', '.join(self.args)}), each in its place; an RDom runs over other coordinates."
         )
         _check_free(self.shown, list(walk(*exprs)), allowed, "an update definition", places)
@@ -210,8 +209,8 @@ class Func:
         self.definitions.append(Definition(args, values, predicates))
 
     def _check_pure_reads(self, args: tuple[Expr, ...], exprs: tuple[Expr, ...]) -> None:
-        """Along a Var an update is pure: it reads its own Func only where it writes. Otherwise
-        its values would depend on how much of the Func is computed.
+        """Checks that an update, along each of its Vars, reads its own Func only where it writes.
+        Otherwise its values would depend on the computed region of the Func.
         """
         own = [n for n in walk(*exprs) if isinstance(n, Reference) and n.source is self]
         for d, (arg, name) in enumerate(zip(args, self.args, strict=True)):
@@ -226,16 +225,16 @@ class Func:
         if len(args) != len(self.args):
             raise DefinitionError(
                 f"Func {self.shown} has {len(self.args)} dimensions "
-                f"({', '.join(self.args)}) but is used with {len(args)} coordinates."
+                f"({', '.join(self.args)}), but here it has {len(args)} coordinates."
             )
 
 
 class FuncRef(Arithmetic):
-    """A Func at coordinates, to be read or to be updated in place. That of a Tuple holds several
+    """A Func at coordinates, to read or to update in place. The reference to a Tuple holds several
     values, ``ref[0]``, ``ref[1]`` and so on.
 
-    The in-place operators define an update stage instead of giving a value, which is why they
-    break with the signature of the operators they extend.
+    The in-place operators define an update stage instead of giving a value; their signatures
+    therefore differ from those of the operators that they extend.
     """
 
     def __init__(self, func: Func, args: tuple[Expr, ...]) -> None:
@@ -251,7 +250,7 @@ class FuncRef(Arithmetic):
         count = len(self.func.types)
         if count > 1:
             raise DefinitionError(
-                f"Func {self.func.shown} is a Tuple of {count} values; name one of them, as in "
+                f"Func {self.func.shown} is a Tuple of {count} values; read one of them, as in "
                 f"{self}[0]."
             )
         return self._value(self.func.type, None)
@@ -263,7 +262,7 @@ class FuncRef(Arithmetic):
         """One value of a Tuple.
 
         Raises:
-            DefinitionError: the Func is no Tuple, or has no such component.
+            DefinitionError: the Func is not a Tuple, or has no such component.
         """
         types = self.func.types
         if len(types) == 1 or not 0 <= component < len(types):
@@ -274,7 +273,7 @@ class FuncRef(Arithmetic):
         return self._value(types[component], component)
 
     def __iter__(self) -> Iterator[Expr]:
-        """All values, one if the Func is no Tuple."""
+        """Yields all values: one, unless the Func is a Tuple."""
         types = self.func.types
         return iter([self[c] for c in range(len(types))] if len(types) > 1 else [self.as_expr()])
 
@@ -322,7 +321,7 @@ class FuncRef(Arithmetic):
 
 
 class _Accumulated(FuncRef):
-    """What ``f[x] += e`` hands to the assignment that Python performs next."""
+    """The result of ``f[x] += e``, which Python then assigns to ``f[x]``."""
 
 
 _COMBINED: dict[str, Callable[[Any, Any], Any]] = {
@@ -334,7 +333,7 @@ _COMBINED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _values(value: Any) -> tuple[ExprLike, ...]:
-    """What is assigned, a value for each component."""
+    """The values of an assignment, one for each component."""
     if isinstance(value, FuncRef):
         return tuple(value)
     values = value if isinstance(value, tuple) else (value,)
@@ -350,13 +349,13 @@ def _counted(values: int) -> str:
 def _check_free(
     func: str, nodes: list[Expr], allowed: set[str], where: str, advice: str = ""
 ) -> None:
-    """Every coordinate variable that the definition uses must be one of ``allowed``."""
+    """Checks that every coordinate variable of the definition is in ``allowed``."""
     for node in nodes:
         if not is_free_var(node):
             continue
         is_size = ".min." in node.name or ".extent." in node.name
         if not is_size and node.name not in allowed:
             raise DefinitionError(
-                f"Var {node.name} is used in {where} of Func {func} but is not one of its "
-                f"coordinates ({', '.join(sorted(allowed)) or 'none'}).{advice}"
+                f"Var {node.name} in {where} of Func {func} is not one of its coordinates "
+                f"({', '.join(sorted(allowed)) or 'none'}).{advice}"
             )

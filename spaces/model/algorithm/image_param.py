@@ -15,7 +15,7 @@ from spaces.model.expressions.numbers import shown_number
 from spaces.model.expressions.types import Int32, Type, type_of
 
 MOST_DIMENSIONS = 64
-"""Those of an array of NumPy's."""
+"""The most dimensions of a NumPy array."""
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -29,17 +29,19 @@ class SizeVariable(Variable):
 class ImageParam:
     """An input image of a given element type and number of dimensions.
 
-    ``image[x, y]`` or ``image(x, y)`` is a pixel, the innermost coordinate first: of a NumPy array
-    ``a[y, x]``. ``dim(0)`` gives bounds and strides that every call must have; ``width()``,
-    ``height()``, ``channels()``, ``min(d)`` and ``extent(d)`` are sizes, for expressions.
+    ``image[x, y]`` or ``image(x, y)`` is a pixel, with the innermost coordinate first; in a NumPy
+    array this is ``a[y, x]``. ``dim(0)`` sets bounds and strides that every call must have.
+    ``width()``, ``height()``, ``channels()``, ``min(d)`` and ``extent(d)`` are sizes for use in
+    expressions.
 
     Args:
-        type: the element type, ``UInt8`` for instance or a dtype of NumPy's.
-        dimensions: how many there are.
-        name: what messages, schedules and calls know it by.
+        type: the element type, ``UInt8`` for instance, or a NumPy dtype.
+        dimensions: the number of dimensions.
+        name: its name in messages, schedules and calls.
 
     Raises:
-        DefinitionError: one of these is something else.
+        DefinitionError: ``dimensions`` is not a number of dimensions, or ``name`` is not a name.
+        TypeError: ``type`` is not an element type.
     """
 
     type: Type = field(converter=type_of)
@@ -56,18 +58,18 @@ class ImageParam:
         is_count = isinstance(dimensions, int) and not isinstance(dimensions, bool)
         if not is_count or not 0 <= dimensions <= MOST_DIMENSIONS:
             raise DefinitionError(
-                f"An ImageParam is given its element type, its number of dimensions and its name, "
-                f"as in ImageParam(UInt8, 2, 'input'); {shown_number(dimensions)} is no number of "
+                f"ImageParam takes an element type, a number of dimensions and a name, as in "
+                f"ImageParam(UInt8, 2, 'input'); {shown_number(dimensions)} is not a number of "
                 f"dimensions from 0 to {MOST_DIMENSIONS}."
             )
 
     def __getitem__(self, coordinates: Any) -> Expr:
-        """The pixel at integer ``coordinates``, one a dimension, innermost first."""
+        """The pixel at integer ``coordinates``, one for each dimension, innermost first."""
         args = coordinates_of(coordinates)
         if len(args) != self.dimensions:
             raise DefinitionError(
-                f"Image {self.name} has {self.dimensions} dimensions but is read "
-                f"with {len(args)} coordinates."
+                f"Image {self.name} has {self.dimensions} dimensions, but here it has "
+                f"{len(args)} coordinates."
             )
         return Reference(self.type, self.name, indices_of(self.name, args), None, self)
 
@@ -78,7 +80,7 @@ class ImageParam:
         return self[coordinates]
 
     def dim(self, dimension: int) -> Dimension:
-        """A dimension, of which bounds and stride may be given.
+        """A dimension, to set its bounds and its stride.
 
         Raises:
             DefinitionError: there is no such dimension.

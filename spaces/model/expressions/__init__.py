@@ -1,1 +1,1 @@
-"""Expressions: nodes, element types, operators, and what derived operators are made of."""
+"""Expressions: nodes, element types, operators, and the definitions of derived operators."""

@@ -1,4 +1,4 @@
-"""Quick elementary functions, and numbers that look random, under Halide's names."""
+"""Fast elementary functions and pseudorandom numbers, under Halide's names."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ def _fast(name: str, *values: ExprLike) -> Expr:
 
 
 def fast_exp(x: ExprLike) -> Expr:
-    """E raised to ``x``, to 3e-7 of the result (:mod:`spaces.model.expressions.fast_math`).
+    """E raised to ``x``, with a relative error up to 3e-7
+    (:mod:`spaces.model.expressions.fast_math`).
 
     Raises:
-        TypeError: ``x`` is no float32 (as in all of this group).
+        TypeError: ``x`` is not a float32 (every function of this group raises it).
     """
     return _fast("fast_exp", x)
 
 
 def fast_log(x: ExprLike) -> Expr:
-    """Natural logarithm of a positive number, to 4e-7."""
+    """Natural logarithm of a positive number, with an error up to 4e-7."""
     return _fast("fast_log", x)
 
 
 def fast_pow(x: ExprLike, y: ExprLike) -> Expr:
-    """``x`` raised to ``y`` for ``x`` not negative; a constant whole ``y`` multiplies, as in
+    """``x`` raised to ``y``, for ``x`` from 0 on. A constant integer ``y`` becomes a product, as in
     :func:`~spaces.model.expressions.functions.pow`.
     """
     exponent = as_expr(y)
@@ -40,42 +41,42 @@ def fast_pow(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def fast_sin(x: ExprLike) -> Expr:
-    """Sine of an angle in radians, to 3e-7 for angles up to 1000."""
+    """Sine of an angle in radians, with an error up to 3e-7 for angles up to 1000."""
     return _fast("fast_sin", x)
 
 
 def fast_cos(x: ExprLike) -> Expr:
-    """Cosine of an angle in radians, to 3e-7 for angles up to 1000."""
+    """Cosine of an angle in radians, with an error up to 3e-7 for angles up to 1000."""
     return _fast("fast_cos", x)
 
 
 def fast_inverse(x: ExprLike) -> Expr:
-    """``1 / x``, here exactly that."""
+    """``1 / x``; here an exact division, not an approximation."""
     return _fast("fast_inverse", x)
 
 
 def fast_inverse_sqrt(x: ExprLike) -> Expr:
-    """``1 / sqrt(x)``, here exactly that."""
+    """``1 / sqrt(x)``; here an exact division, not an approximation."""
     return _fast("fast_inverse_sqrt", x)
 
 
 def random_float(seed: ExprLike = 0) -> Expr:
-    """A float32 of ``[0, 1)``, a pure function of ``seed`` and of the coordinates (Vars and RVars)
-    of the definition it stands in; equal seeds give equal numbers there.
+    """A pseudorandom float32 in ``[0, 1)``: a pure function of ``seed`` and of the coordinates (Vars
+    and RVars) of the definition that holds it. Equal seeds give equal numbers in one definition.
 
     Raises:
-        TypeError: ``seed`` is no integer of 32 bits (as in all of this group).
+        TypeError: ``seed`` is not an integer of 32 bits (every function of this group raises it).
     """
     return _random(Float32, "random_float", seed)
 
 
 def random_uint(seed: ExprLike = 0) -> Expr:
-    """A uint32 of which every bit looks random, as :func:`random_float`."""
+    """A pseudorandom uint32 over all its values; otherwise as :func:`random_float`."""
     return _random(UInt32, "random_uint", seed)
 
 
 def random_int(seed: ExprLike = 0) -> Expr:
-    """An int32 of which every bit looks random, as :func:`random_float`."""
+    """A pseudorandom int32 over all its values; otherwise as :func:`random_float`."""
     return _random(Int32, "random_int", seed)
 
 

@@ -1,7 +1,7 @@
-"""Counts of bits as formulas, which every reading of a formula knows.
+"""Counts of bits as formulas, which every reading of a formula understands.
 
-In a formula numbers are mathematical integers, so that bits are remainders by powers of two of a
-number in the range of its type, which solvers of linear arithmetic know.
+The numbers of a formula are mathematical integers. A bit of a number in the range of its type is
+therefore a remainder by a power of two, which solvers of linear arithmetic understand.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ VALUE = "value"
 
 @cache
 def bit_count(name: str, type: Type) -> Expr:
-    """One of :data:`spaces.model.expressions.intrinsics.BIT_COUNTS` of a value of an integer type,
-    as a formula over :data:`VALUE`.
+    """The count of :data:`spaces.model.expressions.intrinsics.BIT_COUNTS` called ``name``, for a
+    value of the integer ``type``, as a formula over :data:`VALUE`.
     """
     bits = Type("uint", type.bits)
-    one, zero = constant(1, Int32), constant(0, Int32)  # a sum that needs not wrap
+    one, zero = constant(1, Int32), constant(0, Int32)  # in int32 the sum does not wrap
     powers = [constant(1 << exponent, bits) for exponent in range(type.bits)]
     found = BIT_COUNTS[name].counted(cast(bits, Variable(type, VALUE)), powers)
     return reduce(operator.add, (select(each, one, zero) for each in found))

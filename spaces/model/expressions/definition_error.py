@@ -2,4 +2,4 @@
 
 
 class DefinitionError(ValueError):
-    """A Func is defined in a way that has no meaning; the message names Func and Var."""
+    """A definition has no meaning; the message names the Func and the Var."""

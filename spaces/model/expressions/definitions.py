@@ -1,9 +1,9 @@
 """Operators that are defined by simpler ones: their signatures, and one definition for all layers.
 
 A node such as ``rounding_halving_add(a, b)`` keeps its name in a pipeline, in text and on the way
-to Halide. What evaluates, bounds or compiles it reads :func:`expanded` instead, in which only
-operators of :data:`spaces.model.expressions.signatures.OPERATORS` are left; adding an operator here
-is adding it everywhere. All meanings are Halide's, bit for bit on integers.
+to Halide. Code that evaluates, bounds or compiles an expression reads :func:`expanded` instead,
+which holds only operators of :data:`spaces.model.expressions.signatures.OPERATORS`. An operator
+added here works in every layer. All meanings are Halide's, bit for bit on integers.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from spaces.model.expressions.signatures import OPERATORS, SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
-"""The operator of (condition, value, parts of a message) that is its value; what computes it asks
-the condition too (module ``required``).
+"""The operator of (condition, value, parts of a message). It equals the value; code that computes it
+also checks the condition (module ``required``).
 """
 
 UNDEFINED = "undef"
-"""The operator of nothing that is any value: who stores one that is this alone, need not."""
+"""The operator without operands that stands for any value: a store of it alone may be left out."""
 
 LIKELY_AT = "likely_at"
-"""The operator of a call and its coordinates, that is the call: in the coordinates once more stands
-which side of their tests is likely, which the call itself no longer says.
+"""The operator of (call, coordinates of the call). It equals the call. The coordinates still hold
+the hints that say which side of a test is likely; the call itself has lost them.
 """
 
 OperatorDefinition: TypeAlias = Callable[..., Expr]
-"""The meaning, given the result type and the operands."""
+"""Makes the expression that an operator means, from the result type and the operands."""
 
 
 @frozen
@@ -53,28 +53,28 @@ class DerivedOperator:
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
-    """Whether an operator of :data:`LANGUAGE` may have these types: those that the functions which
-    build expressions give it.
+    """Whether an operator of :data:`LANGUAGE` may have these types. The functions that build
+    expressions give an operator these types and no others.
     """
     return (SIGNATURES[name] if name in SIGNATURES else DERIVED[name].fits)(result, operands)
 
 
 def expanded(expr: Expr, names: Container[str] | None = None) -> Expr:
-    """An equal expression without the operators of :data:`DERIVED`, or without those named."""
+    """An equal expression without the operators of :data:`DERIVED`, or without those in ``names``."""
     without = DERIVED if names is None else names
     return rewrite(expr, lambda n: _expanded(n) if isinstance(n, Op) and n.name in without else n)
 
 
 def arithmetic(expr: Expr, but: Container[str] = ()) -> Expr:
-    """An equal expression for a coordinate: shifts by numbers and masks are products, quotients and
-    remainders, which interval analysis, normal forms and solvers know. Operators of the names
-    ``but`` stay.
+    """An equal expression for a coordinate. Shifts by constants and masks become products, quotients
+    and remainders, which interval analysis, normal forms and solvers understand. The operators
+    named in ``but`` stay.
     """
     return rewrite(expr, lambda n: n if isinstance(n, Op) and n.name in but else _arithmetic(n))
 
 
 def definition(node: Op) -> Expr:
-    """What one operator of :data:`DERIVED` means, over the operands that it has."""
+    """The meaning of one operator of :data:`DERIVED`, over its operands."""
     return DERIVED[node.name].definition(node.type, *node.args)
 
 
@@ -96,7 +96,7 @@ def _arithmetic(node: Expr) -> Expr:
         case Op(name="halving_add", args=(a, b), type=kind) if kind.bits < 64:
             return cast(kind, (cast(_wide(kind), a) + cast(_wide(kind), b)) >> 1)
         case Op(name="shift_left" | "shift_right", args=(value, Const(value=by))):
-            # A power of two that the type does not hold would be read as a negative number.
+            # A power of two beyond the type would wrap to a negative number.
             if 0 <= by < value.type.bits - value.type.is_int:
                 power = constant(1 << int(by), node.type)
                 return binary("mul" if node.name == "shift_left" else "div", value, power)
@@ -107,7 +107,7 @@ def _arithmetic(node: Expr) -> Expr:
 
 
 def _truncated(type: Type, value: float) -> Expr:
-    """A float as an integer: toward zero, the nearest that there is, and 0 for no number."""
+    """A float as an integer: rounded toward zero and limited to the type; NaN gives 0."""
     if math.isnan(value):
         return constant(0, type)
     limited = builtins.max(float(type.min_value), builtins.min(value, float(type.max_value)))
@@ -152,7 +152,7 @@ def _rounding_halving_add(type: Type, a: Expr, b: Expr) -> Expr:
 
 
 def _halving_sub(type: Type, a: Expr, b: Expr) -> Expr:
-    # (a - b) / 2 is (a + ~b + 1) / 2, and for unsigned numbers half their range more.
+    # (a - b) / 2 is (a + ~b + 1) / 2; unsigned numbers add half of their range.
     half = constant(0 if type.is_int else 1 << (type.bits - 1), type)
     return _rounding_halving_add(type, a, _bit_not(type, b)) + half
 
@@ -197,7 +197,7 @@ def _saturating_add(type: Type, a: Expr, b: Expr) -> Expr:
         return select(total < a, _highest(type), total)
     if type.bits < 64:
         return _narrowed(type, cast(_wide(type), a) + cast(_wide(type), b))
-    # The sum has the other sign than both operands where it is out of range.
+    # An overflow shows in the sign: the sum has the sign that neither operand has.
     return select(((a ^ total) & (b ^ total)) < 0, _limit_by_sign(type, a), total)
 
 
@@ -233,7 +233,9 @@ def _saturating_cast(type: Type, a: Expr) -> Expr:
 
 
 def _finite(type: Type, a: Expr) -> Expr:
-    """Infinities as the largest magnitudes of ``type``, worked out in the wider of two floats."""
+    """``a`` with infinities limited to the largest magnitude of ``type``; the limiting happens in the
+    wider of the two types.
+    """
     if not a.type.is_float:
         return cast(type, a)
     wider = type if type.bits >= a.type.bits else a.type
@@ -255,7 +257,7 @@ def _mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
 
 def _rounding_mul_shift_right(type: Type, a: Expr, b: Expr, by: Expr) -> Expr:
     if type == Int16 and isinstance(by, Const) and by.value == 15:
-        # The form that compilers find an instruction for; it wraps where the product is largest.
+        # Compilers find an instruction for this form; it wraps for the largest product.
         wrapped = cast(type, ((_product(type, a, b) >> 14) + 1) >> 1)
         least = constant(type.min_value, type)
         return select(compare("eq", wrapped, least), _highest(type), wrapped)
@@ -361,18 +363,18 @@ DERIVED: Mapping[str, DerivedOperator] = {
     "random_int": DerivedOperator(signatures.of_integers(Int32), random_int),
     "random_float": DerivedOperator(signatures.of_integers(Float32), random_float),
 }
-"""The operators with a definition. ``is_nan`` is ``a != a``, and so on: those of floats assume that
-arithmetic is strict; ``likely`` is its operand.
+"""The operators with a definition. Definitions over floats, such as ``a != a`` for ``is_nan``, assume
+strict arithmetic; ``likely`` equals its operand.
 """
 
 LANGUAGE = (*OPERATORS, *DERIVED)
-"""The names of all operators: those that every layer knows, and those with a definition."""
+"""The names of all operators: the ones that every layer knows, and the ones with a definition."""
 
 HINTS = ("likely", "likely_if_innermost")
-"""Operators that are their operand, and say which side of a test is the usual one."""
+"""Operators that equal their operand, and say which side of a test is the usual one."""
 
 SAYING = (*HINTS, LIKELY_AT)
-"""Operators that are an operand, and say what is likely in it."""
+"""Operators that equal their first operand, and say which side of a test in it is likely."""
 
 RANDOM = ("random_uint", "random_int", "random_float")
-"""Operators that Halide has under the same names with other values."""
+"""Operators that Halide also has under these names, with other values."""

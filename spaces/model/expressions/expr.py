@@ -27,7 +27,7 @@ ExprLike: TypeAlias = "Arithmetic | int | float | bool | np.integer[Any] | np.fl
 
 
 class Arithmetic:
-    """Halide's operators, for everything that :func:`as_expr` accepts as an expression."""
+    """Halide's operators, for every object that :func:`as_expr` accepts as an expression."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class Arithmetic:
         raise TypeError(f"{self!r} is not an expression.")
 
     def components(self) -> tuple[Expr, ...]:
-        """The values of a Tuple that this object stands for; none where it is one value."""
+        """The values of the Tuple that this object stands for; empty for a single value."""
         return ()
 
     def __add__(self, other: ExprLike) -> Expr:
@@ -148,17 +148,17 @@ class Expr(Arithmetic, metaclass=Interned):
     children: tuple[Expr, ...] = field(init=False, default=())
     """The direct subexpressions, in order."""
     digest: int = field(init=False, default=0)
-    """A number made of the structure alone, the same in every run: a stable order for sums."""
+    """A hash of the structure alone, equal in every run; it gives sums a stable order."""
     names: frozenset[str] = field(init=False, default=frozenset())
-    """Names of the variables that occur."""
+    """Names of the variables in the expression."""
     loads: bool = field(init=False, default=False)
-    """Whether a value of a Func or an image occurs."""
+    """Whether the expression reads a Func or an image."""
     has_floats: bool = field(init=False, default=False)
-    """Whether a float occurs."""
+    """Whether a subexpression is a float."""
 
     @staticmethod
     def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What two calls must share to give the same node."""
+        """The key of a node: two calls with equal keys give the same node."""
         return fields
 
     def _free_names(self) -> frozenset[str]:
@@ -185,7 +185,7 @@ class Expr(Arithmetic, metaclass=Interned):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A table, not a tree: pickle would follow operands by recursion.
+        # A table, not a tree: pickle would visit operands by recursion.
         numbers: dict[Expr, _Operand] = {}
         table = []
         for node in walk(self):
@@ -194,7 +194,7 @@ class Expr(Arithmetic, metaclass=Interned):
         return _from_table, (tuple(table),)
 
     def written(self, children: tuple[str, ...]) -> str:
-        """The text of a node that is no part of the language itself, given those below it."""
+        """The text of a node outside the language, made of the texts of its children."""
         return f"{type(self).__name__}({', '.join(children)})"
 
     def as_expr(self) -> Expr:
@@ -230,7 +230,7 @@ class Const(Expr):
 
     @staticmethod
     def _identity(fields: tuple[Any, ...]) -> tuple[Any, ...]:
-        # 0.0 and -0.0 are equal in Python, and 1, 1.0 and True are, but they are other literals.
+        # Python calls 0.0 and -0.0 equal, and 1, 1.0 and True, but they are different literals.
         type, value = fields
         return (type, float(value).hex() if type.is_float else int(value))
 
@@ -273,8 +273,8 @@ class Op(Expr):
 
 @frozen(eq=False, slots=True, repr=False)
 class Cast(Expr):
-    """Conversion to ``type``: integers wrap (a boolean, of one bit, too), floats truncate toward
-    zero.
+    """Conversion to ``type``: integers wrap (a boolean is an integer of one bit), floats truncate
+    toward zero.
     """
 
     value: Expr = field()
@@ -290,7 +290,7 @@ class Cast(Expr):
 class Call(Expr):
     """The value of a Func or an input image, by name, at integer coordinates.
 
-    ``component`` tells which value of a Func that has a Tuple of them; None where there is one.
+    ``component`` is the number of the value in a Tuple; None for a Func with a single value.
     """
 
     target: str = field()
@@ -304,7 +304,7 @@ class Call(Expr):
 
     @property
     def buffer(self) -> str:
-        """The name of what is read: ``f.1`` for component 1 of a Tuple."""
+        """The name of the buffer that the call reads: ``f.1`` for component 1 of a Tuple."""
         return component_name(self.target, self.component)
 
     def _children(self) -> tuple[Expr, ...]:
@@ -318,18 +318,18 @@ class Call(Expr):
 
 
 def component_name(func: str, component: int | None) -> str:
-    """The name of one of the values of a Func, as of an array that holds it (Halide's names)."""
+    """The name of one value of a Func, and of the array that holds it (Halide's names)."""
     return func if component is None else f"{func}.{component}"
 
 
 def component_names(func: str, count: int) -> tuple[str, ...]:
-    """The names of all ``count`` values of a Func: its own where there is one."""
+    """The names of all ``count`` values of a Func; a single value has the name of the Func."""
     return tuple(component_name(func, c) for c in range(count)) if count > 1 else (func,)
 
 
 @frozen(eq=False, slots=True, repr=False)
 class Text(Expr):
-    """Words for people, an operand that has no value: the message of ``require``."""
+    """Words for people: an operand without a value, for the message of ``require``."""
 
     words: str = field()
 
@@ -348,7 +348,7 @@ def _numbered(value: Any, numbers: dict[Expr, _Operand]) -> Any:
 
 
 def _from_table(table: tuple[tuple[type[Expr], tuple[Any, ...]], ...]) -> Expr:
-    """The last expression of a table of nodes, operands before what is made of them."""
+    """The last expression of a table of nodes, in which operands precede their users."""
     nodes: list[Expr] = []
 
     def field(value: Any) -> Any:
@@ -362,7 +362,7 @@ def _from_table(table: tuple[tuple[type[Expr], tuple[Any, ...]], ...]) -> Expr:
 
 
 def _written(node: Expr, parts: list[Shown]) -> Shown:
-    """Infix text with the fewest parentheses, given the texts of operands."""
+    """Infix text with the fewest parentheses, made of the texts of the operands."""
     texts = [text for text, _ in parts]
     match node:
         case Const(value=value):
@@ -385,7 +385,7 @@ def _written(node: Expr, parts: list[Shown]) -> Shown:
 
 
 def constant(value: int | float, type: Type) -> Const:
-    """The literal ``value`` in ``type``: wrapped if an integer, rounded if a float."""
+    """The literal ``value`` in ``type``: integers wrap, floats round."""
     if type.is_float:
         return Const(type, rounded(value, type))
     return _integer(int(value), type)
@@ -397,13 +397,13 @@ def _integer(value: int, type: Type) -> Const:
 
 
 def as_expr(value: ExprLike, like: Type | None = None) -> Expr:
-    """``value`` as an expression; numbers, of NumPy too, take the type ``like`` where it can hold
+    """``value`` as an expression. Numbers of Python and NumPy take the type ``like`` if it can hold
     them.
 
     Raises:
-        TypeError: ``value`` is no expression and no number.
-        OverflowError: a literal does not fit the type it meets; a finite float does not where it
-            would be rounded to infinity.
+        TypeError: ``value`` is neither an expression nor a number.
+        OverflowError: a literal does not fit the type it meets, or a finite float rounds to
+            infinity in that type.
     """
     if isinstance(value, Expr):
         return value
@@ -434,14 +434,14 @@ def _literal(value: int | float, type: Type) -> Const:
 
 
 def _long_literal(value: int | float, type: Type) -> Const:
-    """A literal beyond int32 or float32 that is converted to ``type``: whole numbers wrap."""
+    """A literal beyond int32 or float32, converted to ``type``; whole numbers wrap."""
     if isinstance(value, float) and not type.is_float:
         raise _does_not_fit(value, Float32)
     return _literal(value, type) if type.is_float else constant(value, type)
 
 
 def _is_long(value: int | float) -> bool:
-    """Whether a literal is beyond the type that it has where nothing says another."""
+    """Whether a literal is beyond its default type, int32 or float32."""
     if isinstance(value, int):
         return not Int32.holds(value)
     return math.isfinite(value) and math.isinf(rounded(value, Float32))
@@ -468,7 +468,7 @@ def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
     """An arithmetic operator over matched operands.
 
     Raises:
-        TypeError: it would calculate with conditions (Halide does, modulo 2).
+        TypeError: the operands are conditions (Halide calculates with them modulo 2).
     """
     left, right = match(a, b)
     if left.type.is_bool and name not in ("min", "max"):
@@ -477,16 +477,16 @@ def binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def floor_divide(a: ExprLike, b: ExprLike) -> Expr:
-    """``a / b`` rounded down; for integers that is what ``div`` does anyway."""
+    """``a / b`` rounded down; ``div`` of integers already rounds so."""
     quotient = binary("div", a, b)
     return Op(quotient.type, "floor", (quotient,)) if quotient.type.is_float else quotient
 
 
 def compare(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    """A comparison over matched operands; its type is Bool."""
+    """A comparison over matched operands, of type Bool."""
     left, right = match(a, b)
     if left is right and a is not b:
-        # Different expressions that promotion made alike must not test as the same expression.
+        # Promotion made different expressions alike; they must not test as the same expression.
         right = Cast(right.type, right)
     return Op(Bool, name, (left, right))
 
@@ -505,8 +505,8 @@ def logical(name: str, *operands: ExprLike) -> Expr:
 
 
 def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type; of
-    conditions the logic.
+    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type; two
+    conditions give a condition.
 
     Raises:
         TypeError: an operand is a float, or one is signed and the other is not.
@@ -531,7 +531,7 @@ def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def complement(value: ExprLike) -> Expr:
-    """Every bit of an integer turned over; of a condition its opposite.
+    """An integer with every bit inverted; the opposite of a condition.
 
     Raises:
         TypeError: ``value`` is a float.
@@ -545,11 +545,11 @@ def complement(value: ExprLike) -> Expr:
 
 
 def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
-    """``shift_left`` or ``shift_right``, in the type of ``value`` made as wide as ``amount``.
+    """``shift_left`` or ``shift_right``, in the type of ``value``, at least as wide as ``amount``.
 
     Raises:
-        TypeError: an operand is no integer.
-        OverflowError: the type of ``value``, unsigned, does not hold a literal ``amount``.
+        TypeError: an operand is not an integer.
+        OverflowError: a literal ``amount`` does not fit the unsigned type as wide as ``value``.
     """
     shifted = as_expr(value)
     if isinstance(amount, int | np.integer) and not isinstance(amount, bool):
@@ -568,15 +568,15 @@ def shift(name: str, value: ExprLike, amount: ExprLike) -> Expr:
 
 
 def elementary(name: str, *values: ExprLike) -> Expr:
-    """A function of floats: in float64 where an operand is one, else in float32."""
+    """A function of floats, in float64 if an operand is float64, else in float32."""
     args = [as_expr(v) for v in values]
     result = Float64 if any(a.type == Float64 for a in args) else Float32
     return Op(result, name, tuple(cast(result, a) for a in args))
 
 
 def power(x: ExprLike, y: ExprLike) -> Expr:
-    """``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its own type, as
-    Halide does.
+    """``x`` raised to ``y``. A signed integer constant ``y`` becomes a product in the type of ``x``,
+    as in Halide.
     """
     exponent = as_expr(y)
     if isinstance(exponent, Const) and exponent.type.is_int:
@@ -585,7 +585,7 @@ def power(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def _integer_power(base: Expr, exponent: int) -> Expr:
-    """Repeated squaring, in the order of Halide's multiplications."""
+    """``base ** exponent`` by repeated squaring, in the order of Halide's multiplications."""
     if exponent <= 0:
         one = cast(base.type, constant(1, Int32))
         return one if exponent == 0 else one / _integer_power(base, -exponent)
@@ -596,15 +596,15 @@ def _integer_power(base: Expr, exponent: int) -> Expr:
 
 
 def wider(value: Expr, other: Expr) -> Expr:
-    """``value``, at least as wide as ``other`` is, signed or unsigned as it was."""
+    """``value`` in a type at least as wide as that of ``other``; its signedness stays."""
     return cast(Type(value.type.code, max(value.type.bits, other.type.bits)), value)
 
 
 def cast(to: Type | str, value: ExprLike) -> Expr:
-    """``value`` converted to the element type ``to``; no node is made where nothing changes.
+    """``value`` converted to the element type ``to``; a ``value`` of that type stays as it is.
 
     Raises:
-        OverflowError: a literal that is converted to a float is too large for it.
+        OverflowError: a literal is too large for a float ``to``.
     """
     target = type_of(to)
     if isinstance(value, np.integer | np.floating):
@@ -623,15 +623,15 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
 
 
 def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
-    """Every distinct node below ``roots``, children before parents; what lies below a node in
-    ``known`` is left out, as is the node.
+    """Yields every distinct node of ``roots``, children before parents. It leaves out the nodes in
+    ``known`` and everything below them.
     """
     seen: set[Expr] = set()
     stack: list[Expr | None] = list(reversed(roots))
     parents: list[Expr] = []
     while stack:
         node = stack.pop()
-        if node is None:  # the children of the last parent have all been given
+        if node is None:  # all children of the last parent are out
             yield parents.pop()
         elif node not in seen and node not in known:
             seen.add(node)

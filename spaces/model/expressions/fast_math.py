@@ -1,10 +1,10 @@
-"""Quick elementary functions of float32, made of sums, products and conversions.
+"""Fast elementary functions of float32, made of sums, products and conversions.
 
-The reference and compiled code give the same bits, since only exact operations occur. Errors
-(tests measure them over the ranges named): ``fast_exp`` 3e-7 relative for arguments of -87 to 88,
-beyond which it is 0 and infinite; ``fast_log`` 4e-7, relative or absolute, for positive normal
-numbers; ``fast_pow`` as these two make it; ``fast_sin`` and ``fast_cos`` 3e-7 absolute up to
-magnitudes of 1000.
+The reference and compiled code give the same bits, since each operation has one defined result.
+Tests measure the errors over these ranges: ``fast_exp`` 3e-7 relative for arguments from -87 to 88
+(below, it gives 0; above, infinity); ``fast_log`` 4e-7, relative or absolute, for positive normal
+numbers; ``fast_pow`` the errors of both together; ``fast_sin`` and ``fast_cos`` 3e-7 absolute for
+magnitudes up to 1000.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from spaces.model.expressions.expr import Expr, Op, cast, compare, constant
 from spaces.model.expressions.types import Float32, Int32, Type
 
 _LOG2_HIGH, _LOG2_LOW = 0.693359375, -2.12194440e-4
-"""The natural logarithm of 2 as a number of few bits, products with which are exact, and a rest."""
+"""The natural logarithm of 2 as a sum. The first part has few bits, so that products with it are
+exact.
+"""
 
 _QUARTER = (1.5703125, 4.837512969970703e-4, 7.549789948768648e-8)
-"""A quarter turn in three such parts."""
+"""A quarter turn as a sum of three parts; products with the first two are exact."""
 
 
 def _polynomial(x: Expr, *coefficients: float) -> Expr:
@@ -31,7 +33,9 @@ def _polynomial(x: Expr, *coefficients: float) -> Expr:
 
 
 def exponential(type: Type, x: Expr) -> Expr:
-    """E to the power of ``x``: ``2**n * exp(r)`` with ``n`` the whole number nearest."""
+    """E to the power of ``x``: ``2**n * exp(r)``, with ``n`` the whole number nearest to
+    ``x / log(2)`` and ``r`` the rest.
+    """
     limited = fn.clamp(x, -104.0, 104.0)
     n = _nearest(limited * constant(1 / math.log(2), type))
     r = limited - n * constant(_LOG2_HIGH, type) - n * constant(_LOG2_LOW, type)
@@ -52,7 +56,7 @@ def logarithm(type: Type, x: Expr) -> Expr:
 
 
 def power(type: Type, x: Expr, y: Expr) -> Expr:
-    """``x`` to the power of ``y``, for ``x`` not negative; 0 where ``x`` is 0."""
+    """``x`` to the power of ``y``, for ``x`` from 0 on; 0 where ``x`` is 0."""
     return fn.select(
         compare("eq", x, constant(0.0, type)),
         constant(0.0, type),
@@ -66,7 +70,7 @@ def sine(type: Type, x: Expr) -> Expr:
 
 
 def cosine(type: Type, x: Expr) -> Expr:
-    """The cosine, which is the sine a quarter turn on."""
+    """The cosine of an angle in radians: the sine of the angle plus a quarter turn."""
     return _turned(type, x, 1)
 
 

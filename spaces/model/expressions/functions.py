@@ -1,4 +1,4 @@
-"""Functions on expressions that a pipeline is written with, under Halide's names."""
+"""Functions that pipelines apply to expressions, under Halide's names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spaces.model.expressions.expr import (
 from spaces.model.expressions.types import Type, promote
 
 SelectArgument: TypeAlias = "ExprLike | Sequence[ExprLike]"
-"""A value, or those of a Tuple."""
+"""A value, or the values of a Tuple."""
 
 
 @overload
@@ -46,15 +46,15 @@ def select(
     if_false: SelectArgument,
     *more: SelectArgument,
 ) -> Expr | tuple[Expr, ...]:
-    """``if_true`` where ``condition`` holds, else ``if_false``; a signed integer constant takes the
-    type of the other one, whatever its own.
+    """``if_true`` where ``condition`` holds, else ``if_false``. A signed integer constant takes the
+    type of the other value.
 
-    ``select(c1, v1, c2, v2, ..., default)`` takes the value of the first condition that holds. Of
-    Tuples each component is selected; a condition may be a Tuple, too, with one for each.
+    ``select(c1, v1, c2, v2, ..., default)`` gives the value of the first condition that holds. For
+    Tuples, select works on each component; a Tuple of conditions gives each component its own.
 
     Raises:
-        TypeError: a condition is not one, or a condition has no value after it, or Tuples have
-            several sizes.
+        TypeError: a condition is not boolean, or a condition has no value after it, or the Tuples
+            have different sizes.
     """
     parts = (condition, if_true, if_false, *more)
     each = tuple(map(_components, parts))
@@ -65,15 +65,15 @@ def select(
     if len(sizes) > 1 or not all(ends):
         raise TypeError(
             "select chooses between Tuples of one size, with one condition for all values or a "
-            f"Tuple of them; here it was given Tuples of {sizes} values"
-            f"{'' if all(ends) else ', and a single value'}."
+            f"Tuple of conditions; the Tuples here have {sizes} values"
+            f"{'' if all(ends) else ', and one argument is a single value'}."
         )
     rows = (values or (part,) * sizes[0] for values, part in zip(each, parts, strict=True))
     return tuple(_select(*row) for row in zip(*rows, strict=True))
 
 
 def _components(value: SelectArgument) -> tuple[ExprLike, ...]:
-    """The values of a Tuple; none where it is one value."""
+    """The values of a Tuple; empty for a single value."""
     if isinstance(value, Arithmetic):
         return value.components()
     return tuple(value) if isinstance(value, Sequence) else ()
@@ -82,7 +82,7 @@ def _components(value: SelectArgument) -> tuple[ExprLike, ...]:
 def _select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: ExprLike) -> Expr:
     test = as_expr(condition)
     if not test.type.is_bool:
-        raise TypeError(f"select needs a condition first, and `{test}` is {test.type}.")
+        raise TypeError(f"select needs a condition first, but `{test}` is {test.type}.")
     if len(more) == 1:
         raise TypeError(
             "select takes conditions, each with a value after it, and one value at the end; "
@@ -99,10 +99,10 @@ def _select(condition: ExprLike, if_true: ExprLike, if_false: ExprLike, *more: E
 
 
 def mux(index: ExprLike, values: Sequence[ExprLike]) -> Expr:
-    """``values[index]``; the last value where ``index`` is none of theirs.
+    """``values[index]``; the last value where ``index`` is out of range.
 
     Raises:
-        TypeError: there are no values, or they have several types, or ``index`` is a float.
+        TypeError: there are no values, or the values have several types, or ``index`` is a float.
     """
     at = as_expr(index)
     typed = next((as_expr(v).type for v in values if isinstance(v, Arithmetic)), None)
@@ -110,8 +110,8 @@ def mux(index: ExprLike, values: Sequence[ExprLike]) -> Expr:
     if not chosen or any(v.type != chosen[0].type for v in chosen) or at.type.is_float:
         shown = ", ".join(f"`{v}` of {v.type}" for v in chosen)
         raise TypeError(
-            f"mux picks one of several values of one type by an integer, not of ({shown}) by "
-            f"`{at}`, which is {at.type}."
+            f"mux picks one of several values of one type by an integer; here it gets ({shown}) "
+            f"and `{at}`, which is {at.type}."
         )
     return chosen[0] if len(chosen) == 1 else Op(chosen[0].type, "mux", (at, *chosen))
 
@@ -136,14 +136,14 @@ def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
     """``value`` limited to ``[low, high]``; the limits take the type of ``value``.
 
     Raises:
-        TypeError: a limit has a type whose values that of ``value`` does not hold.
+        TypeError: the type of ``value`` does not hold all values of a limit's type.
     """
     v = as_expr(value)
     return max(min(v, _lossless(v, high)), _lossless(v, low))
 
 
 def _lossless(value: Expr, limit: ExprLike) -> Expr:
-    """A limit in the type of the value that it limits."""
+    """``limit`` in the type of ``value``."""
     given = as_expr(limit, value.type)
     kept = (
         value.type.holds(int(given.value))
@@ -164,7 +164,7 @@ def _loses_sign(value: Expr, limit: Expr) -> bool:
 
 
 def sqrt(x: ExprLike) -> Expr:
-    """Square root, in float32 unless ``x`` is float64 (as all functions of this group)."""
+    """Square root, in float32 unless ``x`` is float64 (all functions of this group do so)."""
     return elementary("sqrt", x)
 
 
@@ -244,14 +244,14 @@ def log(x: ExprLike) -> Expr:
 
 
 def hypot(x: ExprLike, y: ExprLike) -> Expr:
-    """The root of the sum of the squares, with no care for overflow, as in Halide."""
+    """``sqrt(x * x + y * y)``; the squares may overflow, as in Halide."""
     a, b = match(x, y)
     return sqrt(a * a + b * b)
 
 
 def pow(x: ExprLike, y: ExprLike) -> Expr:
-    """``x ** y``: ``x`` raised to ``y``; a signed integer constant ``y`` multiplies ``x`` in its
-    own type, as Halide does.
+    """``x ** y``: ``x`` raised to ``y``. A signed integer constant ``y`` becomes a product in the
+    type of ``x``, as in Halide.
     """
     return power(x, y)
 
@@ -267,22 +267,22 @@ def ceil(x: ExprLike) -> Expr:
 
 
 def round(x: ExprLike) -> Expr:
-    """The nearest whole number, the even one of two, still a float."""
+    """The nearest whole number, still a float; of two equally near ones, the even one."""
     return elementary("round", x)
 
 
 def trunc(x: ExprLike) -> Expr:
-    """The whole number that is left without the fraction, still a float."""
+    """``x`` without its fraction, still a float."""
     return elementary("trunc", x)
 
 
 def fract(x: ExprLike) -> Expr:
-    """What ``trunc`` leaves out, with the sign of ``x``."""
+    """The fraction of ``x``, with the sign of ``x``."""
     return as_expr(x) - trunc(x)
 
 
 def abs(x: ExprLike) -> Expr:
-    """Magnitude; of a signed integer it is unsigned of the same width, as in Halide."""
+    """Magnitude; a signed integer gives an unsigned one of the same width, as in Halide."""
     value = as_expr(x)
     if value.type.is_uint:
         return value

@@ -27,7 +27,7 @@ def _unsigned(type: Type) -> Type:
 
 
 def absd(a: ExprLike, b: ExprLike) -> Expr:
-    """``abs(a - b)`` without overflow: of integers it is unsigned, of the same width."""
+    """``abs(a - b)`` without overflow; integers give an unsigned result of the same width."""
     left, right = match(a, b)
     result = left.type if left.type.is_float else _unsigned(left.type)
     return Op(result, "absd", (left, right))
@@ -37,7 +37,8 @@ def widening_add(a: ExprLike, b: ExprLike) -> Expr:
     """``a + b`` in twice the bits.
 
     Raises:
-        TypeError: an operand is no integer of at most 32 bits (as all of this group).
+        TypeError: an operand is not an integer of at most 32 bits (every function of this group
+            raises it).
     """
     left, right = match(a, b)
     _require_integers("widening_add", left, right, most_bits=32)
@@ -52,7 +53,7 @@ def widening_sub(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def widening_mul(a: ExprLike, b: ExprLike) -> Expr:
-    """``a * b`` in twice the bits, signed if one of them is; they need not agree in that."""
+    """``a * b`` in twice the bits, signed if ``a`` or ``b`` is signed."""
     left, right = as_expr(a, getattr(b, "type", None)), as_expr(b, getattr(a, "type", None))
     left, right = wider(left, right), wider(right, left)
     _require_integers("widening_mul", left, right, most_bits=32)
@@ -98,7 +99,7 @@ def rounding_halving_add(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``(a - b) / 2`` without overflow, rounded down, and then wrapped to the type."""
+    """``(a - b) / 2`` without overflow, rounded down, then wrapped to the type."""
     return _same("halving_sub", a, b)
 
 
@@ -108,7 +109,7 @@ def rounding_shift_right(a: ExprLike, amount: ExprLike) -> Expr:
 
 
 def rounding_shift_left(a: ExprLike, amount: ExprLike) -> Expr:
-    """``a * 2**amount``; rounded to the nearest, halves up, where ``amount`` is negative."""
+    """``a * 2**amount``; a negative ``amount`` rounds to the nearest, halves up."""
     return _shift("rounding_shift_left", a, amount)
 
 
@@ -143,12 +144,12 @@ def _shift(name: str, a: ExprLike, amount: ExprLike) -> Expr:
 
 
 def saturating_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``a + b``, or the nearest value of the type where that is none; of floats the sum."""
+    """``a + b``, limited to the range of the type; for floats the plain sum."""
     return _saturating("saturating_add", a, b)
 
 
 def saturating_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``a - b``, or the nearest value of the type where that is none; of floats the difference."""
+    """``a - b``, limited to the range of the type; for floats the plain difference."""
     return _saturating("saturating_sub", a, b)
 
 
@@ -160,30 +161,30 @@ def _saturating(name: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def saturating_cast(to: Type | str, value: ExprLike) -> Expr:
-    """``value`` converted to ``to``, or the nearest value of ``to`` where that is none; a float is
-    rounded toward zero.
+    """``value`` converted to ``to`` and limited to its range; a float rounds toward zero.
 
     Raises:
-        TypeError: ``to`` is the boolean.
+        TypeError: ``to`` is the boolean type.
     """
     target, given = type_of(to), as_expr(value)
     if target.is_bool:
-        raise TypeError(f"saturating_cast makes numbers, and `{given}` was to become a condition.")
+        raise TypeError(f"saturating_cast makes numbers; it cannot make a condition of `{given}`.")
     same = given.type == target and not target.is_float
     return given if same else Op(target, "saturating_cast", (given,))
 
 
 def mul_shift_right(a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
-    """``a * b / 2**amount`` rounded down, or the nearest value of the type; ``amount`` unsigned.
+    """``a * b / 2**amount`` rounded down and limited to the range of the type; ``amount`` is
+    unsigned.
 
     Raises:
-        TypeError: a factor is no integer of at most 32 bits, or ``amount`` may be negative.
+        TypeError: a factor is not an integer of at most 32 bits, or ``amount`` is signed.
     """
     return _mul_shift("mul_shift_right", a, b, amount)
 
 
 def rounding_mul_shift_right(a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
-    """As :func:`mul_shift_right`, but rounded to the nearest, halves up."""
+    """Like :func:`mul_shift_right`, but rounded to the nearest, halves up."""
     return _mul_shift("rounding_mul_shift_right", a, b, amount)
 
 
@@ -198,12 +199,14 @@ def _mul_shift(name: str, a: ExprLike, b: ExprLike, amount: ExprLike) -> Expr:
 
 
 def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
-    """From ``zero`` to ``one`` in proportion to ``weight``: a float of 0 to 1, or an unsigned
-    integer of which the largest value stands for 1. Integers are rounded to the nearest.
+    """Linear interpolation from ``zero`` (at weight 0) to ``one`` (at weight 1). ``weight`` is a
+    float from 0 to 1, or an unsigned integer whose largest value stands for 1. Integers round to
+    the nearest.
 
     Raises:
-        TypeError: the ends have different types or 64 bits, or the weight is signed.
-        ValueError: a constant weight of integers lies outside of 0 to 1.
+        TypeError: the ends have different types, or are integers of 64 bits, or the weight is
+            signed.
+        ValueError: the ends are integers, and a constant float weight is not from 0 to 1.
     """
     low, high = as_expr(zero), as_expr(one)
     if isinstance(low, Const) and low.type.is_int:
@@ -225,17 +228,17 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
 
 
 def popcount(x: ExprLike) -> Expr:
-    """How many bits are set, in the type of ``x``."""
+    """The number of set bits, in the type of ``x``."""
     return _bits("popcount", x)
 
 
 def count_leading_zeros(x: ExprLike) -> Expr:
-    """How many of the highest bits are not set, in the type of ``x``."""
+    """The number of zero bits above the highest set bit, in the type of ``x``."""
     return _bits("count_leading_zeros", x)
 
 
 def count_trailing_zeros(x: ExprLike) -> Expr:
-    """How many of the lowest bits are not set, in the type of ``x``; all of them for 0."""
+    """The number of zero bits below the lowest set bit, in the type of ``x``; all bits for 0."""
     return _bits("count_trailing_zeros", x)
 
 
@@ -249,23 +252,26 @@ def reinterpret(to: Type | str, value: ExprLike) -> Expr:
     """The bits of ``value`` read as another type of the same width.
 
     Raises:
-        TypeError: the widths differ, or one is the boolean.
+        TypeError: the widths differ, or ``to`` is the boolean type.
     """
     target, given = type_of(to), as_expr(value)
     if target.bits != given.type.bits or target.is_bool:
         raise TypeError(
-            f"`{given}` is {given.type}; its bits cannot be read as {target}, which has others."
+            f"`{given}` is {given.type}; reinterpret cannot read its bits as {target}. The types "
+            "must be numbers of one width."
         )
     return given if target == given.type else Op(target, "reinterpret", (given,))
 
 
 def likely(value: ExprLike) -> Expr:
-    """``value``; a hint that it decides most iterations, which loops are split by."""
+    """``value``, with a hint: this side of a test is the usual one. Compilation splits loops into a
+    steady state and its boundaries by such hints.
+    """
     return _hint("likely", value)
 
 
 def likely_if_innermost(value: ExprLike) -> Expr:
-    """``value``; a hint as :func:`likely` gives for innermost loops."""
+    """``value``, with the hint of :func:`likely` for innermost loops only."""
     return _hint("likely_if_innermost", value)
 
 
@@ -277,15 +283,15 @@ def _hint(name: str, value: ExprLike) -> Expr:
 def _float_test(name: str, x: ExprLike) -> Expr:
     value = as_expr(x)
     if not value.type.is_float:
-        raise TypeError(f"`{value}` is {value.type}, but {name} is asked of floats only.")
+        raise TypeError(f"`{value}` is {value.type}, but {name} takes floats only.")
     return Op(Type("uint", 1), name, (value,))
 
 
 def is_nan(x: ExprLike) -> Expr:
-    """Whether ``x`` is no number.
+    """Whether ``x`` is NaN.
 
     Raises:
-        TypeError: ``x`` is no float (as in the next two).
+        TypeError: ``x`` is not a float (``is_inf`` and ``is_finite`` raise it, too).
     """
     return _float_test("is_nan", x)
 
@@ -296,5 +302,5 @@ def is_inf(x: ExprLike) -> Expr:
 
 
 def is_finite(x: ExprLike) -> Expr:
-    """Whether ``x`` is neither infinite nor no number."""
+    """Whether ``x`` is neither infinite nor NaN."""
     return _float_test("is_finite", x)

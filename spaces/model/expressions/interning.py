@@ -12,17 +12,17 @@ _table: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 _lock = threading.RLock()
 
 _recent: dict[Any, Any] = {}
-"""Nodes that were asked for not long ago, by what identifies them. Whoever judges one schedule
-after another builds the same formulas again and again: found here they are not made anew.
+"""Recently used nodes, by key. Code that judges one schedule after another builds the same formulas
+again and again, and finds them here.
 """
 
 _MOST_RECENT = 1 << 16
-"""So many nodes are kept that nobody else may need; then all are let go."""
+"""The most nodes in ``_recent``; at this number it drops all of them."""
 
 
 @lru_cache(maxsize=4096)
 def _text_digest(text: object) -> int:
-    """Hashes of strings vary between runs, those of integers do not."""
+    """A hash of a text, equal in every run (Python's hashes of strings vary between runs)."""
     return zlib.crc32(str(text).encode())
 
 
@@ -35,7 +35,7 @@ def _digest(kind: str, fields: tuple[Any, ...]) -> int:
 
 
 class Interned(type):
-    """Metaclass whose calls return the one node that has these fields."""
+    """A metaclass: a call of its class returns the one node that has these fields."""
 
     def __call__(cls, *fields: Any) -> Any:
         key = (cls, cls._identity(fields))  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ class Interned(type):
 
     def _made(cls, key: Any, fields: tuple[Any, ...]) -> Any:
         node = super().__call__(*fields)
-        # All that follows from the fields is there before other threads see the node.
+        # Set all derived attributes before other threads see the node.
         object.__setattr__(node, "children", node._children())
         object.__setattr__(node, "digest", _digest(cls.__name__, key[1]))
         object.__setattr__(node, "names", node._free_names())

@@ -1,4 +1,4 @@
-"""The intrinsics: operators that every target computes by a function of its own.
+"""The intrinsics: operators that every target computes by its own function.
 
 An entry holds all readings of one intrinsic side by side, and every layer reads them here. Add an
 entry, and a function in ``functions.py`` or ``integer_functions.py`` that checks its operands.
@@ -21,15 +21,15 @@ Array: TypeAlias = NDArray[Any]
 
 @frozen
 class FloatFunction:
-    """A function of floats; the operands and the result have one type.
+    """A function of floats; its operands and its result have one type.
 
     Attributes:
         name: its name here and in Halide.
         array: its NumPy reading.
-        llvm: LLVM's intrinsic that is one instruction of a CPU; None where a series or the C
+        llvm: LLVM's intrinsic, if a CPU has one instruction for it; None if a series or the C
             library computes the function.
-        cuda: CUDA's function of doubles; the one of floats ends in ``f``.
-        operands: how many it takes.
+        cuda: CUDA's function of doubles; the name for floats adds ``f``.
+        operands: the number of operands.
     """
 
     name: str
@@ -41,15 +41,15 @@ class FloatFunction:
 
 @frozen
 class BitCount:
-    """A number of bits of an integer, in the type of that integer.
+    """A count of bits of an integer, in the type of that integer.
 
     Attributes:
         name: its name here and in Halide.
         array: its NumPy reading.
-        counted: its reading in formulas, hence in solvers: the conditions that it counts, given the
-            value without its sign and the powers of two up to its highest bit.
+        counted: its reading in formulas and solvers: the conditions to count. The arguments are
+            the value as an unsigned number and the powers of two up to its highest bit.
         llvm: LLVM's intrinsic.
-        cuda: the device function of CUDA C that computes it of a number of so many bits.
+        cuda: the CUDA C device function, which takes the value and its number of bits.
     """
 
     name: str
@@ -68,7 +68,7 @@ def _popcount(a: Array) -> Array:
 
 
 def _set_bits(value: Expr, powers: Sequence[Expr]) -> Iterator[Expr]:
-    """A bit is set where the value, without the bits above, reaches its power."""
+    """A bit is set if the value without the higher bits is at least the power of that bit."""
     for power, next_one in zip(powers, (*powers[1:], None), strict=True):
         below = value if next_one is None else value % next_one
         yield Op(Bool, "ge", (below, power))
@@ -82,7 +82,7 @@ def _count_leading_zeros(a: Array) -> Array:
 
 
 def _leading_zeros(value: Expr, powers: Sequence[Expr]) -> Iterator[Expr]:
-    """A bit is one of the highest that are not set where the value lies below it."""
+    """A bit is a leading zero if the value is less than the power of that bit."""
     return (Op(Bool, "lt", (value, power)) for power in powers)
 
 
@@ -92,7 +92,7 @@ def _count_trailing_zeros(a: Array) -> Array:
 
 
 def _trailing_zeros(value: Expr, powers: Sequence[Expr]) -> Iterator[Expr]:
-    """A bit is one of the lowest that are not set where the power above it divides the value."""
+    """A bit is a trailing zero if the next higher power divides the value."""
     zero = constant(0, value.type)
     yield from (Op(Bool, "eq", (value % power, zero)) for power in powers[1:])
     yield Op(Bool, "eq", (value, zero))
@@ -129,7 +129,7 @@ _BIT_COUNTS = (
         counted=_leading_zeros,
         llvm="ctlz",
         cuda="""\
-// Of a number of so many bits.
+// Leading zeros of a number of the given bits.
 static __device__ inline int count_leading_zeros(unsigned long long a, int bits) {
     return __clzll((long long)a) - (64 - bits);
 }
@@ -141,7 +141,7 @@ static __device__ inline int count_leading_zeros(unsigned long long a, int bits)
         counted=_trailing_zeros,
         llvm="cttz",
         cuda="""\
-// Of a number of so many bits; all of them for 0.
+// Trailing zeros of a number of the given bits; all bits for 0.
 static __device__ inline int count_trailing_zeros(unsigned long long a, int bits) {
     return a == 0 ? bits : __ffsll((long long)a) - 1;
 }
@@ -153,17 +153,17 @@ static __device__ inline int count_trailing_zeros(unsigned long long a, int bits
         counted=_set_bits,
         llvm="ctpop",
         cuda="""\
-// The bits that are set.
+// The number of set bits.
 static __device__ inline int popcount(unsigned long long a, int bits) { return __popcll(a); }
 """,
     ),
 )
 
 FLOAT_FUNCTIONS: Mapping[str, FloatFunction] = {one.name: one for one in _FLOAT_FUNCTIONS}
-"""The functions of floats by their names."""
+"""The functions of floats, by name."""
 
 BIT_COUNTS: Mapping[str, BitCount] = {one.name: one for one in _BIT_COUNTS}
-"""The counts of bits by their names."""
+"""The counts of bits, by name."""
 
 INTRINSICS: Mapping[str, FloatFunction | BitCount] = {**FLOAT_FUNCTIONS, **BIT_COUNTS}
-"""All of them by their names."""
+"""All intrinsics, by name."""

@@ -8,8 +8,8 @@ from spaces.model.expressions.types import Float64, Type
 
 
 def blended(type: Type, zero: Expr, one: Expr, weight: Expr) -> Expr:
-    """``zero`` where ``weight`` is 0, ``one`` where it is 1 or the largest value of its unsigned
-    type, and between them in proportion, rounded to the nearest value of ``type``.
+    """The interpolation from ``zero`` (at weight 0) to ``one`` (at weight 1, or at the largest value
+    of an unsigned weight), rounded to the nearest value of ``type``.
     """
     if type.is_float:
         part, rest = _float_weights(type, weight)
@@ -18,7 +18,7 @@ def blended(type: Type, zero: Expr, one: Expr, weight: Expr) -> Expr:
         half = 0.5 if weight.type.is_float else weight.type.max_value // 2
         return select(compare("gt", weight, constant(half, weight.type)), one, zero)
     if type.is_int:
-        # Counted from the smallest value, so that all is unsigned.
+        # Distances from the smallest value are unsigned.
         unsigned = Type("uint", type.bits)
         lowest = constant(type.min_value, unsigned)
         ends = (cast(unsigned, zero) - lowest, cast(unsigned, one) - lowest)
@@ -43,7 +43,7 @@ def _blended_unsigned(type: Type, zero: Expr, one: Expr, weight: Expr) -> Expr:
 
 
 def _scaled_weight(type: Type, weight: Expr) -> Expr:
-    """The weight as a multiple of one over the largest value of ``type``."""
+    """The weight as a number of steps, where the largest value of ``type`` stands for 1."""
     if weight.type.is_float:
         exact = Float64 if type.bits == 32 else weight.type
         return cast(type, constant(float(type.max_value), exact) * cast(exact, weight))

@@ -1,4 +1,4 @@
-"""What is said where a condition does not hold: words, with the values of expressions between."""
+"""The message of a condition that does not hold: words, with the values of expressions between."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Message:
     """Words with gaps for values.
 
     Attributes:
-        words: before, between and behind the values, one more than these.
-        types: of the values.
+        words: the words before, between and after the values; one more than there are values.
+        types: the types of the values.
     """
 
     words: tuple[str, ...]
@@ -24,7 +24,7 @@ class Message:
 
     @staticmethod
     def of(parts: Sequence[Expr]) -> Message:
-        """The message that parts make, which are words or expressions, with spaces between."""
+        """The message made of ``parts``, words or expressions, with spaces between them."""
         words, types = [""], []
         for number, part in enumerate(parts):
             words[-1] += " " if number else ""

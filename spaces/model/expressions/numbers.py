@@ -1,4 +1,4 @@
-"""Numbers that users give, of Python and of NumPy, in an element type."""
+"""Conversion of users' numbers, from Python or NumPy, to an element type."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 from spaces.model.expressions.types import Type
 
 _MOST_BITS = 256
-"""Whole numbers of more bits are not written out."""
+"""Messages do not write out whole numbers with more bits."""
 
 
 class NumberError(ValueError):
-    """A value is no number of a type; the message ends a sentence that names the value."""
+    """A type does not hold a value. The message ends a sentence that begins with the value's name."""
 
 
 def shown_number(value: object) -> str:
-    """A value in a message; Python refuses to write out whole numbers of thousands of digits."""
+    """The text of a value for a message; a huge whole number becomes its number of digits, since
+    Python refuses to write out thousands of digits.
+    """
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     try:
@@ -29,10 +31,10 @@ def shown_number(value: object) -> str:
 
 
 def seconds_given(what: str, value: Any) -> float:
-    """``value`` as a time in seconds; infinity stands for no limit.
+    """``value`` as a time in seconds; infinity means no limit.
 
     Raises:
-        ValueError: it is no number, or less than 0; the message begins with ``what``.
+        ValueError: ``value`` is not a number, or is less than 0; the message begins with ``what``.
     """
     if isinstance(value, bool | np.bool_) or not is_real(value) or not value >= 0:
         raise ValueError(f"{what} is {shown_number(value)}; it is a number of seconds, at least 0.")
@@ -43,13 +45,13 @@ def seconds_given(what: str, value: Any) -> float:
 
 
 def is_real(value: object) -> bool:
-    """Whether ``value`` is a real number or a truth value, of Python or of NumPy."""
+    """Whether ``value`` is a real number or a truth value, from Python or NumPy."""
     return isinstance(value, numbers.Real | np.bool_)
 
 
 def rounded(value: int | float, type: Type) -> float:
-    """The number of a floating-point ``type`` that is nearest to ``value``; infinite beyond its
-    largest one, as arithmetic in that type gives it.
+    """The number of a floating-point ``type`` nearest to ``value``; infinite if ``value`` is beyond
+    the largest number, as in arithmetic of that type.
     """
     try:
         wide = float(value)
@@ -65,14 +67,14 @@ _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def number_in(type: Type, value: Any) -> int | float:
-    """``value`` as ``type`` holds it: whole numbers and truth values exactly, floats rounded.
+    """``value`` in ``type``: whole numbers and truth values stay exact, floats round.
 
     Raises:
-        NumberError: it is no real number, or the type holds none like it: a fraction where whole
-            numbers are, a number out of range, a finite one that would be rounded to infinity.
+        NumberError: ``value`` is not a real number, or ``type`` does not hold it: a fraction for
+            an integer type, a number out of range, a finite float that rounds to infinity.
     """
     if not is_real(value):
-        raise NumberError(f"is {shown_number(value)}, which is no {type}")
+        raise NumberError(f"is {shown_number(value)}, which is not a number of type {type}")
     if type.is_float:
         result = rounded(value, type)
         if math.isinf(result) and not _is_infinite(value):

@@ -1,4 +1,4 @@
-"""The operators that are written with symbols, and how any operator is written."""
+"""The operators with symbols, and the text of an operator applied to operands."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _UNARY = 10
 
 
 def symbol(name: str) -> str:
-    """How an infix operator is written."""
+    """The symbol of an infix operator."""
     return _INFIX[name][0]
 
 
 def operation(name: str, parts: list[Shown]) -> Shown:
-    """An operator applied to operands, with the fewest parentheses."""
+    """The text of an operator applied to operands, with the fewest parentheses."""
     if name in _INFIX:
         symbol, level = _INFIX[name]
         return f"{_inside(parts[0], level)} {symbol} {_inside(parts[1], level + 1)}", level
@@ -34,11 +34,11 @@ def operation(name: str, parts: list[Shown]) -> Shown:
 
 
 def literal(value: int | float) -> Shown:
-    """A number; with its sign it binds as a difference does."""
+    """The text of a number; a negative one binds as a difference does."""
     return str(value), _INFIX["add"][1] if value < 0 else ATOM
 
 
 def _inside(part: Shown, level: int) -> str:
-    """An operand where what binds less than ``level`` needs parentheses."""
+    """The text of an operand, in parentheses if it binds less strongly than ``level``."""
     text, own = part
     return f"({text})" if own < level else text

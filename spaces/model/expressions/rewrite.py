@@ -1,4 +1,4 @@
-"""Rebuilding expressions: one memoized bottom-up walk that every transformation uses."""
+"""Rebuilding of expressions: one memoized bottom-up walk that every transformation uses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from spaces.model.expressions.expr import Expr, Variable, walk
 def rewrite(
     root: Expr, change: Callable[[Expr], Expr], done: dict[Expr, Expr] | None = None
 ) -> Expr:
-    """``root`` with ``change`` applied to every node, children first; sharing is kept.
+    """``root`` with ``change`` applied to every node, children first; shared parts stay shared.
 
-    Expressions that share parts may share what became of those, in ``done``, if ``change`` depends
-    on nothing but the node; an entry made before is what the node becomes.
+    ``done`` maps nodes to their results. Several calls may share it if ``change`` depends on the
+    node alone; a node with an entry becomes that entry.
     """
     done = {} if done is None else done
     stack = [root]
@@ -39,8 +39,8 @@ def rewrite(
 
 
 class Substitution:
-    """Replaces variables by values, in any number of expressions that may share parts; what that
-    rebuilds becomes what ``then`` makes of it.
+    """Replaces variables by values, in any number of expressions that may share parts; applies
+    ``then`` to each rebuilt node.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Substitution:
         self._done: dict[Expr, Expr] = {}
 
     def __call__(self, root: Expr) -> Expr:
-        """``root`` with each of the variables replaced; parts without them are not looked at."""
+        """``root`` with each of the variables replaced; the walk skips parts without them."""
         done, values, then = self._done, self._values, self._then
         names = values.keys()
         if names.isdisjoint(root.names):
@@ -83,5 +83,5 @@ def substitute(root: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def variables(*roots: Expr) -> tuple[str, ...]:
-    """Names of the variables that occur, each once, in order of first use."""
+    """Names of the variables in ``roots``, each once, in order of first use."""
     return tuple(dict.fromkeys(n.name for n in walk(*roots) if isinstance(n, Variable)))

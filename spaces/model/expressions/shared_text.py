@@ -1,7 +1,7 @@
-"""Texts of expressions that share parts: what occurs often, or is long, gets a name.
+"""Texts of expressions with shared parts: a part that occurs often or is long gets a name.
 
-Written out in full, an expression of sixty nodes each of which uses the one before twice has more
-characters than there are atoms. Short ones are written in full all the same.
+In a chain of sixty nodes, each may use the one before twice; its full text would have more than
+2**60 characters. The text of a short expression stays in full.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 Shown: TypeAlias = tuple[str, int]
-"""A text, and how strongly what is outermost in it binds."""
+"""A text, and how strongly its outermost operator binds."""
 
 ATOM = 100
 """How strongly names, literals and calls bind: they never need parentheses."""
 
 _FULL = 1000
-"""Nodes, each counted as often as it is written, up to which an expression is written in full."""
+"""An expression up to this size stays in full. The size counts each occurrence of a node."""
 
 _SMALL = 4
-"""Nodes up to which a part is written again rather than named."""
+"""A shared part up to this many nodes is repeated, not named."""
 
 _LONG = 120
-"""Nodes beyond which a part gets a name though it is used once."""
+"""A part with more nodes gets a name even if it occurs once."""
 
 
 class HasChildren(Protocol):
-    """What has parts."""
+    """A node with parts."""
 
     @property
     def children(self) -> tuple[Self, ...]:
@@ -41,8 +41,8 @@ def shared_text(nodes: Sequence[_N], write: Callable[[_N, list[Shown]], Shown]) 
     """The text of the last of ``nodes``: ``$2 * $2 where $1 = x + 1, $2 = $1 * $1``.
 
     Args:
-        nodes: all that it is made of, each once, parts before what they are part of.
-        write: the text of a node, given those of its parts.
+        nodes: all nodes of the expression, each once, parts before the nodes that use them.
+        write: returns the text of a node from the texts of its parts.
     """
     names = _named(nodes)
     shown: dict[_N, Shown] = {}

@@ -1,4 +1,4 @@
-"""The operators that every layer knows, and which types each takes and gives."""
+"""The operators that every layer knows, and the types of their operands and results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from spaces.model.expressions.types import Bool, Type
 
 BITS = ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", *BIT_COUNTS, "reinterpret")
 OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *FLOAT_FUNCTIONS, *BITS, "abs", "select")
-"""Names an ``Op`` may have that every layer knows; those that
-:mod:`spaces.model.expressions.definitions` defines by these come on top. ``div`` rounds so that
-``mod`` is never negative, and both give 0 for a zero divisor, as in Halide; ``select`` evaluates
-``(condition, if_true, if_false)``. A shift by ``n`` multiplies or divides by ``2**n`` (the other
-way where ``n`` is negative), rounding down, and keeps the bits that fit; ``round`` takes the even
-one of two equally near."""
+"""The names of an ``Op`` that every layer knows. :mod:`spaces.model.expressions.definitions` adds
+operators defined by these.
+
+- ``div`` rounds so that ``mod`` is never negative; both give 0 for a zero divisor, as in Halide.
+- ``select`` takes ``(condition, if_true, if_false)``.
+- A shift by ``n`` multiplies or divides by ``2**n``, rounds down and keeps the bits that fit; a
+  negative ``n`` shifts the other way.
+- ``round`` gives the even one of two equally near numbers.
+"""
 
 Signature: TypeAlias = Callable[[Type, tuple[Type, ...]], bool]
-"""Whether a result type and operand types fit together."""
+"""Tells whether a result type and operand types fit together."""
 
 
 def is_pair(result: Type, operands: tuple[Type, ...]) -> bool:
@@ -33,7 +36,7 @@ def is_integer_pair(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_widening(result: Type, operands: tuple[Type, ...]) -> bool:
-    """Two operands of half the bits of the result, which is signed if one of them is."""
+    """Two integers with half the bits of the result; the result is signed if one operand is."""
     if len(operands) != 2 or result.is_float or any(o.is_float or o.is_bool for o in operands):
         return False
     is_signed = any(o.is_int for o in operands)
@@ -41,7 +44,7 @@ def is_widening(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    """An integer of the type of the result, and an integer as wide."""
+    """An integer of the type of the result, and an integer of the same width."""
     return (
         len(operands) == 2
         and operands[0] == result
@@ -50,7 +53,7 @@ def is_shift(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_widening_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    """An integer of half the bits of the result and of its sign, and one as wide."""
+    """Two integers with half the bits of the result; the first has the result's signedness."""
     return (
         len(operands) == 2
         and not any(o.is_float or o.is_bool or 2 * o.bits != result.bits for o in operands)
@@ -74,26 +77,26 @@ def is_integer_unary(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_float_test(result: Type, operands: tuple[Type, ...]) -> bool:
-    """One float, and a condition."""
+    """One float; the result is a condition."""
     return result == Bool and len(operands) == 1 and operands[0].is_float
 
 
 def is_float32(count: int) -> Signature:
-    """So many floats of 32 bits, as the result is."""
+    """``count`` operands of type float32; the result is float32, too."""
     return lambda result, operands: (
         result.is_float and result.bits == 32 and operands == (result,) * count
     )
 
 
 def of_integers(result: Type) -> Signature:
-    """Any integers of 32 bits, and one type of results."""
+    """One or more integers of 32 bits; the result has the type ``result``."""
     return lambda found, operands: (
         found == result and bool(operands) and all(o.bits == 32 and o != Bool for o in operands)
     )
 
 
 def is_mul_shift(result: Type, operands: tuple[Type, ...]) -> bool:
-    """Two integers of the type of the result, of at most 32 bits, and an unsigned one."""
+    """Two integers of the type of the result, at most 32 bits wide, and an unsigned integer."""
     return (
         len(operands) == 3
         and is_integer_pair(result, operands[:2])
@@ -109,13 +112,13 @@ def is_mux(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_lerp(result: Type, operands: tuple[Type, ...]) -> bool:
-    """Two numbers of the type of the result, and a weight that has no sign or is a float."""
+    """Two numbers of the type of the result, and a weight, unsigned or float."""
     is_weight = len(operands) == 3 and not operands[2].is_int
     return is_weight and operands[:2] == (result, result) and (result.is_float or result.bits < 64)
 
 
 def is_comparison(result: Type, operands: tuple[Type, ...]) -> bool:
-    """Two values of one type, and a condition."""
+    """Two values of one type; the result is a condition."""
     return len(operands) == 2 and operands[0] == operands[1] and result.element == Bool
 
 
@@ -154,4 +157,4 @@ SIGNATURES: Mapping[str, Signature] = {
         len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool
     ),
 }
-"""Those of :data:`OPERATORS`."""
+"""The signatures of :data:`OPERATORS`."""

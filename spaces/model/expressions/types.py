@@ -11,8 +11,8 @@ TypeCode = Literal["int", "uint", "float"]
 
 
 class _OneEach(type):
-    """Metaclass whose calls return the one type of that code, width and lanes: types are compared
-    and hashed at every expression built, which identity makes cheap.
+    """A metaclass: a call of its class returns the one type of that code, width and lanes. Building
+    an expression compares and hashes types, and identity makes that cheap.
     """
 
     _known: ClassVar[dict[tuple[str, int, int], Type]] = {}
@@ -38,27 +38,27 @@ class Type(metaclass=_OneEach):
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a floating-point type."""
+        """Whether this is a floating-point type."""
         return self.code == "float"
 
     @property
     def is_int(self) -> bool:
-        """Whether it is a signed integer type."""
+        """Whether this is a signed integer type."""
         return self.code == "int"
 
     @property
     def is_uint(self) -> bool:
-        """Whether it is an unsigned integer type, the boolean included."""
+        """Whether this is an unsigned integer type; the boolean type is one."""
         return self.code == "uint"
 
     @property
     def is_bool(self) -> bool:
-        """Whether it is the boolean, one bit wide."""
+        """Whether this is the boolean type, one bit wide."""
         return self.code == "uint" and self.bits == 1
 
     @property
     def bytes(self) -> int:
-        """Bytes that one element (one lane) takes in memory; a boolean takes one."""
+        """The bytes of one element (one lane) in memory; a boolean takes one."""
         return max(1, self.bits // 8)
 
     @property
@@ -67,7 +67,7 @@ class Type(metaclass=_OneEach):
         return self if self.lanes == 1 else Type(self.code, self.bits)
 
     def with_lanes(self, lanes: int) -> Type:
-        """The same element in a vector of ``lanes``."""
+        """The vector type of ``lanes`` elements of this type."""
         return Type(self.code, self.bits, lanes)
 
     @property
@@ -81,20 +81,20 @@ class Type(metaclass=_OneEach):
         return (1 << (self.bits - 1)) - 1 if self.is_int else (1 << self.bits) - 1
 
     def wrap(self, value: int) -> int:
-        """``value`` modulo 2**bits, read in this integer type."""
+        """``value`` wrapped into the range of this integer type (modulo 2**bits)."""
         value &= (1 << self.bits) - 1
         if self.is_int and value >> (self.bits - 1):
             value -= 1 << self.bits
         return value
 
     def holds(self, value: int) -> bool:
-        """Whether the integer ``value`` is representable without wrapping."""
+        """Whether this type represents the integer ``value`` exactly."""
         if self.is_float:
             return abs(value) <= 1 << (24 if self.bits == 32 else 53)
         return self.min_value <= value <= self.max_value
 
     def holds_all(self, other: Type) -> bool:
-        """Whether every value of another integer type is one of this integer type."""
+        """Whether both are integer types, and this type holds every value of the other."""
         whole = not (self.is_float or other.is_float)
         return whole and self.holds(other.min_value) and self.holds(other.max_value)
 

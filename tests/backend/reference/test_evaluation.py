@@ -366,7 +366,7 @@ def test_wrong_arguments_are_said_in_words() -> None:
         ("gain .uint8. has no default", good, {}, sizes),
         ("256, which uint8 cannot hold", good, {"gain": 256}, sizes),
         ("0.5, which uint8 cannot hold", good, {"gain": 0.5}, sizes),
-        ("gain is 'much', which is no uint8", good, {"gain": "much"}, sizes),
+        ("gain is 'much', which is not a number of type uint8", good, {"gain": "much"}, sizes),
         ("nan, which uint8 cannot hold", good, {"gain": float("nan")}, sizes),
         ("no parameter 'bias'", good, {"gain": 1, "bias": 1}, sizes),
         ("size of output f is not given", good, {"gain": 1}, {}),
