@@ -10,8 +10,8 @@ _LONGEST = 200
 
 
 def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
-    """Returns ``" (is blur meant?)"``, for a message to put after an unknown name: the nearest names
-    of ``known``, at most ``most``. The text is empty when no known name is near.
+    """Returns ``" (is blur meant?)"``, for a message to put after an unknown name: the nearest
+    names of ``known``, at most ``most``. The text is empty when no known name is near.
     """
     if len(name) > _LONGEST:
         return ""

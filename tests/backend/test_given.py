@@ -66,7 +66,7 @@ TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
         (lambda: spaces.complete(BLUR, "", CPU), TypeError, "complete takes a Schedule, not a str"),
         (lambda: spaces.repair(BLUR, "", CPU), TypeError, "repair takes a Schedule, not a str"),
         (lambda: spaces.legal_mask(BLUR, TILED, "cpu", {}), TypeError, "a Device, not a str"),
-        (lambda: spaces.pipeline(F, estimates=[8]), spaces.DefinitionError, "and not as a list"),
+        (lambda: spaces.pipeline(F, estimates=[8]), spaces.DefinitionError, "not a list"),
         (lambda: spaces.RDom([(0, 3)], "r").y, AttributeError, r"r has no 'y'; it has r\.x"),
     ],
 )

@@ -311,7 +311,7 @@ def test_mistakes_with_tuples_are_sentences() -> None:
         f[X] + 1
     with pytest.raises(DefinitionError, match=r"Func f has 2 values; there is no f\(x\)\[2\]"):
         f[X][2]
-    with pytest.raises(DefinitionError, match="has 2 values, but an update of it gives 3"):
+    with pytest.raises(DefinitionError, match="has 2 values, but its update gives 3"):
         f[X] = (1, 2, 3)
     with pytest.raises(DefinitionError, match=r"update of Func f\[1\] has type uint8"):
         f[X] = (f[X][1], cast(UInt8, X))

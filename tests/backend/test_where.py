@@ -273,13 +273,13 @@ def test_mistakes_with_predicates_are_sentences() -> None:
     f[X, Y] = X
     with pytest.raises(DefinitionError, match=r"takes a condition, but `r\.x` is int32"):
         r.where(r.x)
-    with pytest.raises(DefinitionError, match="mentions RDom s; a predicate is about"):
+    with pytest.raises(DefinitionError, match="mentions RDom s; a predicate may use"):
         r.where(r.x < s.x)
     r.where(f[X, r.x] > Y)
-    with pytest.raises(DefinitionError, match="Var y is used in an update definition of Func f"):
+    with pytest.raises(DefinitionError, match="Var y in an update definition of Func f is not"):
         f[X, 0] += r.x
     g = Func("g")
     g[X] = X
     g[X] = fn.max(g[X], s.x)
-    with pytest.raises(DefinitionError, match=r"used in an update of Func g before where"):
+    with pytest.raises(DefinitionError, match=r"An update of Func g uses RDom r before where"):
         s.where(s.x < 2)

@@ -115,7 +115,9 @@ def _check_outputs(wanted: Sequence[object]) -> None:
         raise DefinitionError("A pipeline needs at least one output Func.")
     for one in wanted:
         if not isinstance(one, Func):
-            raise DefinitionError(f"The outputs of a pipeline are Funcs, but {one!r} is not a Func.")
+            raise DefinitionError(
+                f"The outputs of a pipeline are Funcs, but {one!r} is not a Func."
+            )
     if len({id(f) for f in wanted}) < len(wanted):
         raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
 
@@ -146,8 +148,8 @@ class _Collected:
         self._state: dict[int, str] = {}
 
     def visit_func(self, root: Func) -> None:
-        """Collects ``root`` and the Funcs below it, depth first. The stack is explicit, so that deep
-        pipelines need no deep recursion.
+        """Collects ``root`` and the Funcs below it, depth first. The stack is explicit, so that
+        deep pipelines need no deep recursion.
         """
         stack: list[tuple[Func, bool]] = [(root, False)]
         while stack:

@@ -1,4 +1,4 @@
-"""Param: a scalar chosen at each run."""
+"""Param: a scalar parameter of a pipeline."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class ScalarVariable(Variable):
 
 @define(eq=False, repr=False)
 class Param(Arithmetic):
-    """A scalar chosen at each run.
+    """A scalar that every call gives a value.
 
     Args:
         type: the element type, ``Int32`` for instance.
-        name: what messages, schedules and calls know it by.
-        default: its value in calls that give none; None if every call has to.
-        lowest, highest: limits, as of :meth:`set_range`.
+        name: its name in messages, schedules and calls.
+        default: its value in calls that give none; None if every call must give one.
+        lowest, highest: the limits, as for :meth:`set_range`.
 
     Raises:
-        DefinitionError: the name is none; the default or a limit is no value of the type, or no
-            finite number of the type is near it; or the limits leave no value.
+        DefinitionError: ``name`` is not a name; ``type`` does not hold the default or a limit; or
+            the limits leave no value, or exclude the default.
     """
 
     type: Type = field(converter=type_of)
@@ -53,10 +53,10 @@ class Param(Arithmetic):
         self._check_range()
 
     def _number(self, what: str, value: Any) -> int | float | None:
-        """``value`` in the type of the parameter, rounded where that is a float.
+        """``value`` in the type of the parameter; a float type rounds it.
 
         Raises:
-            DefinitionError: it is no number of that type, or it is no number at all (NaN).
+            DefinitionError: the type does not hold ``value``, or a limit is NaN.
         """
         if value is None:
             return None
@@ -65,7 +65,7 @@ class Param(Arithmetic):
         except NumberError as error:
             raise DefinitionError(f"The {what} of Param {self.name} {error}.") from None
         if what != "default" and math.isnan(number):
-            raise DefinitionError(f"The {what} of Param {self.name} is nan, which limits nothing.")
+            raise DefinitionError(f"The {what} of Param {self.name} is nan; give a number.")
         return number
 
     def __repr__(self) -> str:
@@ -75,21 +75,22 @@ class Param(Arithmetic):
         return ScalarVariable(self.type, self.name, self)
 
     def set_range(self, lowest: int | float, highest: int | float) -> Param:
-        """Every call gives a value from ``lowest`` to ``highest``, or is refused; bounds know it.
+        """Limits the values to the range from ``lowest`` to ``highest``. A call with another value
+        fails; bounds use the range.
 
         Raises:
-            DefinitionError: no value, or not the default, lies in the range.
+            DefinitionError: the range holds no value, or does not hold the default.
         """
         return self.set_min_value(lowest).set_max_value(highest)
 
     def set_min_value(self, lowest: int | float) -> Param:
-        """Every call gives at least ``lowest``."""
+        """Limits the values to at least ``lowest``, as :meth:`set_range` does."""
         self.lowest = self._number("least value", lowest)
         self._check_range()
         return self
 
     def set_max_value(self, highest: int | float) -> Param:
-        """Every call gives at most ``highest``."""
+        """Limits the values to at most ``highest``, as :meth:`set_range` does."""
         self.highest = self._number("largest value", highest)
         self._check_range()
         return self
@@ -102,8 +103,8 @@ class Param(Arithmetic):
             high is not None and at_most is not None and at_most > high
         ):
             raise DefinitionError(
-                f"Param {self.name} is to lie between {low} and {high}"
-                f"{'' if self.default is None else f', and its default {self.default} does not'}; "
+                f"Param {self.name} must lie between {low} and {high}"
+                f"{'' if self.default is None else f', but its default {self.default} does not'}; "
                 "give it a range that holds values."
             )
 

@@ -22,7 +22,7 @@ class ReductionVar:
 
 
 def _plain_first(predicates: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Conjunctions taken apart; what reads nothing comes first."""
+    """The operands of all conjunctions in ``predicates``; those without loads come first."""
     parts: list[Expr] = []
     stack = list(reversed(predicates))
     while stack:
@@ -36,13 +36,13 @@ def _plain_first(predicates: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 @frozen(cache_hash=True)
 class Stage:
-    """One definition of a Func: at coordinates ``args`` it takes ``values``, one for each component
-    of a Tuple. All of them are evaluated before any is stored.
+    """One definition of a Func: it stores ``values`` at the coordinates ``args``, one value for
+    each component of a Tuple. It evaluates all values before it stores any.
 
-    For the pure stage ``args`` are the Func's own Vars. An update stage runs over the pure Vars
-    that stand alone among its ``args``, and over ``rvars`` (innermost first, in their order). Where
-    one of ``predicates`` does not hold it leaves the Func as it is, and evaluates nothing that
-    comes after it; those that read no Func and no image come first.
+    The ``args`` of the pure stage are the Func's own Vars. An update stage runs over the pure Vars
+    that are bare variables in its ``args``, and over ``rvars`` (innermost first, in their order).
+    It stores only where all ``predicates`` hold. It evaluates them in order up to the first that
+    fails; predicates that read no Func and no image come first.
     """
 
     args: tuple[Expr, ...]
@@ -52,7 +52,7 @@ class Stage:
 
     @property
     def pure_vars(self) -> tuple[str, ...]:
-        """Names of the pure Vars this stage runs over, innermost first."""
+        """Names of the pure Vars that this stage runs over, innermost first."""
         reduced = {r.name for r in self.rvars}
         return tuple(a.name for a in self.args if isinstance(a, Variable) and a.name not in reduced)
 
@@ -63,7 +63,7 @@ class Stage:
 
     @cached_property
     def callees(self) -> tuple[str, ...]:
-        """Names of the Funcs and images that it reads, each once."""
+        """Names of the Funcs and images that the stage reads, each once."""
         return tuple(dict.fromkeys(c.target for c in self.calls))
 
     @cached_property
@@ -78,8 +78,9 @@ class Stage:
     def mapped(
         self, change: Callable[[Expr], Expr], place: Callable[[Expr], Expr] | None = None
     ) -> Stage:
-        """The stage with ``change`` applied to each of its expressions, or ``place`` to those that
-        say where values are stored: coordinates, the limits of RVars and predicates.
+        """The stage with ``change`` applied to each of its expressions. If given, ``place`` applies
+        instead to the expressions that decide where values are stored: coordinates, the limits of
+        RVars, and predicates.
         """
         where = place or change
         return evolve(
@@ -93,8 +94,8 @@ class Stage:
 
 @frozen(cache_hash=True)
 class Function:
-    """A Func: its Vars (innermost first), the element type of each component (one, if it is no
-    Tuple), and stages, the pure one first.
+    """A Func: its Vars (innermost first), the element type of each component (a single one unless
+    it is a Tuple), and its stages, the pure one first.
     """
 
     name: str
@@ -104,19 +105,19 @@ class Function:
 
     @property
     def components(self) -> tuple[int | None, ...]:
-        """What a :class:`~spaces.model.expressions.expr.Call` names the values by: numbers
-        those of a Tuple, None a single one.
+        """The ``component`` of each value in a :class:`~spaces.model.expressions.expr.Call`: a
+        number for each value of a Tuple, None for a single value.
         """
         return tuple(range(len(self.types))) if len(self.types) > 1 else (None,)
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """The names of the arrays that hold its values: ``f``, or ``f.0``, ``f.1`` of a Tuple."""
+        """The names of the arrays that hold its values: ``f``, or ``f.0``, ``f.1`` for a Tuple."""
         return component_names(self.name, len(self.types))
 
     @property
     def bytes(self) -> int:
-        """The bytes of one element, all components together."""
+        """The bytes of one element, the sum over all components."""
         return sum(type.bytes for type in self.types)
 
     @property
@@ -126,7 +127,7 @@ class Function:
 
     @cached_property
     def callees(self) -> tuple[str, ...]:
-        """Names of the other Funcs and images that its stages read, each once."""
+        """Names of the other Funcs and the images that its stages read, each once."""
         names = dict.fromkeys(name for stage in self.stages for name in stage.callees)
         return tuple(n for n in names if n != self.name)
 
@@ -142,7 +143,7 @@ class Image:
 
 @frozen
 class Scalar:
-    """A scalar parameter, set at each run; ``default`` is used where a run names no value."""
+    """A scalar parameter; a call that gives no value uses ``default``."""
 
     name: str
     type: Type
@@ -151,7 +152,7 @@ class Scalar:
 
 @frozen
 class Estimate:
-    """The size that a schedule is chosen for: (min, extent) of each dimension of a buffer."""
+    """The size of a buffer that schedules are chosen for: (min, extent) of each dimension."""
 
     buffer: str
     ranges: tuple[tuple[int, int], ...]
@@ -159,7 +160,7 @@ class Estimate:
 
 @frozen
 class Promise:
-    """A condition on sizes and parameters that every call meets, or is refused with ``message``."""
+    """A condition on sizes and parameters; a call that does not meet it fails with ``message``."""
 
     condition: Expr
     message: str
@@ -167,8 +168,8 @@ class Promise:
 
 @frozen
 class Strides:
-    """Elements in memory from a value to its neighbor along each dimension of an image or output;
-    None where that is left to the caller.
+    """The distance between neighbors along each dimension of an image or output, in elements; None
+    leaves it to the caller.
     """
 
     buffer: str
@@ -177,10 +178,11 @@ class Strides:
 
 @frozen(cache_hash=True)
 class Pipeline:
-    """A whole algorithm, producers before consumers; made by :func:`spaces.pipeline`.
+    """A whole algorithm, producers before consumers; :func:`spaces.pipeline` makes it.
 
     Sizes are the variables ``B.min.D`` and ``B.extent.D`` for dimension D of an output or image B.
-    ``derivations`` are those of a schedule by which it was rewritten already (module ``derive``).
+    ``derivations`` are the derivations of a schedule that already rewrote this pipeline (module
+    ``derive``).
     """
 
     name: str
@@ -202,7 +204,7 @@ class Pipeline:
         """The Func of that name.
 
         Raises:
-            KeyError: there is none; the message lists those there are.
+            KeyError: there is no such Func; the message lists the Funcs of the pipeline.
         """
         for function in self.functions:
             if function.name == name:
@@ -216,7 +218,7 @@ class Pipeline:
         """The input image of that name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such image.
         """
         for image in self.images:
             if image.name == name:
@@ -233,9 +235,7 @@ class Pipeline:
 
     @property
     def output_arrays(self) -> dict[str, Type]:
-        """The element type of each array that is an output: of a Func, or of one of the components
-        of a Tuple.
-        """
+        """The element type of each output array; a Tuple has one array for each component."""
         functions = map(self.function, self.outputs)
         return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
 
@@ -251,8 +251,8 @@ class Pipeline:
         return None
 
     def steps(self, buffer: str, dimensions: int) -> tuple[int | None, ...]:
-        """The strides of an image, or of the array of an output: 1 along the first dimension and
-        the caller's along others, unless said otherwise.
+        """The strides of an image, or of the array of an output. The default is 1 along the first
+        dimension, and None (the caller decides) along the others.
         """
         for strides in self.strides:
             if buffer == strides.buffer or buffer.rpartition(".")[0] == strides.buffer:
@@ -269,7 +269,7 @@ class Pipeline:
         }
 
     def promised_sizes(self) -> dict[str, int]:
-        """The size variables that every call gives the same numbers, as ``set_bounds`` says."""
+        """The size variables with a fixed value in every call, as by ``set_bounds``."""
         ends: dict[str, dict[str, set[int]]] = {}
         for promise in self.promises:
             match promise.condition:

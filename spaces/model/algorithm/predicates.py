@@ -1,7 +1,7 @@
-"""What the predicates of a reduction domain say about the ranges of its variables.
+"""Narrows the ranges of RVars by the predicates of their reduction domain.
 
-A comparison that bounds one variable by others (``r.x < r.y``, ``r.x <= x``) narrows its interval,
-so that what is read only where it holds need not exist elsewhere.
+A comparison that bounds one variable by others (``r.x < r.y``, ``r.x <= x``) narrows the interval
+of that variable. Values that are read only where the comparison holds need not exist elsewhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from spaces.model.formulas.simplify import Simplifier
 def narrowed(
     ranges: Mapping[str, Interval], predicates: Iterable[Expr], simplify: Simplifier
 ) -> dict[str, Interval]:
-    """The part of ``ranges`` in which all predicates that read nothing may hold, at least one value
-    of each.
+    """The part of ``ranges`` in which all predicates without loads may hold. Each range keeps at
+    least one value.
     """
     result = dict(ranges)
     claims = [c for p in predicates if not p.loads for c in _claims(p)]
@@ -30,7 +30,9 @@ def narrowed(
 
 
 def _claims(predicate: Expr) -> tuple[Expr, ...]:
-    """What must not be negative for an int32 comparison to hold; none for other conditions."""
+    """The expressions that are not negative if an int32 comparison holds; empty for other
+    conditions.
+    """
     if not isinstance(predicate, Op) or any(a.type != Int32 for a in predicate.args):
         return ()
     match predicate:

@@ -1,4 +1,4 @@
-"""Conditions on sizes and parameters that every call meets, or is refused."""
+"""Limits of variables in the promises of a pipeline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spaces.model.expressions.expr import Expr, Op, Variable
 
 @frozen
 class Limit:
-    """What is promised of one variable: that it is at least, or at most, or exactly ``value``."""
+    """The promise that one variable is at least, at most, or exactly ``value``."""
 
     name: str
     value: Expr
@@ -21,7 +21,7 @@ class Limit:
 
 
 def limits(promises: Iterable[Promise]) -> tuple[Limit, ...]:
-    """The promises of the forms ``variable >= e`` and ``variable <= e``; others are none."""
+    """The limits in promises of the forms ``variable >= e`` and ``variable <= e``."""
     found: dict[tuple[str, Expr], set[str]] = {}
     for promise in promises:
         match promise.condition:

@@ -1,4 +1,4 @@
-"""RDom: the domain that an update runs over, and its RVars."""
+"""RDom: the domain of an update, and its RVars."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class RVar(Variable):
 
 
 class RDom(Arithmetic):
-    """A reduction domain: one (min, extent) a dimension, innermost first.
+    """A reduction domain: one (min, extent) for each dimension, innermost first.
 
-    ``r.x``, ``r.y``, ``r.z`` and ``r.w`` are its variables; a one-dimensional domain stands for
-    its only variable in expressions. :meth:`where` leaves points out.
+    ``r.x``, ``r.y``, ``r.z`` and ``r.w`` are its variables. In an expression, a domain of one
+    dimension stands for its variable. :meth:`where` leaves out points.
     """
 
     def __init__(self, ranges: list[tuple[ExprLike, ExprLike]], name: str = "r") -> None:
@@ -33,11 +33,11 @@ class RDom(Arithmetic):
             ranges = [(low, extent) for low, extent in ranges]
         except (TypeError, ValueError):
             raise DefinitionError(
-                f"RDom {name} is given a list with the (min, extent) of each dimension, as in "
+                f"RDom {name} takes a list with the (min, extent) of each dimension, as in "
                 "RDom([(0, 10)], 'r')."
             ) from None
         if not 1 <= len(ranges) <= 4:
-            raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; 1 to 4 are possible.")
+            raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; give it 1 to 4.")
         self.name = check_name("RDom", name)
         for axis, (low, extent) in zip("xyzw", ranges, strict=False):
             _check_domain(f"{name}.{axis}", _whole(name, axis, low), _whole(name, axis, extent))
@@ -52,14 +52,14 @@ class RDom(Arithmetic):
         return f"<RDom {self.name}>"
 
     def where(self, predicate: ExprLike) -> None:
-        """Leave out the points at which ``predicate`` does not hold, and those that earlier ones
-        leave out: updates over the domain do nothing there. A predicate may mention the RVars of
-        the domain, the pure Vars of the update, and what Funcs and images hold (as of the moment
-        when the update comes to the point).
+        """Leaves out the points at which ``predicate`` does not hold: updates over the domain do
+        nothing there. Further calls leave out further points. A predicate may use the RVars of the
+        domain, the pure Vars of the update, and values of Funcs and images; the update reads them
+        when it reaches the point.
 
         Raises:
-            DefinitionError: it is no condition, it mentions another RDom, or an update over this
-                one is defined already.
+            DefinitionError: ``predicate`` is not a condition, or mentions another RDom; or an
+                update over this domain already exists.
         """
         condition = as_expr(predicate)
         if not condition.type.is_bool:
@@ -69,26 +69,26 @@ class RDom(Arithmetic):
             )
         if self._user:
             raise DefinitionError(
-                f"RDom {self.name} was used in an update of Func {self._user} before "
-                f"where({condition}); say where() first."
+                f"An update of Func {self._user} uses RDom {self.name} before "
+                f"where({condition}); call where() first."
             )
         others = {n.domain.name for n in walk(condition) if isinstance(n, RVar)} - {self.name}
         if others:
             raise DefinitionError(
                 f"RDom {self.name}.where({condition}) mentions RDom {', '.join(sorted(others))}; a "
-                "predicate is about the points of its own domain."
+                "predicate may use the RVars of its own domain only."
             )
         self.predicates = (*self.predicates, condition)
 
     def used_by(self, func: str) -> tuple[Expr, ...]:
-        """The predicates, to which none can be added once an update of ``func`` runs over them."""
+        """The predicates, for an update of ``func``; after this call :meth:`where` refuses more."""
         self._user = func
         return self.predicates
 
     def as_expr(self) -> RVar:
         if len(self.vars) != 1:
             raise DefinitionError(
-                f"RDom {self.name} has {len(self.vars)} dimensions; name one of them, "
+                f"RDom {self.name} has {len(self.vars)} dimensions; use one of them, "
                 f"as in {self.name}.x."
             )
         return self[0]
@@ -108,34 +108,34 @@ class RDom(Arithmetic):
 
 
 def domain_of(*exprs: Expr) -> RDom | None:
-    """The domain whose RVars occur; None where there are none."""
+    """The domain of the first RVar in ``exprs``; None if there is no RVar."""
     return next((n.domain for n in walk(*exprs) if isinstance(n, RVar)), None)
 
 
 def require_one_domain(who: str, *exprs: Expr) -> None:
-    """One definition or reduction runs over one RDom.
+    """Checks that a definition or reduction runs over one RDom at most.
 
     Raises:
-        DefinitionError: ``exprs`` mention several.
+        DefinitionError: ``exprs`` mention several RDoms; the message begins with ``who``.
     """
     domains = {id(n.domain): n.domain.name for n in walk(*exprs) if isinstance(n, RVar)}
     if len(domains) > 1:
         raise DefinitionError(
             f"{who} uses {len(domains)} RDoms ({', '.join(sorted(domains.values()))}); "
-            "one RDom with more dimensions runs over all of them."
+            "use one RDom with more dimensions."
         )
 
 
 def _whole(domain: str, axis: str, bound: ExprLike) -> Expr:
-    """A bound, which is an integer.
+    """``bound`` as an integer expression.
 
     Raises:
-        DefinitionError: it is none.
+        DefinitionError: ``bound`` is not an integer.
     """
     try:
         expr = as_expr(bound)
     except (TypeError, OverflowError) as error:
-        raise DefinitionError(f"A bound of RVar {domain}.{axis} is no int32: {error}") from None
+        raise DefinitionError(f"A bound of RVar {domain}.{axis} is not an int32: {error}") from None
     if expr.type.is_float or expr.type.is_bool:
         raise DefinitionError(
             f"A bound of RVar {domain}.{axis}, `{expr}`, is {expr.type}; bounds are integers."
@@ -144,8 +144,8 @@ def _whole(domain: str, axis: str, bound: ExprLike) -> Expr:
 
 
 def _check_domain(rvar: str, *bounds: Expr) -> None:
-    """The bounds of an RVar are the same everywhere (Halide's rule): made of numbers, Params, and
-    the sizes and pixels of images.
+    """Checks that the bounds of an RVar are the same everywhere (Halide's rule): only numbers,
+    Params, and the sizes and pixels of images may occur in them.
     """
     for node in walk(*bounds):
         if isinstance(node, Reference) and not isinstance(node.source, ImageParam):

@@ -1,7 +1,7 @@
-"""Reductions written inside an expression: sum, product, maximum, minimum, argmax and argmin.
+"""Reductions inside an expression: sum, product, maximum, minimum, argmax and argmin.
 
-``sum(value)`` runs over the RDom that the value mentions, ``sum(domain, value)`` over the one that
-is named; there an RVar of another domain is a coordinate, over which the definition around runs. A
+``sum(value)`` runs over the RDom that the value mentions, ``sum(domain, value)`` over ``domain``.
+In the second form, an RVar of another domain is a coordinate of the surrounding definition. A
 domain that the value does not mention changes nothing, as in Halide: ``sum(domain, 1)`` is 1.
 """
 
@@ -27,14 +27,14 @@ Components: TypeAlias = tuple[Expr, ...]
 
 @frozen
 class _Reduction:
-    """What a reduction was given.
+    """The arguments of a reduction.
 
     Attributes:
         kind: its name in the language.
-        domain: what it runs over.
-        body: the value, with a Var for each RVar of another domain.
-        outer: those RVars, by their Vars.
-        name: of the Func, if it is given one.
+        domain: the domain that it runs over.
+        body: the value, with a Var in place of each RVar of another domain.
+        outer: for each such Var, its RVar.
+        name: the name of the Func, if the user gives one.
     """
 
     kind: str
@@ -47,16 +47,16 @@ class _Reduction:
     def of(
         kind: str, first: ExprLike, second: ExprLike | str | None, name: str | None
     ) -> _Reduction:
-        """Of ``(value, name)``, or of ``(domain, value, name)``.
+        """The reduction with arguments ``(value, name)`` or ``(domain, value, name)``.
 
         Raises:
-            DefinitionError: no RDom is given or mentioned, or several are mentioned.
+            DefinitionError: no domain is given, and the value mentions no RDom or several.
         """
         if second is not None and not isinstance(second, str):
             if not isinstance(first, RDom):
                 raise DefinitionError(
-                    f"{kind}(domain, value) takes an RDom first, and `{as_expr(first)}` is none; "
-                    f"{kind}(value) reduces over the RDom that the value mentions."
+                    f"{kind}(domain, value) takes an RDom first, but `{as_expr(first)}` is not "
+                    f"an RDom; {kind}(value) reduces over the RDom that the value mentions."
                 )
             outer, body = _without_outer(first, as_expr(second))
             return _Reduction(kind, first, body, outer, name)
@@ -68,8 +68,8 @@ class _Reduction:
         return _Reduction(kind, domain, body, {}, second or name)
 
     def run(self, identity: Components, step: Callable[[Components], Components]) -> Components:
-        """A new Func over the free Vars of the value, updated over the domain: what ``step`` makes
-        of the values so far.
+        """The values of a new Func over the free Vars of the value. It starts with ``identity``,
+        and at each point of the domain ``step`` makes new values of the current ones.
         """
         args = tuple(dict.fromkeys(filter(_is_free, walk(self.body, *self.domain.predicates))))
         func = Func(self.name or self.kind, anonymous=self.name is None)
@@ -78,12 +78,12 @@ class _Reduction:
         return tuple(func[tuple(self.outer.get(a, a) for a in args)])
 
     def folded(self, identity: Expr, combine: Callable[[Expr, Expr], Expr]) -> Expr:
-        """The values of all points combined."""
+        """The values of all points, combined by ``combine``."""
         (result,) = self.run((identity,), lambda now: (combine(now[0], self.body),))
         return result
 
     def best(self, worst: Expr, better: Callable[[Expr, Expr], Expr]) -> Components:
-        """Where the value is the first that is better than all others, and how good it is there."""
+        """The coordinates and the value of the first point with the best value."""
         here = (*(self.domain[d] for d in range(len(self.domain.vars))), self.body)
         start = (*(constant(0, v.type) for v in here[:-1]), worst)
 
@@ -95,13 +95,13 @@ class _Reduction:
 
 
 def _is_free(node: Expr) -> TypeGuard[Variable]:
-    """Whether a node is a Var, and no size."""
+    """Whether a node is a Var and not a size."""
     return is_free_var(node) and node.name.isidentifier()
 
 
 def _without_outer(domain: RDom, value: Expr) -> tuple[Mapping[Variable, RVar], Expr]:
-    """The RVars of other domains in a value, by the Vars that stand for them, and the value with
-    these.
+    """Replaces the RVars of other domains in a value by Vars. Returns a map from each Var to its
+    RVar, and the new value.
     """
     variables = [n for n in walk(value, *domain.predicates) if isinstance(n, Variable)]
     others = [n for n in variables if isinstance(n, RVar) and n.domain is not domain]
@@ -117,31 +117,32 @@ def _without_outer(domain: RDom, value: Expr) -> tuple[Mapping[Variable, RVar], 
 
 
 def sum(of: ExprLike, value: ExprLike | str | None = None, name: str | None = None) -> Expr:
-    """The sum over an RDom, in the type of the value (it may wrap): ``sum(value)`` over the domain
-    that the value mentions, ``sum(domain, value)`` over one that is named. ``name`` is the Func's.
+    """The sum over an RDom, in the type of the value (it may wrap). ``sum(value)`` runs over the
+    domain that the value mentions, ``sum(domain, value)`` over ``domain``. ``name`` is the name of
+    the Func that holds the sum.
 
     Raises:
-        DefinitionError: no RDom is named or mentioned, or several are mentioned (as all of this
-            group).
+        DefinitionError: no domain is given, and the value mentions no RDom or several (every
+            function of this group raises it).
     """
     given = _Reduction.of("sum", of, value, name)
     return given.folded(constant(0, given.body.type), operator.add)
 
 
 def product(of: ExprLike, value: ExprLike | str | None = None, name: str | None = None) -> Expr:
-    """The product over an RDom, in the type of the value; arguments as of :func:`sum`."""
+    """The product over an RDom, in the type of the value; arguments as for :func:`sum`."""
     given = _Reduction.of("product", of, value, name)
     return given.folded(constant(1, given.body.type), operator.mul)
 
 
 def maximum(of: ExprLike, value: ExprLike | str | None = None, name: str | None = None) -> Expr:
-    """The largest value over an RDom; arguments as of :func:`sum`."""
+    """The largest value over an RDom; arguments as for :func:`sum`."""
     given = _Reduction.of("maximum", of, value, name)
     return given.folded(lowest(given.body.type), fn.max)
 
 
 def minimum(of: ExprLike, value: ExprLike | str | None = None, name: str | None = None) -> Expr:
-    """The smallest value over an RDom; arguments as of :func:`sum`."""
+    """The smallest value over an RDom; arguments as for :func:`sum`."""
     given = _Reduction.of("minimum", of, value, name)
     return given.folded(highest(given.body.type), fn.min)
 
@@ -149,8 +150,9 @@ def minimum(of: ExprLike, value: ExprLike | str | None = None, name: str | None 
 def argmax(
     of: ExprLike, value: ExprLike | str | None = None, name: str | None = None
 ) -> tuple[Expr, ...]:
-    """Where a value is largest over an RDom: the RVars there, in their order, and the value. Of
-    equal ones it is the first; 0 in each, if there is none. Arguments as of :func:`sum`.
+    """The point of an RDom with the largest value: the RVars there, in their order, then the value.
+    Of several largest values it is the first; if no value is above the smallest of its type, every
+    RVar is 0. Arguments as for :func:`sum`.
     """
     given = _Reduction.of("argmax", of, value, name)
     return given.best(lowest(given.body.type), operator.gt)
@@ -159,7 +161,7 @@ def argmax(
 def argmin(
     of: ExprLike, value: ExprLike | str | None = None, name: str | None = None
 ) -> tuple[Expr, ...]:
-    """Where a value is smallest over an RDom, as :func:`argmax` gives it."""
+    """The point of an RDom with the smallest value; otherwise as :func:`argmax`."""
     given = _Reduction.of("argmin", of, value, name)
     return given.best(highest(given.body.type), operator.lt)
 

@@ -1,4 +1,4 @@
-"""Calls that still know what they call, and the coordinates of calls."""
+"""Calls that hold their Func or image as an object, and the coordinates of calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @frozen(eq=False, slots=True, repr=False)
 class Reference(Call):
-    """A call that still knows the Func or ImageParam object it names."""
+    """A call that holds the Func or ImageParam object it names."""
 
     component: int | None = field()
     source: Func | ImageParam = field()
@@ -27,13 +27,17 @@ class Reference(Call):
 
 
 def coordinates_of(coordinates: Any) -> tuple[Expr, ...]:
-    """What stands between the brackets of a call, one coordinate or several."""
+    """The coordinates in the brackets of a call, one or several, as expressions."""
     parts = coordinates if isinstance(coordinates, tuple) else (coordinates,)
     return tuple(as_expr(p) for p in parts)
 
 
 def indices_of(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Coordinates as int32, which any integer type is converted to."""
+    """The coordinates ``args`` of ``name``, each integer converted to int32.
+
+    Raises:
+        DefinitionError: a coordinate is a float.
+    """
     for d, arg in enumerate(args):
         if arg.type.is_float:
             raise DefinitionError(

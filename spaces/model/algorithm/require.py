@@ -1,4 +1,4 @@
-"""``require``: values that are computed only where a condition holds."""
+"""``require``: values that may be computed only where a condition holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spaces.model.expressions.message import text
 
 @frozen(eq=False, slots=True, repr=False)
 class Required(Expr):
-    """``value``, where ``condition`` holds; else what is computed stops with ``message``."""
+    """``value`` if ``condition`` holds; otherwise the run stops with ``message``."""
 
     condition: Expr = field()
     value: Expr = field()
@@ -32,24 +32,25 @@ class Required(Expr):
 
 
 def require(condition: ExprLike, value: ExprLike, *message: object) -> Expr:
-    """``value``, where ``condition`` holds; a run that computes it where it does not, stops with
-    ``message``, words and expressions of which the values are told, with spaces between. A call
-    whose sizes and Params do not meet a condition on these alone is refused before it begins.
+    """``value``, with a condition that must hold wherever a run computes it; otherwise the run
+    stops with ``message``. The parts of the message are words and expressions; the run prints the
+    values of the expressions, with spaces between the parts. If the condition depends on sizes and
+    Params alone, a call that does not meet it fails before it begins.
 
-    Values are computed on boxes, which may hold more points than are read.
+    A run computes values on boxes, which may hold more points than are read.
 
     Raises:
-        DefinitionError: ``condition`` is no condition.
+        DefinitionError: ``condition`` is not a condition.
     """
     test, given = as_expr(condition), as_expr(value)
     if not test.type.is_bool:
-        raise DefinitionError(f"require needs a condition first, and `{test}` is {test.type}.")
+        raise DefinitionError(f"require needs a condition first, but `{test}` is {test.type}.")
     parts = _parts(message) or (text(f"`{test}` does not hold."),)
     return Required(given.type, test, given, parts, varying(test) is not None)
 
 
 def _parts(message: tuple[object, ...]) -> tuple[Expr, ...]:
-    """Expressions, and the words between them."""
+    """The parts of a message: its expressions, and one text for the words between them."""
     found: list[Expr] = []
     words: list[str] = []
     for part in (*message, None):
@@ -65,8 +66,8 @@ def _parts(message: tuple[object, ...]) -> tuple[Expr, ...]:
 
 
 def varying(condition: Expr) -> Expr | None:
-    """The first part of a condition that is not known before a call begins, as the sizes of images
-    and outputs and Params are.
+    """The first part of a condition that is unknown before a call begins: a Var, an RVar, a value
+    or a random number. None for a condition on sizes and Params alone.
     """
     for node in walk(condition):
         is_var = is_free_var(node) and node.name.isidentifier()

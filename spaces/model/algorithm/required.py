@@ -1,9 +1,9 @@
 """Conditions on coordinates and values that ``require`` writes into expressions.
 
-Each is an operator of (condition, value, parts of a message) and has the value; :func:`required`
-finds them for those who compute it, who ask the condition wherever they do and stop with the
-message. A condition on sizes and parameters alone is none of these: it is a promise of the
-pipeline.
+Each is an operator of (condition, value, parts of a message) that equals the value. Code that
+computes the value finds the conditions by :func:`required`, checks each of them, and stops with the
+message if one fails. A condition on sizes and parameters alone is a promise of the pipeline
+instead.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from spaces.model.expressions.message import Message
 
 @frozen
 class Requirement:
-    """What must hold wherever an expression is computed, and what to say where it does not."""
+    """A condition that must hold wherever an expression is computed, and its message."""
 
     condition: Expr
     parts: tuple[Expr, ...]
 
     @property
     def message(self) -> Message:
-        """What is said."""
+        """The message of a run in which the condition fails."""
         return Message.of(self.parts)
 
     @property
     def values(self) -> tuple[Expr, ...]:
-        """The expressions of which the message tells the values."""
+        """The expressions whose values stand in the message."""
         return tuple(part for part in self.parts if not isinstance(part, Text))
 
 
 def requiring(condition: Expr, value: Expr, parts: tuple[Expr, ...]) -> Expr:
-    """``value``, computed only where ``condition`` holds."""
+    """``value``, with the requirement that ``condition`` holds; ``parts`` are the message."""
     return Op(value.type, REQUIRE, (condition, value, *parts))
 
 
 def required(*roots: Expr) -> Iterator[Requirement]:
-    """What some expressions require, each once, inner ones first."""
+    """Yields the requirements in ``roots``, each once, inner ones first."""
     found = dict.fromkeys(
         Requirement(condition, tuple(parts))
         for node in walk(*roots)
@@ -53,8 +53,8 @@ def required(*roots: Expr) -> Iterator[Requirement]:
 
 
 def reading(call: Call, value: Callable[[Call], Expr] = lambda plain: plain) -> Expr:
-    """The ``value`` of a call with arithmetic alone in its coordinates. What they require the value
-    requires, and what is likely in them is said beside it.
+    """The ``value`` of a call whose coordinates become plain arithmetic. The requirements of the
+    coordinates move to the value, and their ``likely`` hints stand beside it (``likely_at``).
     """
     conditions = tuple(required(*call.args))
     plain = Call(call.type, call.target, tuple(map(arithmetic, call.args)), call.component)
@@ -63,7 +63,7 @@ def reading(call: Call, value: Callable[[Call], Expr] = lambda plain: plain) -> 
 
 
 def _with_hints(value: Expr, args: Sequence[Expr]) -> Expr:
-    """What is read, and what is likely in the coordinates, and in those of what they read."""
+    """``value``, with the ``likely`` hints of the coordinates ``args`` and coordinates in them."""
     if not any(isinstance(n, Op) and n.name in SAYING for n in walk(*args)):
         return value
     return Op(value.type, LIKELY_AT, (value, *(arithmetic(a, SAYING) for a in args)))

@@ -1,4 +1,4 @@
-"""What a definition says of the sizes and strides of buffers, and of parameters, as promises."""
+"""Turns the sizes, strides and ranges that a definition gives into promises."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
 from spaces.model.expressions.types import Bool
 
 Buffer: TypeAlias = tuple[str, str, int, BufferDimensions]
-"""Image or output, its name, how many dimensions it has, and what is given of them."""
+"""``"image"`` or ``"output"``, the name, the number of dimensions, and their constraints."""
 
 
 @frozen
 class Constraints:
-    """All that is said.
+    """The constraints of a whole pipeline.
 
     Attributes:
-        values: sizes that are numbers, by the name of their variable.
-        promises: conditions that calls must meet.
-        strides: of buffers of which a stride is given.
+        values: the sizes that are constants, by the name of their variable.
+        promises: the conditions that every call must meet.
+        strides: the strides of each buffer with a given stride.
     """
 
     values: Mapping[str, Expr]
@@ -34,10 +34,10 @@ class Constraints:
 
     @staticmethod
     def of(buffers: Sequence[Buffer], params: Sequence[Param]) -> Constraints:
-        """What is given of some buffers and parameters.
+        """The constraints of ``buffers`` and ``params``.
 
         Raises:
-            DefinitionError: strides of a buffer contradict one another.
+            DefinitionError: two dimensions of a buffer have the same stride.
         """
         values = {
             f"{name}.{part}.{d}": value
@@ -90,8 +90,8 @@ def _strides(buffer: Buffer) -> Strides | None:
     known = [s for s in steps if s is not None]
     if len(set(known)) < len(known):
         raise DefinitionError(
-            f"Two dimensions of {name} have the same stride ({', '.join(map(str, steps))}, with 1 "
-            "for the first unless given), so that different elements would share their place; "
-            "give each a stride of its own."
+            f"Two dimensions of {name} have the same stride ({', '.join(map(str, steps))}; the "
+            "first dimension has 1 by default). Different elements would share an address; give "
+            "each dimension its own stride."
         )
     return Strides(name, steps)

@@ -1,5 +1,5 @@
-"""``undef``: a value that is none, and so is what is calculated with it. Where its value is
-undefined, a definition stores nothing, and leaves what is there.
+"""``undef``: an undefined value. A value calculated from it is undefined, too. Where the value of a
+definition is undefined, the definition stores nothing, and the Func keeps its old value.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ _TRUE = constant(True, Bool)
 _FALSE = constant(False, Bool)
 
 DefinedPart: TypeAlias = tuple[Expr | None, Expr]
-"""A value without what is undefined, None if nothing is left, and the condition it holds under."""
+"""A value without its undefined parts (None if nothing remains), and the condition under which the
+original value is defined.
+"""
 
 
 @frozen(eq=False, slots=True, repr=False)
 class Undefined(Expr):
-    """No value of a type; it exists only while a Func is being defined."""
+    """The undefined value of a type; it exists only inside definitions, never in a Pipeline."""
 
 
 def undef(type: Type | str) -> Expr:
-    """No value at all: an update whose select gives it leaves the Func as it is there."""
+    """An undefined value: where an update selects it, the Func keeps its old value."""
     return Undefined(type_of(type))
 
 
 def nothing(type: Type) -> Expr:
-    """What a pure definition stores that gives no value."""
+    """The value of a pure definition that defines no value."""
     return Op(type, UNDEFINED, ())
 
 
 def inlined(stage: Stage, component: int) -> Expr:
-    """What a pure definition gives to those that it is substituted into."""
+    """The expression that replaces a call to an inlined pure definition."""
     value = stage.values[component]
     if not stage.predicates:
         return value
@@ -48,8 +50,9 @@ def inlined(stage: Stage, component: int) -> Expr:
 
 
 def read_undefined(function: Function) -> Iterator[tuple[int, int]]:
-    """Components to which the pure definition gives no value, with the first stage that reads them
-    where it writes, before any has stored them; 0 for the stage where none ever does.
+    """Yields (component, stage) for each component that the pure definition leaves undefined and
+    that is read before it is stored. ``stage`` is the first update that reads the component where
+    it writes; it is 0 if no update ever stores the component.
     """
     for component, value in enumerate(function.stages[0].values):
         stage = _first_use(function, component) if is_nothing(value) else None
@@ -71,21 +74,21 @@ def _first_use(function: Function, component: int) -> int | None:
 
 
 def may_keep(function: Function) -> bool:
-    """Whether the first definition of a Func leaves some of what is there as it is."""
+    """Whether the pure definition of a Func may leave values undefined."""
     first = function.stages[0]
     return bool(first.predicates) or any(map(is_nothing, first.values))
 
 
 def is_nothing(value: Expr) -> bool:
-    """Whether a pure definition gives no value at all."""
+    """Whether ``value`` is the value of a pure definition that defines no value."""
     return isinstance(value, Op) and value.name == UNDEFINED
 
 
 def defined(func: str, values: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """The values of a pure definition and the conditions under which they are stored.
+    """The values of a pure definition and the conditions under which it stores them.
 
     Raises:
-        DefinitionError: as :func:`written`.
+        DefinitionError: as for :func:`written`.
     """
     nowhere = tuple(nothing(value.type) for value in values)
     return written(func, values, nowhere) or (nowhere, ())
@@ -94,8 +97,8 @@ def defined(func: str, values: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], tupl
 def written(
     func: str, values: tuple[Expr, ...], now: Iterable[Expr]
 ) -> tuple[tuple[Expr, ...], tuple[Expr, ...]] | None:
-    """The values of an update and the conditions under which they are stored; None if never. A
-    component of a Tuple without any value becomes what it is ``now``.
+    """The values of an update and the conditions under which it stores them; None if it stores
+    nothing. A component of a Tuple without a value keeps its value, given in ``now``.
 
     Raises:
         DefinitionError: the components of a Tuple are undefined in different places (Halide's
@@ -119,7 +122,9 @@ def written(
 
 
 def _part(value: Expr, done: dict[Expr, DefinedPart]) -> DefinedPart:
-    """A value that is calculated with undef is undefined, a selected one where its arm is."""
+    """The defined part of a value. A value calculated from undef is undefined; a select is
+    undefined where its chosen operand is.
+    """
     if value not in done:
         done[value] = _found(value, done)
     return done[value]

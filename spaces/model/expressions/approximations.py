@@ -61,8 +61,9 @@ def fast_inverse_sqrt(x: ExprLike) -> Expr:
 
 
 def random_float(seed: ExprLike = 0) -> Expr:
-    """A pseudorandom float32 in ``[0, 1)``: a pure function of ``seed`` and of the coordinates (Vars
-    and RVars) of the definition that holds it. Equal seeds give equal numbers in one definition.
+    """A pseudorandom float32 in ``[0, 1)``: a pure function of ``seed`` and of the coordinates
+    (Vars and RVars) of the definition that holds it. Equal seeds give equal numbers in one
+    definition.
 
     Raises:
         TypeError: ``seed`` is not an integer of 32 bits (every function of this group raises it).

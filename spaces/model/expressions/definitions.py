@@ -28,8 +28,8 @@ from spaces.model.expressions.signatures import OPERATORS, SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
-"""The operator of (condition, value, parts of a message). It equals the value; code that computes it
-also checks the condition (module ``required``).
+"""The operator of (condition, value, parts of a message). It equals the value; code that computes
+it also checks the condition (module ``required``).
 """
 
 UNDEFINED = "undef"
@@ -60,15 +60,15 @@ def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def expanded(expr: Expr, names: Container[str] | None = None) -> Expr:
-    """An equal expression without the operators of :data:`DERIVED`, or without those in ``names``."""
+    """An equal expression without the operators of :data:`DERIVED` (or only those in ``names``)."""
     without = DERIVED if names is None else names
     return rewrite(expr, lambda n: _expanded(n) if isinstance(n, Op) and n.name in without else n)
 
 
 def arithmetic(expr: Expr, but: Container[str] = ()) -> Expr:
-    """An equal expression for a coordinate. Shifts by constants and masks become products, quotients
-    and remainders, which interval analysis, normal forms and solvers understand. The operators
-    named in ``but`` stay.
+    """An equal expression for a coordinate. Shifts by constants and masks become products,
+    quotients and remainders, which interval analysis, normal forms and solvers understand. The
+    operators named in ``but`` stay.
     """
     return rewrite(expr, lambda n: n if isinstance(n, Op) and n.name in but else _arithmetic(n))
 
@@ -233,8 +233,8 @@ def _saturating_cast(type: Type, a: Expr) -> Expr:
 
 
 def _finite(type: Type, a: Expr) -> Expr:
-    """``a`` with infinities limited to the largest magnitude of ``type``; the limiting happens in the
-    wider of the two types.
+    """``a`` with infinities limited to the largest magnitude of ``type``; the limiting happens in
+    the wider of the two types.
     """
     if not a.type.is_float:
         return cast(type, a)
@@ -363,8 +363,8 @@ DERIVED: Mapping[str, DerivedOperator] = {
     "random_int": DerivedOperator(signatures.of_integers(Int32), random_int),
     "random_float": DerivedOperator(signatures.of_integers(Float32), random_float),
 }
-"""The operators with a definition. Definitions over floats, such as ``a != a`` for ``is_nan``, assume
-strict arithmetic; ``likely`` equals its operand.
+"""The operators with a definition. Definitions over floats, such as ``a != a`` for ``is_nan``,
+assume strict arithmetic; ``likely`` equals its operand.
 """
 
 LANGUAGE = (*OPERATORS, *DERIVED)

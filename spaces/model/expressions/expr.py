@@ -505,8 +505,8 @@ def logical(name: str, *operands: ExprLike) -> Expr:
 
 
 def bitwise(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type; two
-    conditions give a condition.
+    """``and``, ``or``, ``xor`` of the bits of two integers of one signedness, in the wider type;
+    two conditions give a condition.
 
     Raises:
         TypeError: an operand is a float, or one is signed and the other is not.
@@ -575,8 +575,8 @@ def elementary(name: str, *values: ExprLike) -> Expr:
 
 
 def power(x: ExprLike, y: ExprLike) -> Expr:
-    """``x`` raised to ``y``. A signed integer constant ``y`` becomes a product in the type of ``x``,
-    as in Halide.
+    """``x`` raised to ``y``. A signed integer constant ``y`` becomes a product in the type of
+    ``x``, as in Halide.
     """
     exponent = as_expr(y)
     if isinstance(exponent, Const) and exponent.type.is_int:

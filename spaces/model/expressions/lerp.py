@@ -8,8 +8,8 @@ from spaces.model.expressions.types import Float64, Type
 
 
 def blended(type: Type, zero: Expr, one: Expr, weight: Expr) -> Expr:
-    """The interpolation from ``zero`` (at weight 0) to ``one`` (at weight 1, or at the largest value
-    of an unsigned weight), rounded to the nearest value of ``type``.
+    """The interpolation from ``zero`` (at weight 0) to ``one`` (at weight 1, or at the largest
+    value of an unsigned weight), rounded to the nearest value of ``type``.
     """
     if type.is_float:
         part, rest = _float_weights(type, weight)

@@ -15,7 +15,7 @@ _MOST_BITS = 256
 
 
 class NumberError(ValueError):
-    """A type does not hold a value. The message ends a sentence that begins with the value's name."""
+    """A type does not hold a value. The message is the end of a sentence about the value."""
 
 
 def shown_number(value: object) -> str:

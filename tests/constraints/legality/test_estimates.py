@@ -240,7 +240,7 @@ def sized(*size: int | tuple[int, int]) -> None:
         (lambda: sized(2**31), "dimension 0 of f is 2147483648 values from 0 on; coordinates"),
         (lambda: sized((2**31 - 5, 6)), "dimension 0 of f is 6 values from 2147483643 on"),
         (lambda: sized(2**16, 2**16, 2**15), "which take 281474976710656 bytes; a process can"),
-        (lambda: Param(Int32, "p", lowest=5, highest=3), "Param p is to lie between 5 and 3"),
+        (lambda: Param(Int32, "p", lowest=5, highest=3), "Param p must lie between 5 and 3"),
     ],
 )  # fmt: skip
 def test_what_no_call_can_have_is_no_pipeline(build, told: str):

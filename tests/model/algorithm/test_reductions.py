@@ -120,7 +120,7 @@ def test_identities() -> None:
 def test_what_cannot_be_reduced() -> None:
     with pytest.raises(DefinitionError, match=r"`sum\(x \+ 1\)` mentions no RDom"):
         sum(X + 1)
-    with pytest.raises(DefinitionError, match=r"takes an RDom first, and `x` is none"):
+    with pytest.raises(DefinitionError, match=r"takes an RDom first, but `x` is not an RDom"):
         sum(X, X + 1)
     with pytest.raises(DefinitionError, match=r"`maximum\(.*\)` uses 2 RDoms \(a, b\)"):
         maximum(RDom([(0, 3)], "a") + RDom([(0, 3)], "b"))

@@ -200,7 +200,7 @@ def test_rvars_are_named_by_their_objects() -> None:
         (
             lambda: schedule(BLUR).reorder(X, RDom([(0, 3), (0, 3)], "r")),
             DefinitionError,
-            r"RDom r has 2 dimensions; name one of them, as in r\.x",
+            r"RDom r has 2 dimensions; use one of them, as in r\.x",
         ),
     ],
 )
