@@ -281,5 +281,5 @@ def test_mistakes_with_predicates_are_sentences() -> None:
     g = Func("g")
     g[X] = X
     g[X] = fn.max(g[X], s.x)
-    with pytest.raises(DefinitionError, match=r"An update of Func g uses RDom r before where"):
+    with pytest.raises(DefinitionError, match=r"An update of Func g uses RDom s before where"):
         s.where(s.x < 2)

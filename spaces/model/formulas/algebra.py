@@ -1,12 +1,11 @@
 """Formulas and their readings.
 
 A formula is an integer or boolean :class:`~spaces.model.expressions.expr.Expr` over named
-parameters: a loop extent, an allocation size, a rule. It is written once and *read* in several
-ways: as Python ints (:data:`INTEGERS`), as NumPy arrays (:data:`ARRAYS`), as z3 terms
-(:mod:`spaces.model.formulas.smt`). Numbers of type int32 are coordinates, which are mathematical
-integers: only shifts keep no more bits than they have. Those of other types wrap, as they do where
-they are calculated. Division rounds so that the remainder is never negative, and dividing by zero
-gives zero.
+parameters: a loop extent, an allocation size, a rule. The code writes it once and *reads* it in
+several ways: as Python ints (:data:`INTEGERS`), as NumPy arrays (:data:`ARRAYS`), as z3 terms
+(:mod:`spaces.model.formulas.smt`). Numbers of type int32 are coordinates, that is, mathematical
+integers; of their operators only shifts wrap to 32 bits. Numbers of other types wrap, as they do in
+compiled code. Division rounds so that the remainder is never negative; division by zero gives zero.
 """
 
 from __future__ import annotations
@@ -27,16 +26,17 @@ from spaces.model.expressions.types import Bool, Int32, Type
 T = TypeVar("T")
 
 _MOST_SHIFT = 128
-"""Shifts by more than the bits of any type are taken as by so many."""
+"""The largest amount of a shift, more than the bits of any type; larger amounts count as this one.
+"""
 
 
 class FormulaError(TypeError):
-    """An expression is no formula (it calls a Func or uses floats), or a parameter has no value."""
+    """An expression is not a formula (it calls a Func or uses floats), or lacks a parameter."""
 
 
 @frozen
 class Reading(Generic[T]):
-    """How to read a formula: a literal, a conversion, and one function an operator."""
+    """How to read a formula: literals, conversions, and one function for each operator."""
 
     literal: Callable[[int], T]
     convert: Callable[[Type, T], T]
@@ -44,10 +44,10 @@ class Reading(Generic[T]):
 
 
 def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
-    """The value of ``formula`` where each parameter has the value given.
+    """The value of ``formula`` for the given ``values`` of its parameters.
 
     Raises:
-        FormulaError: a parameter has no value, or ``formula`` is no formula.
+        FormulaError: a parameter has no value, or ``formula`` is not a formula.
     """
     return read_all((formula,), values, reading)[0]
 
@@ -58,8 +58,8 @@ def read_all(
     reading: Reading[T],
     done: dict[Expr, T] | None = None,
 ) -> tuple[T, ...]:
-    """The values of several formulas; what they share is computed once, and in all calls that are
-    given the same ``done`` and the same values.
+    """The values of several formulas; shared parts are computed once. Calls with the same
+    ``values`` may share ``done``, the results for all parts.
     """
     done = {} if done is None else done
     for node in walk(*formulas, known=done):
@@ -94,11 +94,11 @@ SHIFTS = ("shift_left", "shift_right")
 """Operators that multiply or divide by powers of two."""
 
 _WRAPPING = ("add", "sub", "mul", "div", "bit_and", "bit_or", "bit_xor", *SHIFTS)
-"""Operators whose results may need more bits than the type has, or come without its sign."""
+"""Operators whose results may exceed the range of the type."""
 
 
 def _may_wrap(node: Op) -> bool:
-    """Whether the result of an operator is to be brought into its type."""
+    """Whether a reading must wrap the result of an operator to its type."""
     if node.type is Int32:
         return node.name in SHIFTS
     return not node.type.is_bool and node.name in _WRAPPING
@@ -151,12 +151,12 @@ INTEGERS: Reading[int] = Reading(
 
 
 OPERATORS = frozenset(INTEGERS.operators) | set(BIT_COUNTS)
-"""The operators that mean something in a formula."""
+"""The operators with a meaning in a formula."""
 
 
 def never_wraps(formula: Expr) -> bool:
-    """Whether all that a formula calculates with are int32 numbers, which are coordinates and may
-    stand for mathematical integers. What is calculated in other types has other values there.
+    """Whether a formula calculates with int32 numbers only. These are coordinates and stand for
+    mathematical integers; arithmetic in other types wraps.
     """
     return all(map(_is_exact, walk(formula)))
 
@@ -190,7 +190,7 @@ def _modulo_arrays(a: Any, b: Any) -> Any:
 
 
 def _shift_arrays(a: Any, by: Any) -> Any:
-    # NumPy shifts by less than the bits that it has; what is left of a number then is its sign.
+    # NumPy shifts by less than the width of a number; a right shift by 63 leaves the sign.
     left, right = np.clip(by, 0, 63), np.clip(np.negative(by), 0, 63)
     shifted = np.where(np.less(by, 64), np.left_shift(a, left), 0)
     return np.where(np.greater_equal(by, 0), shifted, np.right_shift(a, right))
@@ -203,15 +203,15 @@ def _wrap_arrays(type: Type, value: Any) -> Any:
 
 
 def _is_beyond_arrays(value: Any) -> bool:
-    """Whether int64 arrays may not hold a number."""
+    """Whether a number may be too large for int64 arrays."""
     if isinstance(value, int):
         return abs(value) > np.iinfo(np.int64).max
     return isinstance(value, np.ndarray) and value.dtype == np.object_
 
 
 def _of_arrays(name: str, combine: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator of numbers as ``combine`` calculates it of arrays, but for those of Python's
-    ints, which it takes one by one.
+    """The operator ``name`` of arrays, by ``combine``. Arrays of Python's ints go through the
+    operator of ints instead, element by element.
     """
     whole = INTEGERS.operators[name]
 
@@ -243,8 +243,8 @@ ARRAYS: Reading[Any] = Reading(
     convert=_wrap_arrays,
     operators={name: _of_arrays(name, combine) for name, combine in _ARRAY_OPERATORS.items()},
 )
-"""Values are int64 arrays (or ints) that broadcast together; those of 64 bits, which may wrap,
-arrays of Python's ints.
+"""Values are int64 arrays (or ints) that broadcast together. Numbers of 64 bits, which may wrap,
+are arrays of Python's ints.
 """
 
 

@@ -22,10 +22,10 @@ _ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
 
 @frozen
 class Bits:
-    """The ends of an int32 number; None is an unknown end.
+    """The range of an int32 number, with bitwise operators; None is an unknown end.
 
     Attributes:
-        is_proven: whether a condition ``a <= b`` follows from what is known.
+        is_proven: tells whether ``a <= b`` follows from the known ranges.
     """
 
     low: Endpoint
@@ -34,12 +34,12 @@ class Bits:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is never negative."""
+        """Whether the number is never negative."""
         return self.low is not None and self.is_proven(_ZERO, self.low)
 
     @property
     def is_negative(self) -> bool:
-        """Whether it is negative everywhere."""
+        """Whether the number is always negative."""
         return self.high is not None and self.is_proven(self.high, _ALL)
 
     def __invert__(self) -> Bits:
@@ -54,15 +54,15 @@ class Bits:
         return ~(~self & ~other)
 
     def __xor__(self, other: Bits) -> Bits:
-        """As of numbers that are not negative: ``~a ^ b = ~(a ^ b)``. Each side is inverted once
-        at most: the ends of an empty range may make it negative whichever way it is seen.
+        """Inverts negative sides first, as ``~a ^ b = ~(a ^ b)``. It inverts each side at most
+        once: the ends of an empty range may look negative before and after.
         """
         one, another = (~side if side.is_negative else side for side in (self, other))
         found = one._apart(another)
         return ~found if self.is_negative != other.is_negative else found
 
     def _apart(self, other: Bits) -> Bits:
-        """``a ^ b`` of numbers that are not known to be negative."""
+        """``a ^ b`` for two numbers, neither of which is provably always negative."""
         for a, b in ((self, other), (other, self)):
             if b.is_plain:
                 return a._turned(b)
@@ -73,7 +73,7 @@ class Bits:
 
     @property
     def reach(self) -> Endpoint:
-        """The largest of n and of ~n for all numbers n in the range."""
+        """The largest ``max(n, ~n)`` over all numbers n in the range."""
         if self.low is None or self.high is None:
             return None
         return fn.max(self.high, _ALL - self.low)
@@ -88,7 +88,7 @@ class Bits:
         return fn.min(self.low, _ZERO) + fn.min(other.low, _ZERO)
 
     def _most_common(self, other: Bits) -> Endpoint:
-        """``a & b <= a`` where a is not negative, or b is negative."""
+        """The upper end of ``a & b``: it is at most ``a`` if ``a`` is not negative or ``b`` is."""
         tops = [
             a.high
             for a, b in ((self, other), (other, self))
@@ -101,7 +101,7 @@ class Bits:
         return fn.max(self.high, other.high)
 
     def _turned(self, other: Bits) -> Bits:
-        """``a ^ b`` where ``b`` is not negative: it differs from ``a`` by ``b`` at most."""
+        """``a ^ b`` for ``b`` from 0 on: it differs from ``a`` by at most ``b``."""
         low = high = None
         if other.high is not None and self.low is not None:
             low = self.low - other.high

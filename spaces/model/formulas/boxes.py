@@ -11,7 +11,7 @@ from spaces.model.formulas.simplify import Simplifier
 
 
 def united(intervals: Iterable[Interval], simplify: Simplifier) -> Interval:
-    """The least interval that holds all of them, of which there is one at least."""
+    """The smallest interval that contains all of ``intervals``, one or more."""
     whole = reduce(union, intervals)
     return Interval(
         None if whole.min is None else simplify(whole.min),
@@ -20,12 +20,12 @@ def united(intervals: Iterable[Interval], simplify: Simplifier) -> Interval:
 
 
 def united_boxes(a: Box, b: Box, simplify: Simplifier) -> Box:
-    """The least box that holds both."""
+    """The smallest box that contains both."""
     return tuple(united(pair, simplify) for pair in zip(a, b, strict=True))
 
 
 def clipped(interval: Interval, whole: Interval, simplify: Simplifier) -> Interval:
-    """What of an interval lies in another one; where it lies beyond, the end that is nearest."""
+    """The part of ``interval`` in ``whole``; the nearest end of ``whole`` if that part is empty."""
     low, high = interval.min, interval.max
     if low is None or high is None or whole.min is None or whole.max is None:
         return interval

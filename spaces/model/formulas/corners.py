@@ -1,4 +1,4 @@
-"""The least and the largest number that integer operators give, of those of their operands."""
+"""The smallest and largest results of integer operators, from the ranges of their operands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS
 
 Ends: TypeAlias = tuple[int, int]
-"""The least and the largest of some numbers."""
+"""The smallest and the largest of some numbers."""
 
 
 def _at_corners(name: str) -> Callable[[Type, Ends, Ends], Ends]:
-    """Of what only grows or only falls with each operand."""
+    """The ends of an operator whose extreme results lie at extreme operands."""
     apply = INTEGERS.operators[name]
 
     def found(type: Type, a: Ends, b: Ends) -> Ends:
@@ -40,7 +40,7 @@ def _shifted(name: str) -> Callable[[Type, Ends, Ends], Ends | None]:
 
 
 def _common_bits(type: Type, a: Ends, b: Ends) -> Ends:
-    """What two numbers have in common is no more than one that is not negative."""
+    """``a & b`` is at most ``a`` if ``a`` is not negative, and likewise for ``b``."""
     tops = [high for low, high in (a, b) if low >= 0]
     return (0, min(tops)) if tops else (-_reach(a, b), max(a[1], b[1]))
 
@@ -55,7 +55,7 @@ def _other_bits(type: Type, a: Ends, b: Ends) -> Ends:
 
 
 def _reach(a: Ends, b: Ends) -> int:
-    """The power of two that has more bits than any of the numbers, sign bits left out."""
+    """The least power of two above ``max(n, ~n)`` of every number n."""
     return 1 << max((end if end >= 0 else ~end).bit_length() for end in (*a, *b))
 
 
@@ -83,5 +83,6 @@ CORNERS: dict[str, Callable[..., Ends | None]] = {
     "abs": _magnitude,
     **dict.fromkeys(BIT_COUNTS, _count),
 }
-"""For each operator: of the type of the result, and of the ends of each operand, the ends of the
-result if it does not wrap; None where nothing follows."""
+"""For each operator, a function from the result type and the ends of each operand to the ends of
+the result, if it does not wrap; None for unknown ends.
+"""

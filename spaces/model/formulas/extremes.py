@@ -1,5 +1,5 @@
-"""Minima and maxima of any number of values: read as flat, however they are nested, and written as
-trees of little depth.
+"""Minima and maxima of many values: readers see nested ones as flat, and writers build balanced
+trees.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EXTREMES = ("min", "max")
 
 
 def operands(extreme: Op) -> tuple[Expr, ...]:
-    """All values of which a min or max is the smallest or largest, each once."""
+    """The values that a nested min or max compares, each once."""
     name = extreme.name
     found: dict[Expr, None] = {}
     seen: set[Expr] = set()
@@ -31,8 +31,8 @@ def operands(extreme: Op) -> tuple[Expr, ...]:
 
 
 def is_part(value: Expr) -> bool:
-    """Whether a min or max of int32 has one of its own kind for an operand: then it most likely is
-    such an operand itself, which nobody asks for.
+    """Whether ``value`` is a min (or max) of int32 with another min (or max) as an operand. Such a
+    node is usually an inner part of a nested extreme, and its own result is not needed.
     """
     return (
         isinstance(value, Op)
@@ -43,7 +43,7 @@ def is_part(value: Expr) -> bool:
 
 
 def extreme(name: str, values: Sequence[Expr]) -> Expr:
-    """The min or max of one or more int32 values, halved again and again."""
+    """The min or max of one or more int32 values, as a balanced tree."""
     if len(values) == 1:
         return values[0]
     half = (len(values) + 1) // 2
@@ -51,7 +51,9 @@ def extreme(name: str, values: Sequence[Expr]) -> Expr:
 
 
 def lone_extreme(name: str, form: Polynomial) -> tuple[Op, Polynomial] | None:
-    """The one min or max of that name that is added in a sum, and the rest of the sum."""
+    """The only min (or max) that a sum adds, and the rest of the sum; None if there is not exactly
+    one.
+    """
     found = [
         atom
         for monomial, coefficient in form.terms.items()
@@ -66,8 +68,8 @@ def lone_extreme(name: str, form: Polynomial) -> tuple[Op, Polynomial] | None:
 
 
 def common(forms: Sequence[Polynomial]) -> Polynomial:
-    """What may be moved out of an extreme of several sums: the terms that all have, and the offset
-    nearest to zero.
+    """The part that may move out of a min or max of several sums: the terms that all sums have, and
+    the offset nearest to zero.
     """
     first, *others = forms
     for other in others:
@@ -76,7 +78,9 @@ def common(forms: Sequence[Polynomial]) -> Polynomial:
 
 
 def of_parity(name: str, a: Polynomial, b: Polynomial) -> Polynomial | None:
-    """The smaller or larger of two linear functions of one ``x % 2``, which is one, too."""
+    """The min or max of two linear functions of one ``x % 2``, as a linear function of it; None for
+    other polynomials.
+    """
     atoms = {*a.atoms, *b.atoms}
     if len(atoms) != 1:
         return None

@@ -1,4 +1,6 @@
-"""Whether an expression can only grow with a loop variable; what sliding windows rest on."""
+"""Proofs that an expression only grows, or only falls, with a loop variable; sliding windows need
+them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def _directions(
     falling: dict[Expr, bool],
     simplify: Simplifier,
 ) -> tuple[bool, bool]:
-    """(never decreases, never increases) of one node, from those of its operands."""
+    """(never decreases, never increases) for one node, from the same facts about its operands."""
     if node is var:
         return True, False
     if not isinstance(node, Op):
@@ -68,8 +70,8 @@ def _first_iteration(
     falling: dict[Expr, bool],
     simplify: Simplifier,
 ) -> tuple[bool, bool]:
-    """``select(var == first, a, b)``: grows if ``b`` does and ``b`` is never below ``a``; likewise
-    downwards.
+    """``select(var == first, a, b)`` never decreases if ``b`` does not and ``b`` at ``first`` is at
+    least ``a``; likewise downwards.
     """
     condition, first, later = node.args
     if not (isinstance(condition, Op) and condition.name == "eq" and condition.args[0] is var):

@@ -20,13 +20,13 @@ def _order(atom: Expr) -> tuple[int, str, int]:
 
 @frozen
 class Polynomial:
-    """An integer polynomial, as the coefficient (never 0) of each monomial."""
+    """An integer polynomial: the coefficient (never 0) of each monomial."""
 
     terms: Mapping[Monomial, int]
 
     @staticmethod
     def of(value: int | Expr) -> Polynomial:
-        """The polynomial that is one number or one atom."""
+        """The polynomial of a single number or atom."""
         if isinstance(value, int):
             return Polynomial({(): value} if value else {})
         if isinstance(value, Const):
@@ -35,7 +35,7 @@ class Polynomial:
 
     @property
     def constant(self) -> int | None:
-        """The value, where it is a number."""
+        """The value of a constant polynomial; None for others."""
         if not self.terms:
             return 0
         return self.terms[()] if len(self.terms) == 1 and () in self.terms else None
@@ -47,12 +47,12 @@ class Polynomial:
 
     @property
     def atoms(self) -> tuple[Expr, ...]:
-        """Every atom that occurs, each once."""
+        """The atoms of all monomials, each once."""
         return tuple(dict.fromkeys(a for m in self.terms for a in m))
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the variables that occur."""
+        """Names of the variables in all atoms."""
         found: frozenset[str] = frozenset()
         return found.union(*(a.names for m in self.terms for a in m))
 
@@ -63,7 +63,7 @@ class Polynomial:
         return self.plus(other, -1)
 
     def plus(self, other: Polynomial, times: int) -> Polynomial:
-        """The sum with ``times`` another one."""
+        """``self + times * other``."""
         if not other.terms or not times:
             return self
         terms = dict(self.terms)
@@ -76,7 +76,7 @@ class Polynomial:
         return Polynomial(terms)
 
     def scaled(self, factor: int) -> Polynomial:
-        """The polynomial times a number."""
+        """``factor * self``."""
         if factor == 1:
             return self
         return Polynomial({m: c * factor for m, c in self.terms.items()} if factor else {})
@@ -92,13 +92,13 @@ class Polynomial:
         return result
 
     def split(self, atom: Expr) -> tuple[Polynomial, Polynomial] | None:
-        """``(a, b)`` with self = a * atom + b and neither mentioning ``atom``; None if the atom
-        occurs in a higher power.
+        """``(a, b)`` with ``self = a * atom + b``, neither with ``atom`` as a factor; None if the
+        atom occurs in a higher power.
         """
         linear: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms.items():
-            if len(monomial) == 1 and monomial[0] is not atom:  # as most are
+            if len(monomial) == 1 and monomial[0] is not atom:  # the usual case, made fast
                 rest[monomial] = coefficient
                 continue
             places = [i for i, a in enumerate(monomial) if a is atom]
@@ -111,7 +111,7 @@ class Polynomial:
         return Polynomial(linear), Polynomial(rest)
 
     def common(self, other: Polynomial) -> Polynomial:
-        """What may be moved out of a min or select of the two: the terms that both have, and
+        """The part that may move out of a min or select of the two: the terms that both have, and
         the offset nearer to zero.
         """
         shared = {m: c for m, c in self.terms.items() if m and other.terms.get(m) == c}
@@ -134,7 +134,7 @@ class Polynomial:
         return constant(0, Int32) if result is None else result
 
     def _sorted(self) -> list[tuple[Monomial, int]]:
-        """Products before the plain number, each by its atoms."""
+        """The terms in order of their atoms, the constant last."""
         terms = list(self.terms.items())
         if len(terms) > 1:
             terms.sort(key=lambda t: (not t[0], [_order(a) for a in t[0]]))
@@ -142,7 +142,7 @@ class Polynomial:
 
 
 def _literal(number: int) -> Expr:
-    """A number, which beyond int32 is a sum of products of literals."""
+    """A number as an expression; beyond int32, a sum of products of literals."""
     if Int32.holds(number):
         return constant(number, Int32)
     sign = 1 if number > 0 else -1
@@ -165,8 +165,8 @@ def _product(monomial: Monomial, coefficient: int) -> Expr:
 
 
 def multiples(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """``(q, r)`` with a = q * b + r, taking out the terms of ``a`` that ``b`` divides; of a sum
-    ``b`` where that leaves fewer.
+    """``(q, r)`` with ``a = q * b + r``: moves the terms of ``a`` that ``b`` divides into ``q``. If
+    ``b`` is a sum, it does so only if ``r`` has fewer terms than ``a``.
     """
     if not b.terms:
         return Polynomial({}), a
@@ -176,8 +176,8 @@ def multiples(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
 
 
 def _multiples_of_sum(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Long division by the term of most atoms: rows of fused loops, ``n * m + n + m`` of ``m + 1``,
-    are counted by it.
+    """Long division by the term with the most atoms. It counts, for instance, the rows of fused
+    loops: ``n * m + n + m`` divided by ``m + 1``.
     """
     lead = max(b.terms, key=lambda m: (len(m), [_order(x) for x in m]))
     quotient, rest = Polynomial({}), a

@@ -1,6 +1,6 @@
-"""Regions by interval analysis: which values an expression takes while variables range [RK13 4.2].
+"""Interval analysis: the values of an expression while its variables range [RK13 4.2].
 
-An :class:`Interval` is closed; a missing end is unbounded. A :class:`Box` is one interval a
+An :class:`Interval` is closed; a missing end is unbounded. A :class:`Box` is one interval for each
 dimension, the innermost first.
 """
 
@@ -39,7 +39,7 @@ from spaces.model.formulas.widened import narrowed
 
 
 class UnboundedError(ValueError):
-    """A Func or image is read at coordinates that have no limits; ``func`` is who reads it."""
+    """The coordinates of a read have no limits; ``func`` is the Func that reads."""
 
     def __init__(self, message: str, func: str) -> None:
         super().__init__(message)
@@ -47,24 +47,24 @@ class UnboundedError(ValueError):
 
 
 _OF_LOOP = re.compile(r"\.s\d+\.")
-"""What the names of loop variables have: ``f.s0.x``."""
+"""Matches the names of loop variables, such as ``f.s0.x``."""
 
 
 @frozen
 class Interval:
-    """All values from ``min`` to ``max``, both inclusive; None is unbounded."""
+    """All values from ``min`` to ``max``, both inclusive; None is an unbounded end."""
 
     min: Expr | None
     max: Expr | None
 
     @staticmethod
     def point(expr: Expr) -> Interval:
-        """The interval of one value."""
+        """The interval with one value."""
         return Interval(expr, expr)
 
     @property
     def is_point(self) -> bool:
-        """Whether it certainly holds one value only."""
+        """Whether both ends are the same expression, so that the interval has one value."""
         return self.min is not None and self.min is self.max
 
     @property
@@ -84,13 +84,13 @@ _PolynomialEnds: TypeAlias = tuple[Polynomial | None, Polynomial | None]
 _OTHER: dict[End, End] = {"min": "max", "max": "min"}
 
 _MOST_DEPTH = 40
-"""In formulas nested more deeply both ends are found at once, from the inside outwards."""
+"""The depth of recursion for one end of a formula; deeper parts get both ends, bottom-up."""
 
 
 @define
 class Ranges:
-    """Interval analysis under given ranges of some variables; all others are fixed. ``values``
-    tells what reads of Funcs and images may give.
+    """Interval analysis under given ranges of some variables; all other variables are fixed.
+    ``values`` gives the interval of a read of a Func or image.
     """
 
     simplify: Simplifier
@@ -113,17 +113,17 @@ class Ranges:
         return self._done[expr]
 
     def least(self, expr: Expr) -> Expr | None:
-        """The lower end of what :meth:`of` gives, for which the upper one need not be known."""
+        """The lower end of :meth:`of`; it may exist where the upper end has no bound."""
         return self._end(self.simplify(expr), "min", 0)
 
     def most(self, expr: Expr) -> Expr | None:
-        """Likewise the upper end."""
+        """The upper end of :meth:`of`; it may exist where the lower end has no bound."""
         return self._end(self.simplify(expr), "max", 0)
 
     def _end(self, expr: Expr, end: End, depth: int) -> Expr | None:
         if self._is_fixed(expr):
             return _at(_fixed(expr), end)
-        # Of what is read both ends must be known to see that it does not wrap.
+        # Values that are read may wrap; only both ends together can exclude it.
         if expr.loads or expr in self._done or depth == _MOST_DEPTH:
             return _at(self.of(expr), end)
         key = (expr, end)
@@ -137,7 +137,7 @@ class Ranges:
         if isinstance(expr, Op) and expr.name in EXTREMES and expr.type is Int32:
             found = [self._end(operand, end, depth) for operand in operands(expr)]
             known = [value for value in found if value is not None]
-            # The least of several is not known to be above any of them before all are known.
+            # A lower limit of a min needs a lower limit of every operand; a max needs upper ones.
             if not known or (expr.name == end and len(known) < len(found)):
                 return None
             return _useful(self.simplify(reduce(fn.min if expr.name == "min" else fn.max, known)))
@@ -174,11 +174,11 @@ class Ranges:
         return Interval(_useful(found.min), _useful(found.max))
 
     def _with_numbers(self, node: Expr, found: Interval) -> Interval:
-        """The numbers that normal forms rely on, where an end is not known otherwise."""
+        """``found`` with numbers from the known ranges in place of its unknown ends."""
         if node.type is not Int32 or not isinstance(node, Op) or found.is_bounded:
             return found
         if node.loads and node.name not in ("mod", *BIT_COUNTS):
-            return found  # what is read may wrap before it comes here
+            return found  # values that are read may have wrapped before
         low, high = self.simplify.numbers(node)
         return Interval(
             constant(low, Int32) if found.min is None and low is not None else found.min,
@@ -194,11 +194,11 @@ class Ranges:
         )
 
     def _sum(self, node: Expr) -> Interval:
-        """Integer arithmetic, term by term of its normal form."""
+        """The interval of integer arithmetic, term by term of its normal form."""
         fixed, moving = self._taken_apart(node)
         terms = {m: self._term(m, coefficient) for m, coefficient in moving.items()}
         if node.loads and self._may_wrap(self.simplify.polynomial(node), terms):
-            return UNBOUNDED  # what is read is no coordinate
+            return UNBOUNDED  # sums of values that are read may wrap
         low: Polynomial | None = fixed
         high: Polynomial | None = fixed
         for least, most in terms.values():
@@ -207,14 +207,14 @@ class Ranges:
         return Interval(*(None if end is None else self._written(end) for end in (low, high)))
 
     def _written(self, end: Polynomial) -> Expr | None:
-        """An end as an expression, unless it is a number that limits no int32."""
+        """An end as an expression; None for a number beyond int32, which limits nothing."""
         if end.constant is not None and not Int32.holds(end.constant):
             return None
         return _useful(self.simplify.normal(end))
 
     def _may_wrap(self, form: Polynomial, terms: Mapping[Monomial, _PolynomialEnds]) -> bool:
-        """Whether a sum of what is read may exceed int32, by the ends of those of its terms that
-        have several values.
+        """Whether a sum of values that are read may exceed int32. ``terms`` holds the ends of the
+        terms that are not fixed.
         """
         least_number = most_number = form.offset
         may_wrap = False
@@ -223,7 +223,7 @@ class Ranges:
             factor = abs(form.terms[monomial]) if is_data else 1
             least_number += _as_number(least, factor * Int32.min_value)
             most_number += _as_number(most, factor * Int32.max_value)
-            # Unknown numbers with others; or what is read times coordinates, or sizes.
+            # An unknown value beside other terms; or a read value times coordinates or sizes.
             is_open = len(terms) > 1 and (least is None or most is None)
             is_scaled = len(monomial) > 1 and not (_is_number(least) and _is_number(most))
             may_wrap = may_wrap or (is_data and (is_open or is_scaled))
@@ -231,14 +231,16 @@ class Ranges:
         return may_wrap and not self.simplify.never_wrap(form)
 
     def _taken_apart(self, node: Expr) -> tuple[Polynomial, dict[Monomial, int]]:
-        """Those terms of a sum that have one value, and the others."""
+        """The fixed terms of a sum, and the other terms."""
         form = self.simplify.polynomial(node)
         moving = {m: c for m, c in form.terms.items() if not all(map(self._is_fixed, m))}
         fixed = {m: c for m, c in form.terms.items() if m not in moving}
         return Polynomial(fixed), moving
 
     def _is_fixed(self, expr: Expr) -> bool:
-        """Whether it has one value whatever the ranged variables are, which can be said."""
+        """Whether ``expr`` has one value for all values of the ranged variables, and a formula over
+        integers can express it.
+        """
         return not expr.loads and expr.names.isdisjoint(self.ranges) and not _is_float_of_call(expr)
 
     def _term(self, monomial: Monomial, coefficient: int) -> _PolynomialEnds:
@@ -287,13 +289,15 @@ class Ranges:
 
     @staticmethod
     def _is_exact(node: Op) -> bool:
-        """Whether the operator cannot wrap: int32 coordinates, floats, and picking operators."""
+        """Whether the operator cannot wrap: it works on int32 coordinates or floats, or it returns
+        an operand or a magnitude.
+        """
         wraps = not node.type.is_float and node.type != Int32
         return not wraps or node.name in ("min", "max", "select", "abs")
 
     def _cast(self, node: Cast, value: Interval) -> Interval:
         to, source = node.type, node.value.type
-        # The magnitude of an int32 coordinate is unsigned, and fits int32 again.
+        # The magnitude of an int32 coordinate is unsigned, but fits int32.
         is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
         low, high = value.min, value.max
         if to.is_float or low is None or high is None:
@@ -336,7 +340,7 @@ class Ranges:
         if b.min is not None and self._is_positive(b.min):  # towards 0, or -1
             zero = constant(0, Int32)
             return Interval(fn.min(a.min, zero), fn.max(a.max, zero))
-        # No quotient of whole numbers is further from 0 than what is divided.
+        # A quotient of whole numbers is never further from 0 than the dividend.
         most = fn.max(a.max, -a.min)
         return Interval(-most, most)
 
@@ -371,7 +375,7 @@ class Ranges:
         return Interval(constant(0, largest.type), largest)
 
     def _bitwise(self, combine: Callable[[Bits, Bits], Bits], a: Interval, b: Interval) -> Interval:
-        """Bits of int32 numbers."""
+        """The interval of a bitwise operator on int32 numbers."""
         known = [end for i in (a, b) for end in (i.min, i.max) if end is not None]
         if any(end.type is not Int32 for end in known):
             return UNBOUNDED
@@ -410,7 +414,7 @@ def _at(interval: Interval, end: End) -> Expr | None:
 
 
 def _picked(end: Expr) -> Expr:
-    """The smaller or larger of two numbers of a narrow type, which a normal form leaves alone."""
+    """The value of a min or max of two numbers of a narrow type; a normal form does not fold it."""
     match end:
         case Op(name="min" | "max", args=(Const(value=a), Const(value=b))):
             return constant(INTEGERS.operators[end.name](a, b), end.type)
@@ -418,8 +422,8 @@ def _picked(end: Expr) -> Expr:
 
 
 def _of_numbers(node: Expr, limits: list[Interval]) -> Interval | None:
-    """The limits of integer arithmetic whose operands have numbers for limits, where it cannot
-    wrap; None where nothing follows.
+    """The interval of an integer operator whose operands have numbers as ends; None if the operator
+    may wrap, or an end is not a number.
     """
     if not isinstance(node, Op) or node.name not in CORNERS or node.type.is_float:
         return None
@@ -437,7 +441,7 @@ def _of_numbers(node: Expr, limits: list[Interval]) -> Interval | None:
 
 
 def _is_sum(node: Expr) -> bool:
-    """Whether a node is integer arithmetic that a normal form takes apart."""
+    """Whether a node is a sum, difference or product of int32, which a normal form expands."""
     return isinstance(node, Op) and node.type is Int32 and node.name in ("add", "sub", "mul")
 
 
@@ -449,7 +453,7 @@ def union(a: Interval, b: Interval) -> Interval:
 
 
 def _within(interval: Interval, type: Type) -> Interval:
-    """Unknown ends replaced by the limits of a narrow type."""
+    """``interval`` with the limits of a narrow type in place of its unknown ends."""
     limits = _type_range(type)
     return Interval(
         limits.min if interval.min is None else interval.min,
@@ -458,8 +462,8 @@ def _within(interval: Interval, type: Type) -> Interval:
 
 
 def _useful(end: Expr | None) -> Expr | None:
-    """An end of int32 numbers, unless it is one that all of them have: no array has as many
-    elements as there are numbers.
+    """An end of int32 numbers; None for the smallest and the largest int32, which limit nothing: no
+    array has that many elements.
     """
     if not isinstance(end, Const) or Int32.min_value < end.value < Int32.max_value:
         return end
@@ -471,32 +475,34 @@ def _is_number(end: Polynomial | None) -> bool:
 
 
 def _as_number(end: Polynomial | None, unknown: int) -> int:
-    """The numeric part of an end; coordinates and sizes do not bring about that a sum wraps."""
+    """The constant part of an end. Coordinates and sizes do not count: sums of them do not wrap."""
     return unknown if end is None else end.offset
 
 
 def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
-    """Combined ends; unbounded if one is."""
+    """The combined ends; unbounded if one end is."""
     return None if a is None or b is None else combine(a, b)
 
 
 def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
-    """Combined ends; an unbounded one leaves the other."""
+    """The combined ends; if one end is unbounded, the other end."""
     if a is None or b is None:
         return a if b is None else b
     return combine(a, b)
 
 
 def _is_float_of_call(expr: Expr) -> bool:
-    """Whether floats make it that are known before any loop runs: what a call must meet is said in
-    formulas over integers. What loop variables make is calculated inside their loops.
+    """Whether ``expr`` uses floats but no loop variable. A call computes such a value before any
+    loop runs, and conditions on a call are formulas over integers. Values with loop variables are
+    computed inside the loops.
     """
     return expr.has_floats and not any(map(_OF_LOOP.search, expr.names))
 
 
 def _fixed(expr: Expr) -> Interval:
-    """What has one value: a number, where it is calculated from numbers; but floats that are known
-    are no part of formulas over integers. A Param's value is asked of a call.
+    """The interval of an expression with one value; arithmetic on numbers alone becomes a number.
+    Floats without loop variables give the whole range of the type, since formulas over integers
+    cannot hold them.
     """
     if isinstance(expr, Const | Text):
         return Interval.point(expr)
@@ -512,7 +518,9 @@ def _fixed(expr: Expr) -> Interval:
 
 
 def _type_range(type: Type) -> Interval:
-    """All values of a narrow integer type; wider ones are no useful bound for a region."""
+    """All values of a narrow integer type; unbounded for wider types, whose limits are too far to
+    bound a region.
+    """
     if type.is_float or type.bits > 16:
         return UNBOUNDED
     return Interval(constant(type.min_value, type), constant(type.max_value, type))

@@ -229,8 +229,8 @@ def sized(*size: int | tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("build", "told"),
     [
-        (strided, "The strides of f, 3 in dimension 0 and 1 in dimension 2, let different elements "
-                  "share their place: 64 x 4 are estimated."),
+        (strided, "The strides of f, 3 in dimension 0 and 1 in dimension 2, put different elements "
+                  "at one address: the estimate has 64 x 4 elements."),
         (required, r"`p > 5` \(p is large.\); `p < 3` \(p is small.\)"),
         (out_of_range, r"`p <= 9` \(Parameter p must be between 5 and 9.*`p \* 2 > 18`"),
         (required_of_estimates, "together where im.extent.0 is 10, as estimated:"),
@@ -253,7 +253,7 @@ def test_strides_with_a_common_divisor_meet_sooner():
     f[X, Y] = cast(UInt8, X + Y)
     f.output_buffer().dim(0).set_stride(4)
     f.output_buffer().dim(1).set_stride(6)
-    with pytest.raises(DefinitionError, match="4 in dimension 0 and 6 in dimension 1, let"):
+    with pytest.raises(DefinitionError, match="4 in dimension 0 and 6 in dimension 1, put"):
         pipeline(f, estimates={f: [4, 3]})
     pipeline(f, estimates={f: [3, 3]})
     pipeline(f, estimates={f: [9, 2]})

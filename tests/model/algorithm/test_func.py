@@ -234,7 +234,7 @@ def assign(f: Func, *coordinates: object, value: object = 1) -> None:
         (lambda f: assign(f, X), "Func f has 2 dimensions"),
         (lambda f: assign(Func("g"), X, X), r"g\[x, x\] is not"),
         (lambda f: assign(Func("g"), X, 3), "must be at distinct Vars"),
-        (lambda f: assign(Func("g"), X, value=X + Z), "Var z is used in the first .* Func g"),
+        (lambda f: assign(Func("g"), X, value=X + Z), "Var z in the first .* Func g"),
         (lambda f: assign(f, X, 0, value=X + Y), "Var y in an update .* of Func f is not one"),
         (lambda f: assign(f, Y, X, value=Y), r"not one of its coordinates \(none\)"),
         (lambda f: assign(f, X, Y, value=fn.sqrt(X)), "has type float32, but f is int32"),
