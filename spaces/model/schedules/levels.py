@@ -79,10 +79,24 @@ class Levels:
         Raises:
             LevelError: its compute level is no loop around all its uses.
         """
-        if func not in self._compute_paths:
-            level = self.schedule.of(func).compute
-            self._compute_paths[func] = self._resolve(func, level, "computed")
+        # Paths follow from those of readers. A pipeline may have more Funcs than calls may nest.
+        open_ = [] if func in self._compute_paths else [func]
+        while open_:
+            one = open_[-1]
+            reader = next((r for r in self._placed_by(one) if r not in self._compute_paths), None)
+            if reader is None:
+                level = self.schedule.of(one).compute
+                self._compute_paths[open_.pop()] = self._resolve(one, level, "computed")
+            else:
+                open_.append(reader)
         return self._compute_paths[func]
+
+    def _placed_by(self, func: str) -> tuple[str, ...]:
+        """The Funcs whose compute paths must be known for that of ``func``."""
+        level = self.schedule.of(func).compute
+        if level.is_root or level.is_inline or func in self.pipeline.outputs:
+            return ()
+        return tuple(reader for reader, _ in self.uses(func))
 
     def store_path(self, func: str) -> Path:
         """The loops that enclose the storage of ``func``.

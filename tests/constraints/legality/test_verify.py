@@ -14,7 +14,10 @@ from spaces import OrderError, device, loop_nest, prove, verify
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.rules.catalogue import NEST_RULES
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import UInt8
 from spaces.model.formulas.algebra import evaluate
@@ -392,3 +395,15 @@ def test_levels_are_told_as_words() -> None:
     found = verify(chain, parse_schedule(written, chain), CPU).violations
     [level] = [v for v in found if v.rule == "with.level"]
     assert "a is computed at root and b at c.y" in level.message
+
+
+def test_many_funcs_computed_at_one_loop_are_verified():
+    x, y = Var("x"), Var("y")
+    last = Func("f0")
+    last[x, y] = x + y
+    for number in range(1, 250):
+        before, last = last, Func(f"f{number}")
+        last[x, y] = before[x, y] + 1
+    algorithm = pipeline(last)
+    text = "\n".join(f"f{number}.compute_at(f249, y)" for number in range(249))
+    assert isinstance(verify(algorithm, parse_schedule(text, algorithm), CPU), CheckedSchedule)
