@@ -9,16 +9,16 @@ where ``x`` is ``-0.0``.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import frozen
 
 from backend.arithmetic import value_of
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
-from spaces.model.expressions.types import Int32, Type
+from spaces.model.expressions.types import Bool, Int32, Type
 
 
 @frozen
@@ -33,33 +33,6 @@ class Identity:
     operator: str
     operands: tuple[str | int, ...]
     result: str | int
-    _number: int | None = field(init=False, repr=False)
-    _place: int = field(init=False, repr=False)
-    _chosen: int = field(init=False, repr=False)
-
-    @_number.default
-    def _find_number(self) -> int | None:
-        return next((one for one in self.operands if isinstance(one, int)), None)
-
-    @_place.default
-    def _place_of_number(self) -> int:
-        return 0 if self._number is None else self.operands.index(self._number)
-
-    @_chosen.default
-    def _place_of_result(self) -> int:
-        return self.operands.index(self.result) if isinstance(self.result, str) else 0
-
-    def of(self, operands: tuple[Expr, ...], type: Type) -> Expr | None:
-        """The result, of ``type``, for these operands; None if the identity does not match them."""
-        operand = operands[self._place]
-        if self._number is None:
-            if operand is not operands[1]:
-                return None
-        elif not isinstance(operand, Const) or operand.value != self._number:
-            return None
-        if isinstance(self.result, int):
-            return constant(self.result, type)
-        return operands[self._chosen]
 
 
 CONDITIONS = (
@@ -91,38 +64,54 @@ COORDINATES = (
 """Identities of integers."""
 
 
-def _by_operator(identities: tuple[Identity, ...]) -> Mapping[str, tuple[Identity, ...]]:
-    found: dict[str, tuple[Identity, ...]] = defaultdict(tuple)
-    for identity in identities:
-        found[identity.operator] += (identity,)
-    return dict(found)
+_Key: TypeAlias = tuple[str, int, int | float] | str
+"""Operator, place of the number and number; the operator alone where a letter stands twice."""
 
 
-_CONDITIONS, _COORDINATES = _by_operator(CONDITIONS), _by_operator(COORDINATES)
+def _key(identity: Identity) -> _Key:
+    for place, operand in enumerate(identity.operands):
+        if isinstance(operand, int):
+            return identity.operator, place, operand
+    return identity.operator
+
+
+def _results(identities: tuple[Identity, ...], type: Type) -> Mapping[_Key, int | Expr]:
+    """What identities of a type equal: the operand at a place, or a constant."""
+    return {
+        _key(one): constant(one.result, type)
+        if isinstance(one.result, int)
+        else one.operands.index(one.result)
+        for one in identities
+    }
+
+
+_CONDITIONS, _COORDINATES = _results(CONDITIONS, Bool), _results(COORDINATES, Int32)
+_OF_CONDITIONS = frozenset(identity.operator for identity in CONDITIONS)
 
 
 def folded(node: Expr) -> Expr:
     """The node without constant conditions; its arithmetic stays as written."""
-    if not isinstance(node, Op) or node.name not in _CONDITIONS:
+    if not isinstance(node, Op) or node.name not in _OF_CONDITIONS:
         return node
-    result = _result(_CONDITIONS[node.name], node.args, node.type)
+    result = _result(_CONDITIONS, node.name, node.args)
     return node if result is None else result
 
 
 def coordinate(operator: str, a: Expr, b: Expr) -> Expr:
     """An operation on int32 coordinates, or the operand that it equals."""
-    result = _result(_COORDINATES.get(operator, ()), (a, b), Int32)
-    return Op(Int32, operator, (a, b)) if result is None else result
+    operands = (a, b)
+    result = _result(_COORDINATES, operator, operands)
+    return Op(Int32, operator, operands) if result is None else result
 
 
 def _result(
-    identities: tuple[Identity, ...], operands: tuple[Expr, ...], type: Type
+    results: Mapping[_Key, int | Expr], operator: str, operands: tuple[Expr, ...]
 ) -> Expr | None:
-    for identity in identities:
-        result = identity.of(operands, type)
-        if result is not None:
-            return result
-    return None
+    found = results.get(operator) if operands[0] is operands[-1] else None
+    for place, operand in enumerate(operands):
+        if isinstance(operand, Const):
+            found = results.get((operator, place, operand.value), found)
+    return operands[found] if isinstance(found, int) else found
 
 
 def evaluated(node: Expr) -> Expr:
@@ -135,8 +124,9 @@ def evaluated(node: Expr) -> Expr:
         return node
     if isinstance(node, Op) and node.name in SAYING:
         return node
-    if not all(isinstance(child, Const) for child in node.children):
-        return node
+    for child in node.children:
+        if not isinstance(child, Const):
+            return node
     return _literal(node)
 
 
