@@ -1,6 +1,6 @@
-"""CPU code: LLVM IR turned into functions of this process, and what they need while they run.
+"""CPU code: LLVM IR, its compilation into functions of this process, and their runtime.
 
-``engine`` optimises and links IR text; ``runtime`` compiles the native helpers which generated
-code calls (``workers``: parallel loops, ``scratch``: scratch memory); ``pools`` owns the
-threads. Linux with the GNU or musl C library.
+``engine`` optimises and links IR text. ``runtime`` compiles the native helpers that generated code
+calls (``workers``: parallel loops, ``scratch``: scratch memory); its ``pools`` owns the threads.
+Everything here needs Linux with the GNU or musl C library.
 """

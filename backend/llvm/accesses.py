@@ -1,15 +1,15 @@
-"""What the functions of a module do about the memory that they access, by access mode.
+"""How the functions of a module test their accesses of memory, by access mode.
 
-In plain code nothing is done. In hardened code each buffer has a record, which lies on the stack of
-the function that obtained the memory and is passed on to the bodies of parallel loops::
+Plain code tests nothing. In hardened code each buffer has a record. It lies on the stack of the
+function that obtained the memory, and the bodies of parallel loops get its address::
 
-    number of the buffer, first byte, byte behind the last, element at the least coordinates,
-    how many dimensions are known, and of each its min, extent and stride
+    number of the buffer, first byte, byte behind the last, element at the least coordinates, number
+    of known dimensions, then min, extent and stride of each
 
-all words of 64 bits. Before each access the function compares its addresses with the first and the
-last byte of the memory that was obtained; it does not look at indices. Where an address lies
-outside, the function returns :data:`OUTSIDE`. It reports the access at ``told``, where the caller
-gives room for that: address, number of bytes, kind of access, and a copy of the record.
+All are words of 64 bits. Before each access the function compares its addresses with the first and
+the last byte of the obtained memory; it does not look at indices. If an address lies outside, the
+function returns :data:`OUTSIDE`. If the caller gives room at ``told``, the function reports the
+access there: address, number of bytes, kind of access, and a copy of the record.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from backend.llvm.module import Module
 
 OUTSIDE = -2
-"""The status of a function that stopped before an access outside of its memory."""
+"""The status of a function that ended before an access outside of its memory."""
 
 Leave: TypeAlias = Callable[[Value, Callable[[], Value]], None]
-"""Leaves the function where a condition holds; the callable emits code that gives the status."""
+"""Emits code that leaves the function where a condition holds; the callable emits the status."""
 
 _HEAD = 5
 """Words of a record before its dimensions."""
@@ -47,44 +47,46 @@ _TOLD = 4
 
 
 class Accesses:
-    """Plain code: it does nothing about accesses.
+    """Plain code: it tests no access.
 
     Attributes:
-        words_passed: how many words the body of a parallel loop is given for each of its buffers.
+        words_passed: how many words the body of a parallel loop gets for each of its buffers.
     """
 
     words_passed: ClassVar[int] = 1
 
     def memory(self, builder: Any, module: Module, operators: Any) -> AccessEmitter:
-        """What accesses memory in the body of a function."""
+        """The emitter of accesses in the body of a function."""
         return AccessEmitter(builder, module.scopes, operators)
 
     def begin(self, entry: Any, here: Any) -> None:
-        """The function is there: the end of its first block, and of its body."""
+        """Notes the function: the end of its first block, and the end of its body."""
 
     def leave_by(self, told: Value, leave: Leave) -> None:
-        """How to leave the function, and where to report an access (null where nowhere)."""
+        """Notes how to leave the function, and where to report an access (null: nowhere)."""
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
-        """The caller passes memory."""
+        """Notes a buffer that the caller passes."""
 
     def obtained(self, node: Allocate, block: Value, nbytes: Value, value: Any) -> None:
-        """Memory begins to hold the values of a buffer; ``value`` gives those of coordinates."""
+        """Notes new memory for the values of a buffer; ``value`` emits the value of a
+        coordinate.
+        """
 
     def again(self, node: Allocate, value: Any) -> None:
-        """Memory obtained for another buffer begins to hold the values of this one."""
+        """Notes that memory of another buffer now holds the values of this buffer."""
 
     def passed(self, buffers: Sequence[str]) -> list[Value]:
-        """What to give the body of a parallel loop beside the addresses of its buffers."""
+        """The words that the body of a parallel loop gets besides the addresses of its buffers."""
         return []
 
     def received(self, buffers: Sequence[str], records: Sequence[Value]) -> None:
-        """The body of a parallel loop begins, with what :meth:`passed` gave."""
+        """Notes the words of :meth:`passed` at the start of a parallel loop's body."""
 
 
 @frozen
 class _Held:
-    """Memory as a function knows it: its record, first byte and number of bytes."""
+    """Obtained memory: its record, first byte and number of bytes."""
 
     record: Value
     first: Value
@@ -93,7 +95,7 @@ class _Held:
 
 @define
 class HardenedAccesses(Accesses):
-    """Every access is tested, and fresh memory is poisoned."""
+    """Hardened code: it tests every access and poisons fresh memory."""
 
     words_passed: ClassVar[int] = 2
 
@@ -114,8 +116,8 @@ class HardenedAccesses(Accesses):
         self._told, self._leave = told, leave
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
-        """Memory of the caller reaches from the element with the least address to the one with the
-        largest address. Where an extent is 0 there is none.
+        """Memory of the caller reaches from the element with the least address to the element with
+        the largest address. If an extent is 0, it is empty.
         """
         build = self._entry
         parts = ("min", "extent", "stride")
@@ -183,7 +185,7 @@ class HardenedAccesses(Accesses):
         self._here.call(fill, [block, I8(POISON), nbytes, I1(0)])
 
     def is_outside(self, buffer: str, place: Value, nbytes: Value) -> Value:
-        """Whether bytes from an address on are not all in the memory of a buffer."""
+        """Whether some of the bytes from an address on are outside of the memory of a buffer."""
         held, build = self._held[buffer], self._here
         offset = build.sub(place, held.first)
         before = build.icmp_signed("<", offset, i64(0))
@@ -193,7 +195,7 @@ class HardenedAccesses(Accesses):
     def stop(
         self, outside: Value, access: AccessKind, buffer: str, place: Value, nbytes: Value
     ) -> None:
-        """Leave the function where an access is outside."""
+        """Leaves the function where an access is outside."""
         assert self._leave is not None
         record = self._held[buffer].record
         arguments = [self._told, record, place, nbytes, i64(access)]
@@ -202,7 +204,7 @@ class HardenedAccesses(Accesses):
 
 @frozen
 class CheckedMemory(AccessEmitter):
-    """Tests what will be touched."""
+    """Tests each access before it happens."""
 
     accesses: HardenedAccesses
 
@@ -214,7 +216,7 @@ class CheckedMemory(AccessEmitter):
     def touch_masked(
         self, access: AccessKind, buffer: str, address: Value, type: Type, mask: Value
     ) -> None:
-        """From the first lane that the mask names to the last one."""
+        """Tests the bytes from the first lane of the mask to the last one."""
         build, lanes = self.builder, ir.IntType(type.lanes)
         bits = build.bitcast(mask, lanes)
         first = self._wide(build.cttz(bits, I1(0)))
@@ -254,8 +256,8 @@ class CheckedMemory(AccessEmitter):
 
 
 def emit_outside(module: Any, memcpy: Value) -> Value:
-    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: report an access
-    outside, unless ``told`` is null or holds a report, and return :data:`OUTSIDE`.
+    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: reports an access
+    outside, unless ``told`` is null or holds a report, and returns :data:`OUTSIDE`.
     """
     kind = ir.FunctionType(I32, (POINTER, POINTER, I64, I64, I64))
     function = ir.Function(module, kind, "outside")
@@ -282,7 +284,7 @@ def types_of(program: LoopProgram) -> dict[str, Type]:
 
 
 def access_words(program: LoopProgram) -> int:
-    """How many words a report of an access takes, whatever buffer of the program it is about."""
+    """The number of words for a report of an access to any buffer of the program."""
     scratch = (s for s in walk_nodes(program.body) if isinstance(s, Allocate))
     dimensions = (
         *(b.dimensions for b in program.buffers),
@@ -292,7 +294,7 @@ def access_words(program: LoopProgram) -> int:
 
 
 def told_outside(program: LoopProgram, told: ctypes.Array[ctypes.c_int64]) -> Outside:
-    """The access that a report is about."""
+    """The access that a report describes."""
     _, address, nbytes, access, number, first, end, origin, count, *words = told
     types = types_of(program)
     buffer = list(types)[number]

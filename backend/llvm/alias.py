@@ -1,12 +1,14 @@
-"""What LLVM is told about memory: accesses to different buffers never meet, loops stay loops."""
+"""Metadata for LLVM: accesses to different buffers never overlap, and loops stay loops."""
 
 from __future__ import annotations
 
 from backend.llvm.runtime.blocks import IRType, Value
 
 _NEAR = 24
-"""A buffer is told apart from so many before and after it, in the order of their allocation: those
-that one loop touches stand close together, and all pairs of hundreds would take LLVM seconds."""
+"""Metadata separates a buffer from this many before and after it, in the order of allocation.
+Buffers that one loop touches are close in this order, and all pairs of hundreds would cost LLVM
+seconds.
+"""
 
 
 def _near(buffers: tuple[str, ...], place: int) -> tuple[str, ...]:
@@ -17,8 +19,8 @@ def _near(buffers: tuple[str, ...], place: int) -> tuple[str, ...]:
 class AliasScopes:
     """Metadata that says which buffer each load and store touches.
 
-    Buffers of a program never overlap: scratch is its own, and the caller's inputs and outputs
-    are kept apart. So a store to one need not keep loads from another inside a loop.
+    Buffers of a program never overlap: scratch is separate memory, and so are the caller's inputs
+    and outputs. So LLVM can move loads from one buffer out of a loop that stores to another.
     """
 
     def __init__(self, module: IRType, buffers: tuple[str, ...]) -> None:
@@ -32,26 +34,26 @@ class AliasScopes:
         }
 
     def mark(self, access: Value, buffer: str) -> None:
-        """Say that a load or store touches ``buffer`` and no other."""
+        """Marks a load or store: it touches ``buffer`` and no other."""
         access.set_metadata("alias.scope", self._own[buffer])
         if buffer in self._others:
             access.set_metadata("noalias", self._others[buffer])
 
 
 class LoopHint:
-    """Metadata of every loop but the shortest: vectors and unrolled loops are where the schedule
-    says, and nowhere else.
+    """Metadata of every loop except the shortest ones: LLVM must not vectorize or unroll it,
+    because the schedule decides that.
     """
 
-    _NODE = 1_000_000  # beyond the numbers of all metadata that the module prints itself
+    _NODE = 1_000_000  # larger than all metadata numbers that the module itself prints
 
     def get_reference(self) -> str:
-        """How the branch back to the head of a loop names it."""
+        """The text that names it in the branch back to the head of a loop."""
         return f"!{self._NODE}"
 
     @classmethod
     def text(cls) -> str:
-        """What it stands for, to be put at the end of a module; the builder has no such nodes."""
+        """Its definition, for the end of a module's text; the builder has no such nodes."""
         loop, vectorize, unroll = range(cls._NODE, cls._NODE + 3)
         return (
             f"!{loop} = distinct !{{!{loop}, !{vectorize}, !{unroll}}}\n"

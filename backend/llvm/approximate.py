@@ -1,9 +1,9 @@
-"""Exponential, logarithm and power of float32 in single precision, for code that may be fast.
+"""Exponential, logarithm and power of float32 in single precision, for fast float mode.
 
-Twice as many lanes fit into a vector as in ``elementary``, which rounds only once. Here the
-exponential and the logarithm are within 1 unit in the last place, the power of ``x`` to ``y``
-within 2 + 2 * abs(y * log2(x)). Arguments and results are finite, and what is too small for a
-normal float32 counts as 0; the logarithm of 0 is minus infinity nevertheless.
+A vector has twice as many lanes as in ``elementary``, which computes in float64 and rounds once.
+Here the exponential and the logarithm are within 1 unit in the last place, the power of ``x`` to
+``y`` within 2 + 2 * abs(y * log2(x)). Arguments and results must be finite. Values too small for a
+normal float32 count as 0; the logarithm of 0 is still minus infinity.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from backend.llvm.float_lanes import SINGLE, FloatLanes, function_once, lanes_of
 from backend.llvm.runtime.blocks import IRType, Value
 
 APPROXIMATE = ("exp", "log", "pow")
-"""The functions there are."""
+"""The names of the functions in this file."""
 
 Doubles: TypeAlias = NDArray[np.float64]
 
 _LARGEST, _SMALLEST = 88.72283, -87.33654
-"""Logarithms of the largest and of the smallest normal number."""
+"""The logarithms of the largest and of the smallest normal number."""
 
 _LOG_2 = (0.693359375, -2.12194440e-4)
-"""The logarithm of 2 as the sum of a number of few digits, whose small multiples are exact, and the
-rest.
+"""The logarithm of 2 as a sum of two numbers. The first has so few digits that its small multiples
+are exact.
 """
 
 _SQRT_HALF_BITS = 0x3F3504F3
@@ -42,7 +42,9 @@ _SIGN = -(1 << 31)
 
 @cache
 def _exp_terms() -> tuple[float, ...]:
-    """Of (exp(r) - 1 - r) / r**2 for what is left of a number less multiples of log(2)."""
+    """Coefficients of (exp(r) - 1 - r) / r**2, where r is a number minus the nearest multiple of
+    log(2).
+    """
 
     def function(r: Doubles) -> Doubles:
         far = np.where(np.abs(r) < 1e-3, 1.0, r)
@@ -54,7 +56,9 @@ def _exp_terms() -> tuple[float, ...]:
 
 @cache
 def _log_terms() -> tuple[float, ...]:
-    """Of (log(1 + t) - t + t**2 / 2) / t**3 for 1 + t between the square roots of 1/2 and 2."""
+    """Coefficients of (log(1 + t) - t + t**2 / 2) / t**3 for 1 + t between the square roots of 1/2
+    and 2.
+    """
 
     def function(t: Doubles) -> Doubles:
         far = np.where(np.abs(t) < 1e-2, 1.0, t)
@@ -68,15 +72,17 @@ def _log_terms() -> tuple[float, ...]:
 def _fitted(
     function: Callable[[Doubles], Doubles], degree: int, low: float, high: float
 ) -> tuple[float, ...]:
-    """The coefficients, lowest powers first, of a polynomial close to a function everywhere between
-    two limits: the one that meets it in the Chebyshev points.
+    """The coefficients, lowest power first, of a polynomial close to a function between two limits:
+    it equals the function at the Chebyshev points.
     """
     fitted = Chebyshev.interpolate(function, degree, domain=[low, high])
     return tuple(float(c) for c in fitted.convert(kind=Polynomial, domain=[-1, 1]).coef)
 
 
 def approximate(module: Any, name: str, type: IRType, operands: int) -> Value:
-    """The function of that name on ``type`` (float or a vector of it), made at first use."""
+    """The function of that name on ``type`` (float or a vector of floats). The first use defines
+    it.
+    """
     lanes = lanes_of(type)
 
     def emit(function: Value, builder: Any) -> None:

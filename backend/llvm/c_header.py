@@ -1,7 +1,8 @@
-"""C headers for object files: how a C program calls a pipeline, and threads for its parallel loops.
+"""C headers for object files: a C program calls a pipeline with them and makes threads for its
+parallel loops.
 
-The words that a pipeline's function takes (see ``codegen``) are the members of a plain struct: each
-is 8 bytes, or aligned like that.
+The argument words of a pipeline's function (see ``codegen``) are the members of a plain struct.
+Each member has 8 bytes or an alignment of 8 bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 from spaces.model.expressions.types import Int32, Type
 
 RUNTIME = "spaces_runtime"
-"""Name, without its ending, of the files that all pipelines share."""
+"""The name, without suffix, of the files that all pipelines share."""
 
 
 def pipeline_header(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> str:
@@ -27,7 +28,7 @@ def pipeline_header(program: LoopProgram, access_mode: AccessMode = AccessMode.P
 
     Args:
         program: the pipeline, after any lowering pass.
-        access_mode: that of its code.
+        access_mode: the access mode of its code.
     """
     name = entry_name(program.name)
     guard = f"{name.upper()}_H"
@@ -47,18 +48,18 @@ def pipeline_header(program: LoopProgram, access_mode: AccessMode = AccessMode.P
 extern "C" {{
 #endif
 
-/* Of each image and output the element at the least coordinates, then its dimensions, innermost
- * first; the innermost has stride 1. Outputs overlap nothing. */
+/* For each image and output: its element at the least coordinates, then its dimensions, innermost
+ * first; the innermost has stride 1. No output overlaps another buffer. */
 struct {name}_arguments {{
 {body}
 }};
 
-/* Computes the outputs over the ranges that their dimensions say. The pool's threads execute
- * parallel loops; with a null pool the caller does alone. Safe to call from several threads at
- * once. Returns 0; or {OUT_OF_MEMORY} where there is no memory for intermediate values.
- * Returns {ILL_SIZED} and computes nothing where an extent is below 1, a coordinate does not fit
- * int32_t, or the innermost stride of more than one element is not 1.
- * Returns the number of the first of these that does not hold, and then computes nothing:
+/* Computes the outputs over the ranges of their dimensions. The pool's threads execute parallel
+ * loops; with a null pool, the calling thread executes them alone. Several threads may call it at
+ * the same time. Returns 0; or {OUT_OF_MEMORY} if there is no memory for intermediate values.
+ * Returns {ILL_SIZED} and computes nothing if an extent is below 1, a coordinate does not fit
+ * int32_t, or an innermost dimension of more than one element has another stride than 1.
+ * Returns the number of the first condition below that does not hold, and then computes nothing:
 {_size_checks(program)}{_stops(program)}{_accesses(program, access_mode)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
@@ -93,7 +94,7 @@ def _c_type(type: Type) -> str:
 
 def _size_checks(program: LoopProgram) -> str:
     lines = (f"{n}: {r.condition}" for n, r in enumerate(program.size_checks, start=1))
-    return _indented(lines) or " *   (it asks for nothing)"
+    return _indented(lines) or " *   (there are no conditions)"
 
 
 def _stops(program: LoopProgram) -> str:
@@ -101,33 +102,33 @@ def _stops(program: LoopProgram) -> str:
     if not stops:
         return ""
     lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.size_checks) + 1))
-    text = "\n * Or the number of what it stops at; the outputs then hold anything:\n"
+    text = "\n * Or the number of the assert that fails; the outputs are then undefined:\n"
     return text + _indented(lines) + _told(program)
 
 
 def _told(program: LoopProgram) -> str:
-    """Where a caller finds the values that messages have gaps for."""
+    """Where a caller finds the values for the gaps of messages."""
     count = told_words(program)
     if not count:
         return ""
     return f"""
- * Where told is not null, it points to {count} words, the first of them 0: that becomes the number
- * of what the program has stopped at, if its message has gaps, and word n the value of gap {{n}}:
+ * If told is not null, it points to {count} words, and the first of them is 0. If the message of
+ * the failed assert has gaps, the first word becomes its number, and word n the value of gap {{n}}:
  * an integer as an int64_t, a float as a double."""
 
 
 def _accesses(program: LoopProgram, access_mode: AccessMode) -> str:
-    """What hardened code returns, and what it tells."""
+    """The status of hardened code and its report of an access."""
     if access_mode is AccessMode.PLAIN:
         return ""
     names = ", ".join(_comment(name) for name in types_of(program))
     return f"""
- * Or {OUTSIDE} instead of touching memory that was not obtained; the outputs then hold anything.
- * Where told is not null, it points to {told_words(program, access_mode)} words, the first of them
- * 0: that becomes {OUTSIDE}, and what follows tells of the access: its first byte, its number of
- * bytes, 0 where it reads and 1 where it writes; then of the buffer its number, its first byte, the
- * byte behind its last one, its element at the least coordinates, and the min, extent and stride of
- * so many dimensions as the word before them says. Buffers are numbered from 0:
+ * Or {OUTSIDE} before it touches memory that it did not obtain; the outputs are then undefined.
+ * If told is not null, it points to {told_words(program, access_mode)} words, and the first of them
+ * is 0. The first word becomes {OUTSIDE}. The next words describe the access: its first byte, its
+ * number of bytes, 0 for a read or 1 for a write. Then they describe the buffer: its number, its
+ * first byte, the byte behind its last one, its element at the least coordinates, the number of its
+ * known dimensions, and the min, extent and stride of each. Buffers are numbered from 0:
  *   {names}
 """
 
@@ -137,7 +138,7 @@ def _indented(lines: Iterable[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that does not end a comment."""
+    """The text, changed so that it does not end a comment."""
     return re.sub(r"\*/", "* /", text)
 
 
@@ -158,8 +159,7 @@ extern "C" {{
 #define SPACES_WORD _Alignas(8)
 #endif
 
-/* One dimension of a buffer: its least coordinate, how many there are, and how many elements of
- * memory lie between neighbors. */
+/* One dimension of a buffer: its least coordinate, its extent, and its stride in elements. */
 typedef struct {{
     int64_t min, extent, stride;
 }} spaces_dimension;
@@ -179,7 +179,7 @@ typedef struct {{
     pthread_t worker[];
 }} spaces_pool;
 
-/* Makes a pool of so many threads, the caller among them; null where the system has none. */
+/* Makes a pool of this many threads, the calling one included; null if the system refuses. */
 static inline spaces_pool *spaces_pool_create(int32_t threads) {{
     if (threads < 1) return NULL;
     size_t size = sizeof(spaces_pool) + (size_t)threads * sizeof(pthread_t);
@@ -198,7 +198,7 @@ static inline spaces_pool *spaces_pool_create(int32_t threads) {{
     return pool;
 }}
 
-/* Sends the threads home; no pipeline may run on them any more. Null is fine. */
+/* Ends the threads; no pipeline may run on them afterwards. Null is fine. */
 static inline void spaces_pool_destroy(spaces_pool *pool) {{
     if (!pool) return;
     spaces_pool_stop(pool->shared);

@@ -1,11 +1,14 @@
 """A lowered program as LLVM IR text.
 
-The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: of
-each buffer its address and then min, extent and stride of each dimension, then each scalar (floats
-by their bits). It returns 0; or the number, counted from 1, of a size check that does not hold,
-and after these of a message that it stops with; or :data:`~backend.llvm.module.OUT_OF_MEMORY`,
-:data:`~backend.llvm.module.ILL_SIZED`; or, in hardened code,
-:data:`~backend.llvm.accesses.OUTSIDE`.
+The module defines ``i32 run_NAME(ptr pool, ptr arguments)``. ``arguments`` are 64-bit words: for
+each buffer its address and then min, extent and stride of each dimension; then each scalar (a float
+as its bits). The function returns a status:
+
+- 0: success;
+- the number, counted from 1, of the first size check that does not hold, or of the message of a
+  failed assert; messages are numbered after the size checks;
+- :data:`~backend.llvm.module.OUT_OF_MEMORY` or :data:`~backend.llvm.module.ILL_SIZED`;
+- in hardened code, :data:`~backend.llvm.accesses.OUTSIDE`.
 """
 
 from __future__ import annotations
@@ -28,18 +31,18 @@ from spaces.model.expressions.types import Int32
 
 
 def identifier(name: str) -> str:
-    """A name of a pipeline, buffer or scalar as C can write it."""
+    """The name of a pipeline, buffer or scalar as a C identifier."""
     return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def entry_name(pipeline: str) -> str:
-    """Name of the function that the module of a pipeline exports."""
+    """The name of the function that the module of a pipeline exports."""
     return f"run_{identifier(pipeline)}"
 
 
 def told_words(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> int:
-    """How many words the values of its messages take with the status before them, or what is told
-    of an access; 0 for none.
+    """The number of words for a report: the status and the values of a message, or an access. 0 if
+    the program reports nothing.
     """
     most = max((len(m.types) for m in messages(program.body)), default=0)
     values = most + 1 if most else 0
@@ -53,14 +56,14 @@ def llvm_module(
     float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> str:
-    """The IR of a program that has passed all lowering passes."""
+    """The IR of a program after all lowering passes."""
     module = Module(program, float_mode, access_mode)
     _entry(module, program)
     return f"{module.module}\n{LoopHint.text()}"
 
 
 def _entry(module: Module, program: LoopProgram) -> None:
-    """The function that callers call."""
+    """Emits the function that callers call."""
     function = module.define(entry_name(program.name), POINTER, POINTER)
     emitter = evolve(FunctionEmitter.begin(module, function), pool=function.args[0])
     words = Words(emitter.entry.builder, function.args[1])

@@ -1,4 +1,6 @@
-"""The quotients, minima and choices that indices and loop bounds of a program are made of."""
+"""The operations in indices and loop bounds whose operands must not wrap, such as quotients and
+minima.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.types import Int32
 
 _NOT_MODULAR = ("div", "mod", "min", "max", "select")
-"""Operators whose results differ where an operand has wrapped; sums and products wrap once, at the
-end, to the same number.
+"""Operators whose result is wrong if an operand has wrapped. Sums and products are not: they wrap
+once, at the end, to the same number.
 """
 
 
 def coordinates_of(program: LoopProgram) -> frozenset[Expr]:
-    """The scalar operations in all coordinates whose operands must not wrap."""
+    """The scalar operations in coordinates whose operands must not wrap."""
     roots = (root for inner in walk_nodes(program.body) for root in _places(inner))
     return frozenset(
         node
@@ -31,7 +33,7 @@ def coordinates_of(program: LoopProgram) -> frozenset[Expr]:
 
 
 def _places(statement: Statement) -> Iterator[Expr]:
-    """Loop bounds, and the indices of what a statement itself reads and writes."""
+    """The loop bounds of a statement, and the indices that it reads and writes."""
     if isinstance(statement, For | ParallelFor):
         yield statement.min
     if isinstance(statement, Store):

@@ -1,10 +1,10 @@
-"""Sine, cosine, tangent, exponential, logarithm and power of float32, as functions of a module;
-and the functions that only the C library has.
+"""Sine, cosine, tangent, exponential, logarithm and power of float32 as functions of a module, and
+calls of functions that only the C library has.
 
-They work in float64 on as many lanes as are asked for, by polynomials, and round once at the end:
-results are within 0.51 units in the last place, and a value does not depend on whether it is
-computed in a vector or alone. Arguments for which no polynomial serves (angles beyond 2**28,
-powers of negative numbers) go to the C library lane by lane.
+They compute polynomials in float64, on any number of lanes, and round once at the end. Results are
+within 0.51 units in the last place; a scalar and a lane of a vector give the same value. For
+arguments without a polynomial (angles beyond 2**28, powers of negative numbers) they call the C
+library lane by lane.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from backend.llvm.runtime.blocks import IRType, Value, i32
 BY_LIBRARY = (
     "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
 )  # fmt: skip
-"""Functions that are the C library's, in float64, also of float32 values."""
+"""Functions of the C library, called in float64 also for float32 values."""
 
 _ROUND = 1.5 * 2.0**52
-"""Added to a double of moderate size, it leaves the nearest whole number in the low bits."""
+"""A double that, added to a double of moderate size, leaves the nearest whole number in the low
+bits.
+"""
 
 _SIN = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(1, 8)]
 _COS = [(-1.0) ** k / math.factorial(2 * k) for k in range(1, 8)]
 _EXP = [1 / math.factorial(k) for k in range(11)]
 _LOG = [2 / (2 * k + 1) for k in range(8)]
-"""Coefficients of the series, lowest powers first: of r**2 for sine and cosine, of r, and of the
-square of (m - 1) / (m + 1)."""
+"""Coefficients of series, lowest power first: in r**2 for sine and cosine, in r for the
+exponential, and in the square of (m - 1) / (m + 1) for the logarithm.
+"""
 
 _HALF_PI = (math.pi / 2, 6.123233995736766e-17)
 """Half of pi as the sum of two doubles."""
@@ -45,7 +48,9 @@ _MANTISSA = (1 << 52) - 1
 
 
 def elementary(module: Any, name: str, type: IRType, operands: int) -> Value:
-    """The function of that name on ``type`` (float or a vector of it), made at first use."""
+    """The function of that name on ``type`` (float or a vector of floats). The first use defines
+    it.
+    """
     lanes = lanes_of(type)
     element = type.element if isinstance(type, ir.VectorType) else type
     full = f"spaces.{name}.{lanes}{'' if element == SINGLE else '.double'}"
@@ -86,14 +91,14 @@ class _ElementaryFunction(FloatLanes):
         build.ret(build.select(serves, result, self._lane_by_lane(f"{name}f", args)))
 
     def in_double(self, name: str, args: Sequence[Value]) -> Value:
-        """The C library's function of doubles, lane by lane, rounded once to the type given."""
+        """The C library's function of doubles, lane by lane, rounded once to the element type."""
         build, given, wide = self.builder, args[0].type, self.wide(DOUBLE)
         doubles = [a if a.type == wide else build.fpext(a, wide) for a in args]
         result = self._lane_by_lane(name, doubles)
         return result if given == wide else build.fptrunc(result, given)
 
     def _lane_by_lane(self, name: str, args: Sequence[Value]) -> Value:
-        """A function that the C library has for one number only."""
+        """Calls a function of the C library, which takes one number, for each lane."""
         if self.lanes == 1:
             return self.call(name, args[0].type, *args)
         result = ir.Constant(args[0].type, ir.Undefined)
@@ -159,7 +164,7 @@ class _ElementaryFunction(FloatLanes):
         return value, build.and_(build.or_(is_positive, serves_zero), small)
 
     def _angle(self, x: Value) -> tuple[Value, Value, Value]:
-        """Sine and cosine of what remains of x less quarter turns, and the number of these."""
+        """The sine and cosine of x minus whole quarter turns, and the number of quarter turns."""
         build = self.builder
         rounded = self.fma(x, self.number(2 / math.pi), self.number(_ROUND))
         n = build.fsub(rounded, self.number(_ROUND))
@@ -172,7 +177,7 @@ class _ElementaryFunction(FloatLanes):
         return sine, cosine, self.bits(rounded)
 
     def _turned(self, sine: Value, cosine: Value, turns: Value) -> Value:
-        """The sine after so many quarter turns more."""
+        """The sine after ``turns`` more quarter turns."""
         build, zero = self.builder, self.whole(0)
         odd = build.icmp_signed("!=", build.and_(turns, self.whole(1)), zero)
         half = build.and_(build.lshr(turns, self.whole(1)), self.whole(1))

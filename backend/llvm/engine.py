@@ -1,4 +1,4 @@
-"""IR text in, functions of this process out: the one typed door to LLVM's optimiser and JIT.
+"""Compiles IR text into functions of this process: the one typed entry to LLVM's optimiser and JIT.
 
 llvmlite ships no type annotations, so ``Any`` for its objects stays in this file (and, for
 building IR, in ``blocks``).
@@ -23,15 +23,16 @@ _Ref: TypeAlias = Any
 """An object of llvmlite.binding."""
 
 _EXCERPT_LINES = 4
-"""Lines of IR shown before and after the offending one."""
+"""Lines of IR that an error shows before and after the offending line."""
 
 
 class CompilerBug(Exception):
-    """LLVM refused IR that this package generated: a mistake of ours, never of a schedule.
+    """LLVM refused generated IR: a mistake of this library, never of a schedule.
 
     Attributes:
-        diagnostic: what LLVM said.
-        excerpt: the lines of IR around the place it names, numbered; empty when it names none.
+        diagnostic: LLVM's message.
+        excerpt: the numbered lines of IR around the place that the message names; empty if it names
+            none.
     """
 
     def __init__(self, message: str, diagnostic: str, excerpt: str = "") -> None:
@@ -42,7 +43,7 @@ class CompilerBug(Exception):
 
 @frozen
 class HostTarget:
-    """The processor that code is generated for: the one this process runs on.
+    """The processor for which code is generated: the one that this process runs on.
 
     Attributes:
         triple: architecture, vendor and system, such as ``x86_64-unknown-linux-gnu``.
@@ -62,8 +63,8 @@ def _machine() -> _Ref:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
-    # Position-independent code in the small model: the object is what gets linked here, and also
-    # what a C compiler can put into a shared library.
+    # Position-independent code in the small model: this process links the object, and a C compiler
+    # can put it into a shared library too.
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
@@ -75,7 +76,7 @@ def _machine() -> _Ref:
 
 @cache
 def host_target() -> HostTarget:
-    """The host's processor as LLVM sees it."""
+    """LLVM's description of the host's processor."""
     machine = _machine()
     return HostTarget(
         triple=machine.triple,
@@ -134,9 +135,9 @@ def _parse(ir_text: str, context: _Ref) -> _Ref:
 def _optimise(module: _Ref) -> None:
     """Run the O3 pipeline on `module`, in place."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    # Vector loops arrive as vectors. These are for the scalar ones: remainders, updates, and
-    # schedules that vectorize nothing. To look for vectors in straight-line code besides took a
-    # third of the time and made no pipeline faster: what is unrolled is vectorized already.
+    # Vector loops arrive as vectors. Loop vectorization is for scalar loops: remainders, updates,
+    # and schedules that vectorize nothing. SLP vectorization stays off: it took a third of the time
+    # and made no pipeline faster, because unrolled code is vectorized already.
     options.loop_vectorization = True
     options.slp_vectorization = False
     options.loop_interleaving = True
@@ -153,12 +154,12 @@ def _optimise(module: _Ref) -> None:
 
 @contextmanager
 def _emitter() -> Iterator[_Ref]:
-    """The machine that makes code of an optimised module, with the choices made for emitting.
+    """The target machine that emits code of an optimised module, without loop strength reduction.
 
-    Loop strength reduction takes up to a third of the time of a long pipeline, and what it saves is
-    not measurable: loops arrive with their invariant indices already outside. LLVM has no switch
-    for one module. Therefore the option is set only while this thread holds the lock of llvmlite:
-    nobody else in the process generates code with it.
+    Loop strength reduction takes up to a third of the time of a long pipeline and saves nothing
+    measurable: invariant indices are already outside of loops. LLVM has no switch for one module.
+    Therefore the option is set only while this thread holds the lock of llvmlite, so that no other
+    thread of the process generates code with it.
     """
     with ffi.lib._lock:
         llvm.set_option("spaces", "-disable-lsr=true")
@@ -181,8 +182,8 @@ def _check_symbols(module: _Ref, symbols: Mapping[str, int]) -> None:
     ]
     if missing:
         raise CompilerBug(
-            "The generated code calls functions that are neither given as symbols nor part of "
-            "this process.",
+            "The generated code calls functions that are neither given as symbols nor "
+            "in this process.",
             ", ".join(sorted(missing)),
         )
 
@@ -198,12 +199,12 @@ def _exports(module: _Ref) -> list[str]:
 class CompiledModule:
     """Machine code of one IR module, linked into this process. A context manager.
 
-    Addresses are valid until `close`, or until the last reference goes; the caller keeps the
-    object alive while any of its functions may run.
+    Addresses are valid until `close`, or until the last reference to the object goes. The caller
+    keeps the object alive while any of its functions may run.
     """
 
     def __init__(self, object_code: bytes, bitcode: bytes, jit: _Ref, library: _Ref) -> None:
-        """Take ownership of what `compile_module` made; call that instead."""
+        """Takes ownership of compiled code. Call `compile_module` instead."""
         self._object_code = object_code
         self._bitcode = bitcode
         self._jit = jit
@@ -217,7 +218,7 @@ class CompiledModule:
             ValueError: the module is closed.
         """
         if self._library is None:
-            raise ValueError(f"The module is closed, so {name} has no address any more.")
+            raise ValueError(f"The module is closed, so {name} no longer has an address.")
         try:
             address: int = self._library[name]
         except KeyError:
@@ -240,7 +241,7 @@ class CompiledModule:
         return text
 
     def object_bytes(self) -> bytes:
-        """The relocatable object file (ELF) that was linked; external symbols stay undefined."""
+        """The linked module as a relocatable object file (ELF); external symbols stay undefined."""
         return self._object_code
 
     def close(self) -> None:
@@ -263,13 +264,13 @@ class CompiledModule:
         self.close()
 
     def _reparse(self, context: _Ref) -> _Ref:
-        # Emitting code rewrites a module, so each listing starts from the optimised bits.
+        # Emitting code rewrites a module, so each listing starts from the optimised bitcode.
         return llvm.parse_bitcode(self._bitcode, context)
 
 
 def _link(object_code: bytes, exports: list[str], symbols: Mapping[str, int]) -> tuple[_Ref, _Ref]:
-    # One JIT a module (0.3 ms): unloading then frees everything; a shared one keeps every
-    # library's name for ever.
+    # One JIT for each module (0.3 ms): unloading it frees everything. A shared JIT keeps the name
+    # of every library for ever.
     jit = llvm.create_lljit_compiler(_machine(), use_jit_link=True, suppress_errors=True)
     request = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
     for name, address in symbols.items():
@@ -288,9 +289,10 @@ def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> Co
     """Verify `ir_text`, optimise it for the host (O3) and link it into this process.
 
     Args:
-        ir_text: an LLVM 22 module as text; its triple and data layout are replaced by the host's.
-        symbols: addresses of external functions by name; others are looked up in the process, so
-            that libc and libm need no mention.
+        ir_text: an LLVM 22 module as text. The host's triple and data layout replace those in the
+            text.
+        symbols: addresses of external functions by name. The linker looks for others in the
+            process, so libc and libm need no mention.
 
     Raises:
         CompilerBug: the text does not parse, is malformed, or calls an unknown function.

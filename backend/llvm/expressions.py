@@ -1,10 +1,9 @@
-"""Expressions as LLVM values: each is emitted once in the scope where it is first needed.
+"""Expressions as LLVM values: each is emitted once, in the scope that first needs it.
 
-A scalar int32 coordinate is wanted in one of two forms. As a *value* it is 32 bits wide and wraps.
-As an *index*, a loop bound or part of an address, it is 64 bits wide and never overflows, which
-is how coordinates are meant and what lets LLVM turn them into pointer increments. A region is
-calculated beyond its ends: what is a quotient or a minimum in an index is calculated in 64 bits
-where its value is wanted, too.
+A scalar int32 coordinate has two forms. As a *value* it has 32 bits and wraps. As an *index* (a
+loop bound or part of an address) it has 64 bits and never overflows, as coordinates must not; this
+also lets LLVM turn indices into pointer increments. Regions may reach beyond the ends of int32, so
+a quotient or minimum that occurs in an index is calculated in 64 bits also for its value.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ from spaces.model.expressions.types import Int32, Int64, Type
 
 
 class Form(Enum):
-    """How a coordinate is wanted."""
+    """The form of a coordinate."""
 
     VALUE = "value"
     INDEX = "index"
 
-    __hash__ = object.__hash__  # that of Enum hashes the name, each time
+    __hash__ = object.__hash__  # Enum hashes the name each time
 
 
 Key: TypeAlias = tuple[Expr, Form]
 
 _WIDEST = 8
-"""Bytes of the widest element."""
+"""The bytes of the widest element."""
 
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _NOTHING: frozenset[str] = frozenset()
@@ -53,7 +52,7 @@ _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
 
 @frozen
 class InsertionPoint:
-    """Somewhere instructions are put: a builder, and what writes through it."""
+    """A place for instructions: a builder, and the emitters that use it."""
 
     builder: Any
     operators: Operators
@@ -65,12 +64,12 @@ class Expressions:
     """The values of expressions inside one function.
 
     Attributes:
-        here: where the code being generated goes.
-        entry: the end of the function's first block, where what never varies goes.
+        here: where new code goes.
+        entry: the end of the function's first block, for values that never vary.
         variables: loop variables, sizes and int32 scalars in 64 bits, other scalars as they are.
         buffers: the address of each buffer in scope.
         types: the element type of each buffer.
-        coordinates: what is a coordinate, and never overflows, where its value is wanted, too.
+        coordinates: operations that never overflow, also where their value is used.
     """
 
     here: InsertionPoint
@@ -83,7 +82,7 @@ class Expressions:
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _readers: dict[str, list[Key]] = field(init=False, factory=dict)
-    """The keys of ``_read`` that must be read again once a buffer is written."""
+    """The keys of ``_read`` that a write to a buffer makes invalid."""
     _sources: dict[Expr, frozenset[str]] = field(init=False, factory=dict)
     _addresses: list[dict[Any, Value]] = field(init=False)
     _read_addresses: dict[Any, Value] = field(init=False, factory=dict)
@@ -96,7 +95,7 @@ class Expressions:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A part of the function that may not run: what is emitted in it is forgotten after it."""
+        """A part of the function that may not run: values emitted in it are forgotten after it."""
         self.forget_memory()
         self._scopes.append({})
         self._addresses.append({})
@@ -106,11 +105,11 @@ class Expressions:
         self.forget_memory()
 
     def forget_memory(self) -> None:
-        """What was read may have changed: the next statement reads it again."""
+        """Forgets all values read from memory: the next statement reads them again."""
         self._read, self._readers, self._read_addresses = {}, {}, {}
 
     def forget(self, buffer: str) -> None:
-        """What was read of one buffer may have changed."""
+        """Forgets the values read from one buffer, because they may have changed."""
         for key in self._readers.pop(buffer, ()):
             self._read.pop(key, None)
         self._read_addresses = {}
@@ -136,8 +135,8 @@ class Expressions:
         return self.value(expr)
 
     def ready(self, store: Store) -> Callable[[], None]:
-        """Evaluate a value, scalar or vector, and its place at a flat index; what is returned
-        stores it there, with a mask only in the lanes it names.
+        """Evaluates the value, scalar or vector, and the address of a store. Returns a function
+        that emits the store; with a mask, only in its lanes.
         """
         if store.update is not None and store.update.shared:
             return self._in_one_step(store, store.update.operator)
@@ -159,13 +158,15 @@ class Expressions:
         return partial(memory.store_lanes, buffer, held, value.type, addresses)
 
     def _in_one_step(self, store: Store, operator: str) -> Callable[[], None]:
-        """An update of one element that other threads may update, too."""
+        """Updates one element in an atomic step, because other threads may update it too."""
         held, memory = self.value(store.value), self.here.memory
         address = self.address(store.buffer, store.index)
         return partial(memory.update, store.buffer, address, operator, held, store.value.type)
 
     def _emit(self, wanted: Key) -> Value:
-        """Emit what ``wanted`` needs first, without recursion: expressions may be deep."""
+        """Emits ``wanted`` after everything that it needs, without recursion: expressions may be
+        deep.
+        """
         stack = [wanted]
         begun: set[Key] = set()
         while stack:
@@ -211,7 +212,7 @@ class Expressions:
         return not expr.loads and expr.names <= self._fixed_names
 
     def _needs(self, key: Key) -> list[Key]:
-        """What must be there before a node is emitted."""
+        """The values that a node needs before it is emitted."""
         node, form = key
         if form is Form.INDEX:
             match node:
@@ -337,18 +338,18 @@ class Expressions:
 
     @cached_property
     def _zeros(self) -> Value:
-        """Where lanes load from that load nothing."""
+        """The address from which inactive lanes load."""
         place = local_bytes(self.entry.builder, _WIDEST)
         self.entry.builder.store(i64(0), place, align=8)
         return place
 
     @cached_property
     def _spare(self) -> Value:
-        """Where lanes store to that store nothing."""
+        """The address to which inactive lanes store."""
         return local_bytes(self.entry.builder, _WIDEST)
 
     def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
-        """The address of each lane; what the lanes share moves the pointer once for all."""
+        """The address of each lane; terms that all lanes share move the pointer once."""
         memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
         step = step_of(index)
         if isinstance(index, Ramp) and step is not None:
@@ -379,8 +380,8 @@ class Expressions:
         return self._moved(buffer, terms_of(index))
 
     def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
-        """A buffer's address moved by terms: by those that never vary once, at the function's
-        start, and by numbers last, so that they fold into the access.
+        """A buffer's address moved by terms. Terms that never vary come first and move it once, at
+        the function's start. Numbers come last, so that they fold into the access.
         """
         fixed: list[IndexTerm] = []
         moving: list[IndexTerm] = []

@@ -1,4 +1,4 @@
-"""Functions of floats that are written in LLVM IR, for all lanes of a vector at once."""
+"""Functions of floats written in LLVM IR, for all lanes of a vector at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOUBLE: IRType = ir.DoubleType()
 
 
 def lanes_of(type: IRType) -> int:
-    """How many numbers a value of ``type`` holds: 1 if it is no vector."""
+    """The number of lanes of ``type``; 1 if it is not a vector."""
     return type.count if isinstance(type, ir.VectorType) else 1
 
 
@@ -27,8 +27,9 @@ def function_once(
     operands: int,
     emit: Callable[[Value, Any], None],
 ) -> Value:
-    """The function ``name`` of a module, from so many operands of ``type`` to a result of it. At
-    first use ``emit`` writes it, given the function and a builder at its beginning.
+    """The function ``name`` of a module, from ``operands`` values of ``type`` to one value of
+    ``type``. At first use, ``emit`` gets the function and a builder at its beginning, and writes
+    it.
     """
     known = module.globals.get(name)
     if known is not None:
@@ -52,17 +53,17 @@ class FloatLanes:
 
     @property
     def integer(self) -> IRType:
-        """The integers of as many bits as a float has."""
+        """The type of integers with as many bits as a float."""
         return I32 if self.real == SINGLE else I64
 
     @property
     def suffix(self) -> str:
-        """How intrinsics on these floats end."""
+        """The suffix of intrinsics on these floats."""
         name = "f32" if self.real == SINGLE else "f64"
         return f"v{self.lanes}{name}" if self.lanes > 1 else name
 
     def wide(self, element: IRType) -> IRType:
-        """The type of as many elements as there are lanes."""
+        """The type with one element for each lane."""
         return ir.VectorType(element, self.lanes) if self.lanes > 1 else element
 
     def number(self, value: float) -> Value:
@@ -78,7 +79,7 @@ class FloatLanes:
         return ir.Constant(self.wide(element), [value] * self.lanes if self.lanes > 1 else value)
 
     def call(self, name: str, result: IRType, *args: Value) -> Value:
-        """Call a function of the module, of an intrinsic, or of the C library."""
+        """Calls a function of the module, an intrinsic, or a function of the C library."""
         kind = ir.FunctionType(result, [a.type for a in args])
         function = self.module.globals.get(name) or ir.Function(self.module, kind, name)
         return self.builder.call(function, args)
@@ -95,7 +96,7 @@ class FloatLanes:
         return result
 
     def limited(self, x: Value, low: float, high: float) -> Value:
-        """The nearest value between two limits; NaN remains."""
+        """The nearest value between two limits; NaN stays NaN."""
         build = self.builder
         least, most = self.number(low), self.number(high)
         x = build.select(build.fcmp_ordered("<", x, least), least, x)

@@ -1,4 +1,6 @@
-"""What is known of a float from how it is computed: casts to integers need limit it no further."""
+"""The range of a float, from the way it is computed. A cast to an integer need not limit the float
+further.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,21 @@ from backend.ir.vectors import Broadcast
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 
 _DEPTH = 6
-"""Operations that are looked through."""
+"""The depth of operations that the analysis follows."""
 
 _EXACT_BITS = 16
-"""Integers of so many bits are floats of any type."""
+"""Every integer of up to this many bits is a float of any type."""
 
 _LARGEST = 1e30
-"""Numbers that stay below do not overflow."""
+"""Floats of any type below this limit do not overflow."""
 
 _MARGIN = 1e-5
-"""What rounding, in whatever order, may add to a sum or product, relative to its largest term."""
+"""The most that rounding, in any order, adds to a sum or product, relative to its largest term."""
 
 
 @frozen
 class FloatRange:
-    """The numbers between which a float that is not NaN lies; ``is_number`` if it is never NaN."""
+    """A range of a float that is not NaN; ``is_number`` if the float is never NaN."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -55,13 +57,13 @@ def float_range(expr: Expr, depth: int = _DEPTH) -> FloatRange:
 
 
 def _min(a: FloatRange, b: FloatRange) -> FloatRange:
-    """``a < b ? a : b``, which is ``b`` where one of them is no number."""
+    """``a < b ? a : b``, which is ``b`` if one of them is NaN."""
     high = min(a.high, b.high) if a.is_number else b.high
     return FloatRange(min(a.low, b.low), high, b.is_number)
 
 
 def _max(a: FloatRange, b: FloatRange) -> FloatRange:
-    """``a > b ? a : b``, which is ``b`` where one of them is no number."""
+    """``a > b ? a : b``, which is ``b`` if one of them is NaN."""
     low = max(a.low, b.low) if a.is_number else b.low
     return FloatRange(low, max(a.high, b.high), b.is_number)
 
@@ -73,7 +75,7 @@ def _either(a: FloatRange, b: FloatRange) -> FloatRange:
 def _corners(
     apply: Callable[[float, float], float],
 ) -> Callable[[FloatRange, FloatRange], FloatRange]:
-    """The range of an operation that is monotonous in both operands, if they are finite."""
+    """The range of an operation that is monotonic in both operands, if they are finite."""
 
     def limits(a: FloatRange, b: FloatRange) -> FloatRange:
         ends = (a.low, a.high, b.low, b.high)

@@ -1,4 +1,4 @@
-"""Flat indices of vectors: how far their lanes are apart, and what the lanes share."""
+"""Flat indices of vectors: the step between lanes, and the terms that all lanes share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IndexTerm: TypeAlias = tuple[int, Expr]
 
 
 def step_of(index: Expr) -> int | None:
-    """How many elements the lanes of an index are apart: 0 for a scalar, None if uneven."""
+    """The step between the lanes of an index, in elements; 0 for a scalar, None if it varies."""
     if index.type.lanes == 1:
         return 0
     if isinstance(index, Ramp) and isinstance(index.stride, Const):
@@ -22,7 +22,7 @@ def step_of(index: Expr) -> int | None:
 
 
 def lane_terms(index: Expr) -> tuple[list[IndexTerm], list[IndexTerm]]:
-    """The terms of a vector index: those that all lanes share, and those that vary."""
+    """The terms of a vector index: terms that all lanes share, and terms that vary."""
     shared: list[IndexTerm] = []
     varying: list[IndexTerm] = []
     for sign, term in terms_of(index):
@@ -37,9 +37,9 @@ def lane_terms(index: Expr) -> tuple[list[IndexTerm], list[IndexTerm]]:
 
 
 def scaled(term: Expr) -> tuple[Expr, Expr | None]:
-    """What varies in a vector term, and what it is multiplied by in all lanes, mostly a stride.
+    """The varying part of a vector term, and its factor, the same in all lanes: mostly a stride.
 
-    Lanes are coordinates, of 32 bits; their products with strides may need more.
+    Lanes are coordinates of 32 bits; their products with strides may need more bits.
     """
     match term:
         case Ramp(base=Const(value=0), stride=stride) if not isinstance(stride, Const):

@@ -1,4 +1,4 @@
-"""Instructions of the host that LLVM does not find by itself, for the vectors that they compute.
+"""Instructions of the host that LLVM does not find by itself, matched in vector expressions.
 
 On x86: the high halves of rounded products (``pmulhrsw``, for ``rounding_mul_shift_right`` of int16
 by 15), and sums of neighboring products (``pmaddwd``).
@@ -25,7 +25,9 @@ _PAIRS = {
     8: ("llvm.x86.avx2.pmadd.wd", "avx2"),
     16: ("llvm.x86.avx512.pmaddw.d.512", "avx512bw"),
 }
-"""Intrinsics by the lanes of their result, and the features of the processor that they need."""
+"""For each number of lanes of the result: the intrinsic, and the feature of the processor that it
+needs.
+"""
 
 
 @frozen
@@ -37,7 +39,7 @@ class Instruction:
 
 
 def instruction(node: Expr) -> Instruction | None:
-    """The instruction that computes ``node``; None where no one does."""
+    """The instruction that computes ``node``; None if there is none."""
     match node:
         case Cast(type=to, value=Op(name="shift_right") as halved) if to.element == Int16:
             operands = _rounded_product(halved)
@@ -57,7 +59,7 @@ def _available(table: dict[int, tuple[str, str]], lanes: int) -> str | None:
 
 @cache
 def _features() -> frozenset[str]:
-    """What the processor has; nothing where it is no x86."""
+    """The features of the processor; empty if it is not an x86."""
     host = host_target()
     given = host.features.split(",") if host.triple.startswith("x86_64") else []
     return frozenset(one[1:] for one in given if one.startswith("+"))
@@ -73,7 +75,9 @@ def _rounded_product(node: Op) -> tuple[Expr, ...] | None:
 
 
 def _neighbors(a: Op, b: Op) -> tuple[Expr, ...] | None:
-    """Two vectors of which ``a`` is the product of the even lanes and ``b`` that of the odd."""
+    """The two vectors with ``a`` as the product of their even lanes and ``b`` as the product of
+    their odd lanes.
+    """
     even, odd = _factors(a), _factors(b)
     if even is None or odd is None:
         return None
@@ -83,7 +87,7 @@ def _neighbors(a: Op, b: Op) -> tuple[Expr, ...] | None:
 
 
 def _joined(even: Expr, odd: Expr) -> Expr | None:
-    """The vector whose even and odd lanes these are."""
+    """The vector with these even and odd lanes."""
     if not (isinstance(even, Shuffle) and isinstance(odd, Shuffle)) or even.parts != odd.parts:
         return None
     lanes = 2 * even.type.lanes

@@ -1,7 +1,8 @@
-"""From where to where storage is used: what is given back early is what comes next to lie in.
+"""Lifetimes of storage: memory that is freed early serves the next allocation.
 
-Storage of many Funcs is nested around all that happens between, but each is in use from the
-statement that computes it to the last that reads it. A chain of images needs room for two of them.
+The allocations of many Funcs nest around all of their statements. But each buffer is in use only
+from the statement that computes it to the last statement that reads it. A chain of images needs
+memory for two of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from backend.ir.walk import free_buffers
 
 @frozen
 class StatementLifetimes:
-    """A statement with the storage that is used from here on, and that used no more after it."""
+    """A statement, with the storage whose use begins here and the storage whose use ends here."""
 
     begins: tuple[Allocate, ...]
     statement: Statement
@@ -23,8 +24,8 @@ class StatementLifetimes:
 
 
 def parts_of(node: Allocate) -> list[StatementLifetimes]:
-    """The statements inside storage and the storage directly in it, in order. Storage that nothing
-    uses is left out.
+    """The statements inside an allocation and the allocations directly in it, in order. Leaves out
+    storage that nothing uses.
     """
     storage: list[Allocate] = []
     body: Statement = node
@@ -32,7 +33,7 @@ def parts_of(node: Allocate) -> list[StatementLifetimes]:
         storage.append(body)
         body = body.body
     if len(storage) == 1:
-        return [StatementLifetimes((node,), body, (node,))]  # nothing else could lie in it
+        return [StatementLifetimes((node,), body, (node,))]  # no other storage could share it
     statements = body.body if isinstance(body, Block) else (body,)
     first: dict[str, int] = {}
     last: dict[str, int] = {}

@@ -16,7 +16,7 @@ from backend.llvm.runtime.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from spaces.model.expressions.types import Type
 
 _SHORTEST_BYTES = 16
-"""The bytes of the shortest vectors that hosts have registers for."""
+"""The bytes of the shortest vector registers of hosts."""
 
 
 def _suffix_in_memory(type: Type) -> str:
@@ -25,7 +25,7 @@ def _suffix_in_memory(type: Type) -> str:
 
 @lru_cache(maxsize=1024)
 def _lanes(picks: tuple[int, ...]) -> Value:
-    """The operand of a shuffle that tells which lanes it picks."""
+    """The operand of a shuffle that names the picked lanes."""
     return ir.Constant(ir.VectorType(I32, len(picks)), [i32(lane) for lane in picks])
 
 
@@ -36,19 +36,19 @@ _IN_ONE_STEP = {
     **{(name, "int"): name for name in ("min", "max")},
     **{(name, "uint"): f"u{name}" for name in ("min", "max")},
 }
-"""Operators, by the code of a type, that ``atomicrmw`` knows as Halide means them."""
+"""For each kind of type, the operators that ``atomicrmw`` computes with Halide's meaning."""
 
 
 Kept: TypeAlias = tuple[Value, Value]
-"""A mask of lanes, and the address for those that it does not name."""
+"""A mask of lanes, and the address that all other lanes use."""
 
 
 @frozen
 class AccessEmitter:
-    """Emits accesses to buffers at the place where ``builder`` stands.
+    """Emits accesses to buffers at the position of ``builder``.
 
-    Before each access it calls :meth:`touch`, :meth:`touch_masked` or :meth:`touch_lanes`, which do
-    nothing here.
+    Before each access it calls :meth:`touch`, :meth:`touch_masked` or :meth:`touch_lanes`. In this
+    class these do nothing.
     """
 
     builder: Any
@@ -56,12 +56,12 @@ class AccessEmitter:
     operators: Operators
 
     def touch(self, access: AccessKind, buffer: str, address: Value, type: Type) -> None:
-        """A scalar or a dense vector will be touched."""
+        """Called before an access of a scalar or a dense vector."""
 
     def touch_masked(
         self, access: AccessKind, buffer: str, address: Value, type: Type, mask: Value
     ) -> None:
-        """The lanes of a dense vector that ``mask`` names will be touched."""
+        """Called before an access of the lanes of a dense vector in ``mask``."""
 
     def touch_lanes(
         self,
@@ -71,14 +71,14 @@ class AccessEmitter:
         type: Type,
         kept: Kept | None,
     ) -> None:
-        """The lanes of a vector will be touched one by one."""
+        """Called before accesses of the lanes of a vector one by one."""
 
     def address(self, base: Value, index: Value, type: Type) -> Value:
         """The address of an element; ``index`` counts elements, in 64 bits."""
         return self.builder.gep(base, [index], source_etype=memory_type(type.element))
 
     def load(self, buffer: str, address: Value, type: Type) -> Value:
-        """A scalar or a dense vector; booleans become bits."""
+        """Loads a scalar or a dense vector; booleans become bits."""
         self.touch(AccessKind.READ, buffer, address, type)
         return self._load(buffer, address, type)
 
@@ -91,7 +91,7 @@ class AccessEmitter:
         return self.builder.icmp_unsigned("!=", value, zero)
 
     def store(self, buffer: str, address: Value, value: Value, type: Type) -> None:
-        """Store a scalar or a dense vector."""
+        """Stores a scalar or a dense vector."""
         self.touch(AccessKind.WRITE, buffer, address, type)
         self._store(buffer, address, value, type)
 
@@ -101,8 +101,9 @@ class AccessEmitter:
         self.scopes.mark(self.builder.store(value, address, align=type.bytes), buffer)
 
     def update(self, buffer: str, address: Value, operator: str, value: Value, type: Type) -> None:
-        """Combine one element with ``value`` in one step. Where the processor cannot, what it holds
-        is exchanged for the result as long as another thread comes in between.
+        """Combines one element with ``value`` in an atomic step. If the processor has no such
+        instruction, a loop replaces the element by the result and repeats while another thread
+        changes the element in between.
         """
         self.touch(AccessKind.WRITE, buffer, address, type)
         instruction = _IN_ONE_STEP.get((operator, type.code))
@@ -132,8 +133,8 @@ class AccessEmitter:
     def load_masked(
         self, buffer: str, address: Value, type: Type, stride: int, mask: Value
     ) -> Value:
-        """Dense elements forwards (``stride`` 1) or backwards (-1), the first lane's at
-        ``address``, in the lanes that ``mask`` names; zeros in the others.
+        """Loads dense elements forwards (``stride`` 1) or backwards (-1) in the lanes of ``mask``;
+        the other lanes are zero. ``address`` is the address of the first lane.
         """
         lanes, kind = range(type.lanes), memory_type(type)
         if stride == -1:
@@ -152,13 +153,13 @@ class AccessEmitter:
     def store_masked(
         self, buffer: str, address: Value, value: Value, type: Type, mask: Value
     ) -> None:
-        """Store a dense vector in the lanes that ``mask`` names."""
+        """Stores a dense vector in the lanes of ``mask``."""
         self.touch_masked(AccessKind.WRITE, buffer, address, type, mask)
         if type.is_bool:
             value = self.builder.zext(value, memory_type(type))
         full = _SHORTEST_BYTES // type.bytes
         if type.lanes < full:
-            # LLVM takes a shorter vector for one of wider elements, and may then store these whole.
+            # LLVM treats a shorter vector as one of wider elements, and may then store these whole.
             lanes, missing = range(type.lanes), full - type.lanes
             none = ir.Constant(mask.type, None)
             mask = self._pick(mask, none, [*lanes, *[type.lanes] * missing])
@@ -172,7 +173,7 @@ class AccessEmitter:
     def _kept_in(
         self, address: Callable[[int], Value], kept: Kept | None
     ) -> Callable[[int], Value]:
-        """The addresses of the lanes that are kept, and the one elsewhere for the rest."""
+        """The address of each kept lane, and the spare address for each other lane."""
         if kept is None:
             return address
         mask, other = kept
@@ -184,7 +185,9 @@ class AccessEmitter:
         return chosen
 
     def load_strided(self, buffer: str, address: Value, type: Type, stride: int) -> Value:
-        """Elements ``stride`` apart, the first at ``address``. Touches nothing beyond the last."""
+        """Loads elements ``stride`` apart, the first at ``address``. Touches nothing behind the
+        last one.
+        """
         lanes = type.lanes
         if stride == 1:
             return self.load(buffer, address, type)
@@ -196,7 +199,9 @@ class AccessEmitter:
         )
 
     def shuffle(self, parts: Sequence[Value], picks: Sequence[int]) -> Value:
-        """The picked lanes of vectors put end to end; two vectors at a time, as processors do."""
+        """The picked lanes of the concatenation of vectors, by shuffles of two vectors each, as
+        processors have them.
+        """
         count = parts[0].type.count
         if len(parts) == 1:
             return self._pick(parts[0], None, picks)
@@ -221,7 +226,9 @@ class AccessEmitter:
         address: Callable[[int], Value],
         kept: Kept | None = None,
     ) -> Value:
-        """A vector whose lanes are loaded one by one; those that are not kept, from elsewhere."""
+        """Loads the lanes of a vector one by one; lanes that are not kept load from the spare
+        address.
+        """
         self.touch_lanes(AccessKind.READ, buffer, address, type, kept)
         place = self._kept_in(address, kept)
         result = ir.Constant(llvm_type(type), ir.Undefined)
@@ -238,7 +245,9 @@ class AccessEmitter:
         address: Callable[[int], Value],
         kept: Kept | None = None,
     ) -> None:
-        """Store the lanes of a vector one by one, in order; those that are not kept, elsewhere."""
+        """Stores the lanes of a vector one by one, in order; lanes that are not kept store to the
+        spare address.
+        """
         self.touch_lanes(AccessKind.WRITE, buffer, address, type, kept)
         place = self._kept_in(address, kept)
         for lane in range(type.lanes):

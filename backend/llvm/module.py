@@ -1,6 +1,6 @@
-"""A module, and one of its functions, while they are written.
+"""A module, and one of its functions, under construction.
 
-Every function returns a status: 0 if all went well.
+Every function returns a status: 0 for success.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
 
 OUT_OF_MEMORY = -1
-"""The status where there is no memory for what a function stores."""
+"""The status of a function that gets no memory for its storage."""
 
 ILL_SIZED = -3
-"""The status where the dimensions of a buffer are none that code is made for."""
+"""The status of a function that is not compiled for the dimensions of a buffer."""
 
 
 @define
 class Module:
-    """What the functions of one module share."""
+    """The parts of a module that its functions share."""
 
     program: LoopProgram
     float_mode: FloatMode
@@ -44,7 +44,7 @@ class Module:
     numbers: dict[str, int] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
     statuses: dict[Message, int] = field(init=False)
-    """What is returned where the program stops, by message."""
+    """For each message, the status of a program that ends with it."""
     _tasks: int = 0
 
     def __attrs_post_init__(self) -> None:
@@ -68,17 +68,17 @@ class Module:
         return function
 
     def accesses(self) -> Accesses:
-        """What a new function does about accesses."""
+        """The tests of accesses for a new function."""
         hardened = self.access_mode is AccessMode.HARDENED
         return HardenedAccesses(self) if hardened else Accesses()
 
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Value:
-        """A function that LLVM knows, by its full name."""
+        """An intrinsic of LLVM, by its full name."""
         known = self.module.globals.get(name)
         return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
 
     def outside(self) -> Value:
-        """The function that tells of an access outside of what was obtained."""
+        """The function that reports an access outside of the obtained memory."""
         memcpy = self.intrinsic("llvm.memcpy.p0.p0.i64", VOID, POINTER, POINTER, I64, I1)
         return self.module.globals.get("outside") or emit_outside(self.module, memcpy)
 
@@ -94,7 +94,7 @@ class Module:
 
 @frozen
 class FunctionEmitter:
-    """One function under construction: entry block, body, and the way out."""
+    """One function under construction: entry block, body, and exit."""
 
     module: Module
     function: Value
@@ -104,14 +104,14 @@ class FunctionEmitter:
     pool: Value = NULL
     """The threads that execute parallel loops."""
     told: Value = NULL
-    """Where the values of messages are wanted, or null."""
+    """Where to report the values of a message, or null."""
 
     @staticmethod
     def begin(module: Module, function: Value) -> FunctionEmitter:
-        """A function whose first block is for what never varies."""
+        """A function whose first block is for values that never vary."""
         first, body = (function.append_basic_block(n) for n in ("entry", "body"))
         accesses = module.accesses()
-        # Nothing is accessed where everything is fixed.
+        # The first block accesses no memory, so it needs no tests.
         entry = FunctionEmitter.insertion_point(module, first, Accesses())
         here = FunctionEmitter.insertion_point(module, body, accesses)
         accesses.begin(entry.builder, here.builder)
@@ -119,7 +119,7 @@ class FunctionEmitter:
 
     @staticmethod
     def insertion_point(module: Module, block: Value, accesses: Accesses) -> InsertionPoint:
-        """The end of a block."""
+        """An insertion point at the end of a block."""
         builder = ir.IRBuilder(block)
         operators = Operators(module.module, builder, module.float_mode)
         return InsertionPoint(builder, operators, accesses.memory(builder, module, operators))
@@ -136,6 +136,6 @@ class FunctionEmitter:
         )
 
     def close(self) -> None:
-        """End the function with success."""
+        """Ends the function with success."""
         self.here.builder.ret(i32(0))
         self.entry.builder.branch(self.function.blocks[1])

@@ -1,6 +1,6 @@
-"""Halide's operators as LLVM instructions, on scalars and vectors alike, exact in their type.
+"""Halide's operators as LLVM instructions, on scalars and vectors, exact in their type.
 
-What each means is said in ``backend.arithmetic``, bit for bit.
+``backend.arithmetic`` defines each operator, bit for bit.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from spaces.model.expressions.types import Type
 
 
 class FloatMode(StrEnum):
-    """How far results of float arithmetic may be from those of the expressions as written."""
+    """How far results of float arithmetic may differ from the expressions as written."""
 
     STRICT = "strict"
-    """Each operation is rounded as written; equal to the reference bit for bit."""
+    """Each operation rounds as written; results equal the reference bit for bit."""
 
     CONTRACT = "contract"
-    """A product that is added may be rounded once instead of twice (fused multiply-add)."""
+    """A product and the sum around it may round once instead of twice (fused multiply-add)."""
 
     FAST = "fast"
-    """Sums may also be reordered, divisions become reciprocals, and exponentials, logarithms and
-    powers be off by a few units in the last place; no NaN or infinity is met."""
+    """Code may also reorder sums and use reciprocals for divisions. Exponentials, logarithms and
+    powers may be off by a few units in the last place. Values must not be NaN or infinite.
+    """
 
 
 _FLAGS = {FloatMode.STRICT: (), FloatMode.CONTRACT: ("contract",), FloatMode.FAST: ("fast",)}
@@ -65,21 +66,21 @@ def literal(type: Type, value: int | float) -> Value:
 
 
 def suffix(type: Type) -> str:
-    """The part of an intrinsic's name that tells the type, such as ``v8f32``."""
+    """The part of an intrinsic's name that names the type, such as ``v8f32``."""
     element = f"{'f' if type.is_float else 'i'}{type.bits}"
     return element if type.lanes == 1 else f"v{type.lanes}{element}"
 
 
 @frozen
 class Operators:
-    """Emits operators at the place where ``builder`` stands."""
+    """Emits operators at the position of ``builder``."""
 
     module: Any
     builder: Any
     float_mode: FloatMode = FloatMode.STRICT
 
     def intrinsic(self, name: str, result: IRType, *args: Value) -> Value:
-        """A call of a function or intrinsic by its full name."""
+        """Calls a function or intrinsic by its full name."""
         function = self.module.globals.get(name)
         if function is None:
             kind = ir.FunctionType(result, [a.type for a in args])
@@ -89,7 +90,7 @@ class Operators:
         return self.builder.call(function, args)
 
     def op(self, name: str, type: Type, kinds: Sequence[Type], args: Sequence[Value]) -> Value:
-        """Operator ``name`` of result type ``type`` over values of the types ``kinds``."""
+        """The operator ``name`` with result type ``type`` over values of the types ``kinds``."""
         operand = kinds[0]
         if name in _PREDICATES:
             return self._compare(_PREDICATES[name], operand, *args)
@@ -106,8 +107,8 @@ class Operators:
         return family[name](self, operand, *args)
 
     def reduced(self, name: str, type: Type, value: Value) -> Value:
-        """All lanes of a vector combined by ``name``: halves of it as long as there are two alike,
-        the lanes that are left one by one.
+        """All lanes of a vector combined by ``name``. Combines two halves while the number of lanes
+        is even, then the remaining lanes one by one.
         """
         build, count = self.builder, type.lanes
         while count % 2 == 0:
@@ -153,12 +154,14 @@ class Operators:
         return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a)
 
     def _count(self, name: str, type: Type, a: Value) -> Value:
-        """Zeros at one end; all of them for 0."""
+        """The number of zero bits at one end; all bits for 0."""
         is_poison = ir.Constant(ir.IntType(1), 0)
         return self.intrinsic(f"llvm.{name}.{suffix(type)}", a.type, a, is_poison)
 
     def _shift(self, name: str, value: Type, amount: Type, a: Value, by: Value) -> Value:
-        """A shift the one or, by a negative amount, the other way; too far leaves no bits."""
+        """A shift; a negative amount shifts the other way, and a too large amount leaves no
+        bits.
+        """
         number = constant_of(by)
         if number is not None:
             number = amount.wrap(number)
@@ -184,12 +187,12 @@ class Operators:
         return (self.builder.ashr if type.is_int else self.builder.lshr)(a, by)
 
     def _shift_within(self, is_left: bool, type: Type, a: Value, by: Value) -> Value:
-        """By an amount read as unsigned."""
+        """A shift by an amount that is read as unsigned."""
         build, most = self.builder, literal(type, type.bits - 1)
         fits = build.icmp_unsigned("<=", by, most)
         if not is_left and type.is_int:
             return build.ashr(a, build.select(fits, by, most))
-        # What is shifted too far has no value in LLVM, so it is shifted by nothing instead.
+        # A too large shift has no value in LLVM, so the code shifts by 0 instead.
         shifted = (build.shl if is_left else build.lshr)(
             a, build.select(fits, by, literal(type, 0))
         )
@@ -214,7 +217,9 @@ class Operators:
         return self._divide(type, a, b)[1]
 
     def _divide(self, type: Type, a: Value, b: Value) -> tuple[Value, Value]:
-        """Quotient and remainder, the remainder never negative; both 0 where ``b`` is."""
+        """The quotient and the remainder. The remainder is never negative; both are 0 if ``b`` is
+        0.
+        """
         number = constant_of(b)
         if number is not None and number > 0:
             quotient = self._divide_by_number(type, a, b, number)
@@ -243,7 +248,9 @@ class Operators:
         return build.select(is_zero, zero, quotient), build.select(is_zero, zero, rest)
 
     def _divide_signed(self, type: Type, a: Value, b: Value) -> tuple[Value, Value]:
-        """The processor traps on dividing by 0, and the smallest integer by -1."""
+        """The quotient and remainder of signed integers. The processor traps on a division by 0,
+        and of the smallest integer by -1, so the code avoids both.
+        """
         build, zero, one = self.builder, literal(type, 0), literal(type, 1)
         is_zero = build.icmp_signed("==", b, zero)
         is_minus = build.icmp_signed("==", b, literal(type, -1))
@@ -262,8 +269,8 @@ class Operators:
     def convert(
         self, source: Type, target: Type, value: Value, limits: FloatRange = UNKNOWN
     ) -> Value:
-        """A cast: integers wrap, floats truncate toward zero and stay within the target; ``limits``
-        are those that a float has anyway.
+        """A cast: integers wrap, floats truncate toward zero and stay within the target. ``limits``
+        is the known range of a float.
         """
         build, kind = self.builder, llvm_type(target)
         if source.is_float and target.is_float:
@@ -281,11 +288,11 @@ class Operators:
         return (build.sext if source.is_int else build.zext)(value, kind)
 
     def _to_integer(self, source: Type, target: Type, value: Value, limits: FloatRange) -> Value:
-        """A float truncated toward zero, limited to what an integer type holds; 0 for NaN.
+        """A float truncated toward zero and limited to the range of an integer type; 0 for NaN.
 
         LLVM's own saturating conversion goes lane by lane. The limits of narrow types are floats,
-        so that the float is limited and then converted; the greatest int32 is no float32, and what
-        is beyond it is told apart after.
+        so the code limits the float and then converts it. The largest int32 is not a float32, so a
+        selection after the conversion handles floats beyond it.
         """
         build = self.builder
         is_narrow = target.bits < 32
@@ -293,7 +300,7 @@ class Operators:
         limited = value
         if limits.low <= target.min_value - 1 or (target.is_uint and not limits.is_number):
             lowest = literal(source, float(target.min_value))
-            # An unsigned type begins at 0, which is also what stands for NaN.
+            # An unsigned type begins at 0, and 0 is also the result for NaN.
             limited = build.select(build.fcmp_ordered(">", value, lowest), value, lowest)
         is_beyond = limits.high >= target.max_value + 1
         is_exact = target.bits < (32 if source.bits == 32 else 64)
@@ -311,7 +318,9 @@ class Operators:
 
 
 def constant_of(value: Value) -> int | None:
-    """The number that an integer constant is, or that all its lanes are."""
+    """The value of an integer constant, or of all lanes of a constant vector; None for other
+    values.
+    """
     if not isinstance(value, ir.Constant):
         return None
     number = value.constant

@@ -1,5 +1,5 @@
-"""Statements as LLVM IR: loops, branches, memory that is taken and given back, and the bodies of
-parallel loops, which are functions of their own.
+"""Statements as LLVM IR: loops, branches, allocation and freeing of memory, and the bodies of
+parallel loops as separate functions.
 """
 
 from __future__ import annotations
@@ -38,11 +38,14 @@ from spaces.model.expressions.types import Float64, Int32
 from spaces.model.schedules.schedule import MemoryType
 
 _SHORT = 16
-"""Iterations of a loop that is written out where its body is small, though no schedule says so."""
+"""LLVM may unroll a loop of up to this many iterations if its body is small, although no schedule
+says so.
+"""
 
 _STACK_BYTES = 256 << 10
-"""A function's scratch on the stack stays below this; a thread may have 2 MiB of stack, and be
-inside several functions."""
+"""The most bytes of a function's scratch on the stack. A thread may have only 2 MiB of stack and
+run inside several functions.
+"""
 
 
 @define
@@ -52,9 +55,9 @@ class Statements:
     emitter: FunctionEmitter
     values: Expressions
     _owned: list[Value] = field(factory=list)
-    """The heap blocks that are in use."""
+    """The heap blocks in use."""
     _exits: dict[tuple[Value, ...], Value] = field(factory=dict)
-    """Blocks to jump to in order to leave the function, by what they free."""
+    """The blocks that leave the function, by the memory that they free."""
     _status: Value = None
     _stack_bytes: int = 0
 
@@ -66,8 +69,8 @@ class Statements:
         return self.emitter.here.builder
 
     def dimensions(self, buffer: BufferParameter) -> None:
-        """Leave where a dimension has no value, coordinates that int32 does not hold, or another
-        stride than is known: all else that is emitted takes for granted that it is not so.
+        """Leaves the function if a dimension of a buffer is empty, has coordinates that do not fit
+        int32, or has another stride than the known one. All other code assumes that this is not so.
         """
         build, most = self._build, i64(Int32.max_value)
         for d, step in enumerate(buffer.steps):
@@ -85,13 +88,15 @@ class Statements:
             self._leave_if(build.not_(fits), i32(ILL_SIZED))
 
     def size_checks(self, program: LoopProgram) -> None:
-        """Return the number of the first size check that does not hold."""
+        """Emits the size checks: the function returns the number of the first one that does not
+        hold.
+        """
         for number, check in enumerate(program.size_checks, start=1):
             holds = self.values.condition(check.condition)
             self._leave_if(self._build.not_(holds), i32(number))
 
     def statement(self, statement: Statement) -> None:
-        """Emit one statement. What is read stays known while stores follow one another."""
+        """Emits one statement. Values read from memory stay known through consecutive stores."""
         match statement:
             case Block(body=body):
                 for part in body:
@@ -111,7 +116,7 @@ class Statements:
                 self.values.forget_memory()
 
     def _other(self, statement: Statement) -> None:
-        """Emit a statement that is no store."""
+        """Emits a statement that is not a store."""
         match statement:
             case Assert(message=message):
                 status = self.emitter.module.statuses[message]
@@ -132,16 +137,20 @@ class Statements:
             case ParallelFor():
                 self._parallel(statement)
             case _:
-                raise TypeError(f"a {type(statement).__name__} is no statement of CPU code")
+                raise TypeError(f"a {type(statement).__name__} is not a statement of CPU code")
 
     def _tell(self, status: int, values: tuple[Expr, ...]) -> None:
-        """Report the status and the values of a message, unless another thread was first."""
+        """Reports the status and the values of a message, unless another thread has reported
+        before.
+        """
         words = [self._word(value) for value in values]
         with reporting(self._build, self.emitter.told, status):
             store_words(self._build, self.emitter.told, words, first=1)
 
     def _word(self, expr: Expr) -> Value:
-        """A scalar value in 64 bits: a sign or zero in front, of floats the bits of a double."""
+        """A scalar value in 64 bits: an integer is extended, a float becomes the bits of a
+        double.
+        """
         if expr.type == Int32:
             return self.values.index(expr)
         value, build = self.values.value(expr), self._build
@@ -155,7 +164,7 @@ class Statements:
 
     @contextmanager
     def _block(self, name: str, after: Value) -> Iterator[None]:
-        """What is emitted now goes into a block of its own that ends by jumping to ``after``."""
+        """Emits the code inside into a new block that ends with a jump to ``after``."""
         self._build.position_at_end(self.emitter.function.append_basic_block(name))
         with self.values.scope():
             yield
@@ -204,7 +213,7 @@ class Statements:
 
     @contextmanager
     def _bound(self, name: str, value: Value) -> Iterator[None]:
-        """A variable in scope."""
+        """Puts a variable in scope."""
         shadowed = self.values.variables.get(name)
         self.values.variables[name] = value
         yield
@@ -225,7 +234,7 @@ class Statements:
                     self._build.call(self.emitter.module.runtime["free"], [block])
 
     def _storage(self, node: Allocate) -> Value:
-        """Where the values of a Func lie from now on."""
+        """The address of new memory for the values of a Func."""
         accesses = self.emitter.accesses
         if node.within:
             accesses.again(node, self.values.index)
@@ -246,12 +255,14 @@ class Statements:
         return block
 
     def _fits_stack(self, node: Allocate, size: int) -> bool:
-        """Whether scratch of ``size`` bytes goes on the stack: it was asked for, or is small."""
+        """Whether scratch of ``size`` bytes goes on the stack: the schedule says so, or it is
+        small.
+        """
         most = {MemoryType.AUTO: SMALL_BYTES, MemoryType.HEAP: -1}.get(node.memory, _STACK_BYTES)
         return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
     def _bytes(self, node: Allocate) -> Value:
-        """The size of an allocation, or more than there can be where it overflows."""
+        """The bytes of an allocation; if they overflow, more bytes than memory can have."""
         build = self._build
         total, beyond = i64(node.type.bytes), ir.Constant(ir.IntType(1), 0)
         for size in node.sizes:
@@ -263,11 +274,13 @@ class Statements:
         return build.select(beyond, i64(2**63 - 1), total)
 
     def _leave_if(self, condition: Value, status: Value) -> None:
-        """Free what is owned and return ``status`` where the condition holds."""
+        """Frees all owned memory and returns ``status`` if the condition holds."""
         self._leave_where(condition, lambda: status)
 
     def _leave_where(self, condition: Value, status: Callable[[], Value]) -> None:
-        """As above, with a status that is worked out on the way."""
+        """Frees all owned memory and returns a status if the condition holds; ``status`` emits it
+        on the way out.
+        """
         function, build = self.emitter.function, self._build
         if not self._exits:
             self._status = local_bytes(self.emitter.entry.builder, 4)
@@ -303,13 +316,13 @@ class Statements:
 
 
 def _is_short(loop: For) -> bool:
-    """Whether LLVM may write a loop out: what lies on the stack then moves to registers."""
+    """Whether LLVM may unroll a loop: memory on the stack then moves to registers."""
     return isinstance(loop.extent, Const) and loop.extent.value <= _SHORT
 
 
 @frozen
 class _Closure:
-    """What the body of a parallel loop is given: the pool, its buffers and its variables, a word
+    """The arguments of a parallel loop's body: the pool, its buffers and its variables, one word
     each.
     """
 
@@ -320,7 +333,7 @@ class _Closure:
         return [POINTER] * (2 + accesses.words_passed * len(self.loop.buffers)) + wide
 
     def pack(self, emitter: FunctionEmitter, values: Expressions) -> Value:
-        """Store it on the stack of the caller."""
+        """Stores the arguments on the stack of the caller."""
         held = [
             emitter.pool,
             emitter.told,

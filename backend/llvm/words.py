@@ -1,4 +1,4 @@
-"""Memory between functions of a module and their callers: words of arguments, and locals."""
+"""Memory that functions of a module share with their callers: words of arguments, and locals."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from backend.llvm.runtime.blocks import I8, I64, NULL, POINTER, Value, i64
 from spaces.model.expressions.types import Int32, Type
 
 _ALIGNMENT = 64
-"""Of locals, in bytes: a cache line and the widest vector."""
+"""The alignment of locals in bytes: a cache line and the widest vector."""
 
 
 def local_bytes(builder: Any, size: int) -> Value:
     """The address of ``size`` bytes that live as long as the call of the function."""
     block = builder.alloca(ir.ArrayType(I8, size))
     block.align = _ALIGNMENT
-    block.type = POINTER  # the builder's pointers to locals know what they point to; ours never do
+    block.type = POINTER  # a typed pointer would not fit the untyped ones elsewhere
     return block
 
 
 def store_words(builder: Any, base: Value, words: Sequence[Value], first: int = 0) -> None:
-    """Store values in one 64-bit word each, the first in word ``first`` of those at ``base``."""
+    """Stores each value in one 64-bit word; the first value goes to word ``first`` of ``base``."""
     for number, word in enumerate(words, start=first):
         address = builder.gep(base, [i64(number)], source_etype=I64)
         builder.store(word, address, align=8)
@@ -34,8 +34,8 @@ def store_words(builder: Any, base: Value, words: Sequence[Value], first: int = 
 
 @contextmanager
 def reporting(builder: Any, told: Value, status: int) -> Iterator[None]:
-    """Code emitted inside runs where ``told`` is not null and no other thread has reported there.
-    It finds ``status`` in the first word.
+    """Code emitted inside runs only if ``told`` is not null and no other thread has reported there.
+    Before it runs, ``status`` is in the first word.
     """
     with builder.if_then(builder.icmp_unsigned("!=", told, NULL)):
         pair = builder.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
@@ -45,7 +45,7 @@ def reporting(builder: Any, told: Value, status: int) -> Iterator[None]:
 
 @define
 class Words:
-    """Reads 64-bit words one after the other."""
+    """Reads 64-bit words in order."""
 
     builder: Any
     base: Value
@@ -61,7 +61,7 @@ class Words:
         return self._word(POINTER)
 
     def scalar(self, type: Type) -> Value:
-        """The next word as a value: int32 stays 64 bits wide, as coordinates do."""
+        """The next word as a value; an int32 keeps 64 bits, as coordinates do."""
         if type == Int32:
             return self._word(I64)
         if type.is_float:

@@ -233,7 +233,7 @@ def test_what_says_where_requires_nothing() -> None:
 
 def test_c_programs_are_told_what_stops_them() -> None:
     header = compiled("").c_header()
-    assert "Pixels are below 200" in header.split("the number of what it stops at")[1]
+    assert "Pixels are below 200" in header.split("the number of the assert that fails")[1]
 
 
 def told() -> Pipeline:

@@ -1,1 +1,1 @@
-"""What runs beside generated code: the thread pool, scratch memory and native helpers."""
+"""The runtime of generated code: the thread pool, scratch memory and native helpers."""

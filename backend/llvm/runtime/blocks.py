@@ -1,7 +1,7 @@
-"""Writing native helpers in LLVM IR: loops and records with named fields over llvmlite's builder.
+"""Writes native helpers in LLVM IR: loops and records with named fields over llvmlite's builder.
 
-llvmlite ships no type annotations, so ``Any`` for its types and values stays in this file and
-comes out as `IRType` and `Value`.
+llvmlite ships no type annotations. ``Any`` for its types and values stays in this file; other files
+use `IRType` and `Value`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RecordLayout:
         self._places = {name: place for place, name in enumerate(fields)}
 
     def place(self, name: str) -> int:
-        """Which field of the structure `name` is, from 0."""
+        """The number of the field `name` in the structure, from 0."""
         return self._places[name]
 
     def field_type(self, name: str) -> IRType:
@@ -59,12 +59,12 @@ class RecordLayout:
 
 
 def function_pointer(result: IRType, *arguments: IRType) -> IRType:
-    """The type of a parameter that is called; everywhere else a POINTER will do."""
+    """The type of a function parameter that the code calls; everywhere else POINTER is enough."""
     return ir.FunctionType(result, arguments).as_pointer()
 
 
 def bytes_type(size: int) -> IRType:
-    """`size` bytes that only the C library looks into."""
+    """`size` bytes that only the C library reads or writes."""
     return ir.ArrayType(I8, size)
 
 
@@ -77,7 +77,7 @@ class LoopBlocks:
 
 
 class Body:
-    """The body of one function under construction. Plain instructions are on `builder`."""
+    """The body of one function under construction. `builder` emits plain instructions."""
 
     def __init__(self, function: Value) -> None:
         self.function = function
@@ -87,7 +87,7 @@ class Body:
     # Memory
 
     def local(self, type: IRType, align: int = 0) -> Value:
-        """A variable of this call; `align` in bytes, 0 for the type's own."""
+        """A local variable; `align` is in bytes, and 0 is the type's own alignment."""
         slot = self.builder.alloca(type)
         if align:
             slot.align = align
@@ -95,21 +95,23 @@ class Body:
 
     def at(self, record: Value, layout: RecordLayout, name: str) -> Value:
         """The address of the field `name` of `record`."""
-        # A local's pointer knows what it points to and must not be told.
+        # A local's pointer has its own type, and llvmlite refuses a second one.
         told = layout.type if record.type.is_opaque else None
         path = [i32(0), i32(layout.place(name))]
         return self.builder.gep(record, path, inbounds=True, source_etype=told)
 
     def get(self, record: Value, layout: RecordLayout, name: str) -> Value:
-        """The value of a field that no other thread changes meanwhile."""
+        """The value of a field that no other thread changes at the same time."""
         return self.builder.load(self.at(record, layout, name), typ=layout.field_type(name))
 
     def set(self, record: Value, layout: RecordLayout, name: str, value: Value) -> None:
-        """Change a field that no other thread looks at meanwhile."""
+        """Sets a field that no other thread reads at the same time."""
         self.builder.store(value, self.at(record, layout, name))
 
     def add(self, record: Value, layout: RecordLayout, name: str, amount: int) -> Value:
-        """Add to a 32-bit field that no other thread looks at meanwhile; the new value."""
+        """Adds to a 32-bit field that no other thread uses at the same time; returns the new
+        value.
+        """
         value = self.builder.add(self.get(record, layout, name), i32(amount))
         self.set(record, layout, name, value)
         return value
@@ -117,13 +119,15 @@ class Body:
     def get_shared(
         self, record: Value, layout: RecordLayout, name: str, ordering: str = "monotonic"
     ) -> Value:
-        """The value of a field that other threads may be changing."""
+        """The value of a field that other threads may change at the same time."""
         type = layout.field_type(name)
         place = self.at(record, layout, name)
         return self.builder.load_atomic(place, ordering, type.width // 8, typ=type)
 
     def add_shared(self, record: Value, layout: RecordLayout, name: str, amount: int) -> Value:
-        """Add to a 32-bit field that other threads may be looking at; the new value."""
+        """Adds to a 32-bit field that other threads may use at the same time; returns the new
+        value.
+        """
         place, step = self.at(record, layout, name), i32(amount)
         return self.builder.add(self.builder.atomic_rmw("add", place, step, "monotonic"), step)
 
@@ -131,7 +135,7 @@ class Body:
 
     @contextmanager
     def loop(self) -> Iterator[LoopBlocks]:
-        """Repeat what is emitted inside for ever; leave by `go_if` or `builder.branch`."""
+        """Repeats the code emitted inside for ever; leave it by `go_if` or `builder.branch`."""
         loop = LoopBlocks(
             self.function.append_basic_block("again"), self.function.append_basic_block("after")
         )
@@ -143,7 +147,9 @@ class Body:
         self.builder.position_at_end(loop.after)
 
     def go_if(self, condition: Value, target: Value) -> None:
-        """Jump to the block `target` when `condition` holds, else go on with what follows."""
+        """Jumps to the block `target` if `condition` holds, else continues with the next
+        instruction.
+        """
         rest = self.function.append_basic_block("rest")
         self.builder.cbranch(condition, target, rest)
         self.builder.position_at_end(rest)
@@ -158,27 +164,27 @@ class Body:
 
 
 class Program:
-    """One IR module under construction. `module` is llvmlite's; its text is what gets compiled."""
+    """One IR module under construction. `module` is llvmlite's; the engine compiles its text."""
 
     def __init__(self, name: str) -> None:
         self.module: Any = ir.Module(name=name)
 
     def declare(self, name: str, result: IRType, *arguments: IRType) -> Value:
-        """A function of the C library or of another module."""
+        """Declares a function of the C library or of another module."""
         return ir.Function(self.module, ir.FunctionType(result, arguments), name)
 
     def define(self, name: str, result: IRType, *arguments: IRType) -> Body:
-        """A function that others may call by `name`; fill in its body."""
+        """Defines a function that other modules may call by `name`; fill in its body."""
         return Body(self.declare(name, result, *arguments))
 
     def define_private(self, name: str, result: IRType, *arguments: IRType) -> Body:
-        """A function of this module only, whose calls cost nothing."""
+        """Defines a function of this module only; its calls are inlined."""
         body = self.define(name, result, *arguments)
         body.function.linkage = "internal"
         return body
 
     def variable(self, name: str, type: IRType, align: int) -> Value:
-        """A variable of this module, all zero at first, alive as long as the code."""
+        """Defines a variable of this module. It starts as zeros and lives as long as the code."""
         variable = ir.GlobalVariable(self.module, type, name)
         variable.linkage = "internal"
         variable.initializer = ir.Constant(type, None)

@@ -6,8 +6,7 @@ Generated modules declare::
     declare noalias ptr @spaces_malloc(i64 bytes)
     declare void @spaces_free(ptr block)
 
-and are linked with `runtime_symbols`. What the functions promise stands in ``workers`` and
-``scratch``.
+and link with `runtime_symbols`. ``workers`` and ``scratch`` say what the functions promise.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ from backend.llvm.runtime.scratch import scratch_module
 from backend.llvm.runtime.workers import pool_module
 
 _first_use = threading.Lock()
-"""Held while compiling: two threads must not get two copies, of which one is soon unloaded."""
+"""Held while compiling: two threads must not compile two copies, because one of them would soon be
+unloaded.
+"""
 
 
 def _architecture() -> str:
@@ -38,7 +39,7 @@ def _compile_pool() -> CompiledModule:
 @cache
 def _compile_scratch() -> CompiledModule:
     code = compile_module(scratch_module())
-    # A fork while another thread moves a block would leave the child a locked, broken list.
+    # If a process forks while another thread moves a block, the child gets a locked, broken list.
     procedure = ctypes.CFUNCTYPE(None)
     lock = procedure(code.address("spaces_scratch_lock"))
     unlock = procedure(code.address("spaces_scratch_unlock"))
@@ -47,13 +48,17 @@ def _compile_scratch() -> CompiledModule:
 
 
 def pool_code() -> CompiledModule:
-    """The thread pool's functions (see ``workers``); compiled at first use, for ever."""
+    """The thread pool's functions (see ``workers``). The first call compiles them, and they stay
+    for ever.
+    """
     with _first_use:
         return _compile_pool()
 
 
 def scratch_code() -> CompiledModule:
-    """The scratch memory's functions (see ``scratch``); compiled at first use, for ever."""
+    """The scratch memory's functions (see ``scratch``). The first call compiles them, and they stay
+    for ever.
+    """
     with _first_use:
         return _compile_scratch()
 
@@ -68,16 +73,18 @@ def runtime_symbols() -> Mapping[str, int]:
 
 
 def scratch_bytes() -> int:
-    """Bytes of freed scratch memory that are kept for the next run."""
+    """The bytes of freed scratch memory that the process keeps for the next run."""
     kept: int = ctypes.CFUNCTYPE(ctypes.c_int64)(scratch_code().address("spaces_scratch_bytes"))()
     return kept
 
 
 def release_scratch() -> None:
-    """Give the kept scratch memory back to the C library; running pipelines are not disturbed."""
+    """Gives the kept scratch memory back to the C library. Running pipelines continue
+    undisturbed.
+    """
     ctypes.CFUNCTYPE(None)(scratch_code().address("spaces_scratch_release"))()
 
 
 def runtime_object() -> bytes:
-    """The helpers as a relocatable object file, to be linked with those of pipelines."""
+    """The helpers as a relocatable object file; link it with the object files of pipelines."""
     return object_of(pool_module(_architecture()), scratch_module())

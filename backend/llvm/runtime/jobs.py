@@ -1,14 +1,14 @@
 """Parallel loops as native code: the jobs of a pool and the work on them, as LLVM IR.
 
-A parallel loop is a `JOB` on its caller's stack, listed in the `POOL` while its caller works on it.
-Everybody at work on a job claims a few iterations at a time by an atomic add, so that no lock is
-held between the first and the last claim. The mutex guards the list of jobs, who works on a job,
-and who sleeps.
+A parallel loop is a `JOB` on its caller's stack. The `POOL` lists it while its caller works on it.
+Each thread that works on a job claims a few iterations at a time by an atomic add, so no thread
+holds a lock between the first and the last claim. The mutex guards the list of jobs, the number of
+threads on each job, and the number of sleeping threads.
 
-Why nothing waits for ever: a caller first works on its own job until nothing is left to claim;
-then it waits only for iterations that others claimed, and while waiting it helps with jobs that
-those iterations started (its descendants), never with others. A waiting thread therefore waits for
-strictly deeper loops, and the deepest ones run.
+No thread waits for ever: a caller first works on its own job until no iteration is left to claim.
+Then it waits only for iterations that other threads claimed. While it waits, it helps with jobs
+that those iterations started (its descendants), never with other jobs. So a waiting thread waits
+for strictly deeper loops, and the deepest loops run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from backend.llvm.runtime.blocks import (
 )
 
 LINE_BYTES = 64
-"""Alignment that keeps what many threads write off the lines that many threads read."""
+"""The alignment that keeps fields that many threads write off the cache lines that many threads
+read.
+"""
 
 # The C library's objects are at most 64 bytes on Linux (40 to 48 for a mutex, 48 for a condition).
 _OPAQUE = bytes_type(64)
@@ -50,7 +52,7 @@ POOL = RecordLayout(
         "padding": bytes_type(LINE_BYTES - 32),
         # Read without the mutex:
         "news": I32,  # changes when a job arrives and when the pool stops
-        "stopping": I32,  # 1: workers go home
+        "stopping": I32,  # 1: workers end
         "tail": bytes_type(LINE_BYTES - 8),
     }
 )
@@ -66,11 +68,11 @@ JOB = RecordLayout(
         "extent": I64,
         "chunk": I64,  # iterations a claim
         "min": I32,
-        "helpers": I32,  # others at work on it; changed under the mutex, read without by spinners
+        "helpers": I32,  # other threads on it; written under the mutex, spinners read without it
         "padding": bytes_type(LINE_BYTES - 56),
-        # Changed by everybody at work on it:
+        # Changed by each thread that works on it:
         "next": I64,  # first unclaimed iteration, from 0; at or above extent when none is left
-        "status": I32,  # of the first iteration that failed, else 0
+        "status": I32,  # status of the first iteration that failed, else 0
     }
 )
 
@@ -80,7 +82,7 @@ _SPINS = 1000
 """Pauses (about 10 to 40 us) before sleeping: back-to-back loops find their workers awake."""
 
 _PAUSE = {"x86_64": "pause", "aarch64": "yield"}
-"""The instruction by which a processor is told that a thread spins."""
+"""The instruction that tells a processor that a thread spins."""
 
 
 class Library:
@@ -188,7 +190,7 @@ def _emit_descends(program: Program) -> Value:
 def emit_help(program: Program, library: Library, share: Value) -> Value:
     """``i1 help(pool, ancestor)``: work on one listed job that descends from `ancestor`.
 
-    Called and left with the mutex held; false when there was no such job.
+    The caller holds the mutex before and after; false if there is no such job.
     """
     descends = _emit_descends(program)
     body = program.define_private("help", ir.IntType(1), POINTER, POINTER)
@@ -227,7 +229,7 @@ def emit_help(program: Program, library: Library, share: Value) -> Value:
 def emit_spin(program: Program, architecture: str) -> Value:
     """``void spin(pool, i32 news, job)``: wait a moment for `news` to change or `job` to be done.
 
-    Called without the mutex; what it saw is only a hint. `job` may be null.
+    The caller does not hold the mutex, so what it reads is only a hint. `job` may be null.
     """
     body = program.define_private("spin", VOID, POINTER, I32, POINTER)
     pool, news, job = body.arguments
@@ -282,12 +284,12 @@ def emit_finish(program: Program, library: Library, help: Value, spin: Value) ->
     pool, job = body.arguments
     build = body.builder
     call_library(body, library.lock, pool, "mutex")
-    link = body.local(POINTER)  # where the pointer to the listed job stands
+    link = body.local(POINTER)  # the address of the pointer to the listed job
     build.store(body.at(pool, POOL, "jobs"), link)
     with body.loop() as search:
         place = build.load(link, typ=POINTER)
         listed = build.load(place, typ=POINTER)
-        # A fork in between emptied the child's list.
+        # After a fork in between, the child's list is empty.
         body.go_if(body.equal(listed, NULL), search.after)
         build.store(body.at(listed, JOB, "older"), link)
         with build.if_then(body.equal(listed, job)):

@@ -1,12 +1,12 @@
-"""Thread pools for generated code, whose work runs in native code only (see ``workers``).
+"""Thread pools for generated code; their threads run only native code (see ``workers``).
 
-The workers are native threads which know nothing of the interpreter: they hold no lock of it, and
-a Python call that runs a pipeline releases the GIL. They start when a pool's `address` is first
-asked for, sleep while there is nothing to do, and are joined by `close`, or at exit.
+The workers are native threads that know nothing of the interpreter: they never hold the GIL, and a
+Python call that runs a pipeline releases it. They start at the first use of a pool's `address` and
+sleep while there is no work. `close`, or the end of the process, joins them.
 
-After a fork the child has no workers, as always with threads; the next `address` starts new ones.
-Until then parallel loops run on their caller alone. Forking *inside* a parallel loop is not
-supported: native loop bodies cannot, only callbacks into Python could.
+After a fork the child has no workers, as always with threads; the next use of `address` starts new
+ones. Until then parallel loops run on their caller alone. A fork *inside* a parallel loop is not
+supported: native loop bodies cannot fork, only callbacks into Python could.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from backend.llvm.runtime.helpers import pool_code
 from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 
 _MAX_THREADS = 1024
-"""More than any machine this runs on has cores; a larger number is a mistake."""
+"""More than the cores of any supported machine; a larger number is a mistake."""
 
 
 _INIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64)
@@ -43,7 +43,7 @@ def _pthreads() -> ctypes.CDLL:
 
 @cache
 def _job_key() -> int:
-    """The pthread key under which a thread finds the job it works on; one for all pools."""
+    """The pthread key under which a thread finds the job it works on; all pools share it."""
     key = ctypes.c_uint64(0)
     if error := _pthreads().pthread_key_create(ctypes.byref(key), None):
         raise OSError(error, f"The thread pool got no thread-local slot: {os.strerror(error)}.")
@@ -92,10 +92,10 @@ class ThreadPool:
 
     @property
     def address(self) -> int:
-        """The pool's address, to pass to generated code; its workers are running.
+        """The pool's address for generated code. Its workers run.
 
-        Valid until `close` and as long as this object lives; the caller keeps it alive while a
-        pipeline runs.
+        It is valid until `close` and as long as this object lives. The caller keeps the object
+        alive while a pipeline runs.
 
         Raises:
             ValueError: the pool is closed.
@@ -106,9 +106,9 @@ class ThreadPool:
         return self._address
 
     def close(self) -> None:
-        """Send the workers home and wait for them. Closing twice is fine.
+        """Ends the workers and waits for them. Closing twice is fine.
 
-        Loops that still run are finished by their callers.
+        The callers of loops that still run finish them.
         """
         with self._guard:
             self._closed = True
@@ -126,7 +126,7 @@ class ThreadPool:
         self.close()
 
     def __del__(self) -> None:
-        # Without this, workers would outlive the memory they look at.
+        # Without this, workers would outlive the memory that they read.
         if getattr(self, "_workers", None):
             self.close()
 
@@ -134,7 +134,7 @@ class ThreadPool:
         with self._guard:
             if self._closed:
                 raise ValueError("The thread pool is closed; make another.")
-            # Signals are the interpreter's: a worker must not be the one that gets them.
+            # Signals are for the interpreter: a worker must not receive them.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             try:
                 while len(self._workers) < self.threads - 1:
@@ -160,7 +160,9 @@ class ThreadPool:
             _pthreads().pthread_join(worker, None)
 
     def _forget_parent(self) -> None:
-        """In a forked child: no workers, and locks as new, whoever held them in the parent."""
+        """Resets the pool in a forked child: no workers, and new locks, because a thread of the
+        parent may have held the old ones.
+        """
         self._guard = threading.Lock()
         self._workers = []
         self._init(self._address, self.threads, _job_key())
@@ -175,7 +177,7 @@ def _shared_pool() -> ThreadPool:
 
 
 def default_pool() -> ThreadPool:
-    """The pool that pipelines share when they are given none: a thread for each usable core.
+    """The pool that pipelines share by default: a thread for each usable core.
 
     It lives as long as the process; leave it open.
     """
@@ -193,6 +195,6 @@ def _forget_parent() -> None:
         pool._forget_parent()
 
 
-# Before the interpreter is taken down, but after the last Python thread has ended.
+# This runs before the interpreter shuts down, but after the last Python thread has ended.
 atexit.register(_close_all)
 os.register_at_fork(after_in_child=_forget_parent)

@@ -1,19 +1,20 @@
-"""Scratch memory for generated code, as an LLVM module: blocks are kept and handed out again.
+"""Scratch memory for generated code, as an LLVM module: it keeps freed blocks and hands them out
+again.
 
 A pipeline allocates the same tile in every iteration of a parallel loop, and the same images in
-every run. The C library gives large blocks back to the system, and then each new page costs a
-fault at the first touch: touching a new megabyte takes forty times as long as touching an old one.
+every run. The C library gives large blocks back to the system. Then the first touch of each new
+page costs a fault: a new megabyte takes forty times as long as an old one.
 
-- ``ptr spaces_malloc(i64 bytes)``: BLOCK_ALIGNMENT-aligned memory, not cleared; null where there is
-  none. Any size, 0 too.
+- ``ptr spaces_malloc(i64 bytes)``: BLOCK_ALIGNMENT-aligned memory, not cleared; null if there is
+  none. Any size is fine, also 0.
 - ``void spaces_free(ptr)``: gives a block back, from any thread; null is fine.
 - ``i64 spaces_scratch_bytes()``: bytes kept for later, at most CACHE_BYTES.
-- ``void spaces_scratch_release()``: gives what is kept back to the C library.
-- ``void spaces_scratch_lock()``, ``void spaces_scratch_unlock()``: hold all of the above, so that
+- ``void spaces_scratch_release()``: gives the kept blocks back to the C library.
+- ``void spaces_scratch_lock()``, ``void spaces_scratch_unlock()``: block all of the above, so that
   a fork copies consistent lists.
 
-Blocks come in classes, four between a power of two and the next, so that at most a quarter is
-wasted. A header stands in the BLOCK_ALIGNMENT bytes before each block.
+Blocks have size classes, four between a power of two and the next, so at most a quarter is wasted.
+The BLOCK_ALIGNMENT bytes before each block hold its header.
 """
 
 from __future__ import annotations
@@ -36,24 +37,27 @@ from backend.llvm.runtime.blocks import (
 )
 
 BLOCK_ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
+"""In bytes: a cache line, and the widest vector."""
 
 CACHE_BYTES = 512 << 20
-"""Kept blocks are given back, all of them, when they would come to more than this."""
+"""In bytes: if the kept blocks would exceed this, all of them go back to the C library."""
 
 _SMALLEST_LOG2 = 8
 _LARGEST_LOG2 = 46  # more than the address space: such a request is an overflow
 _CLASSES = 4 * (_LARGEST_LOG2 - _SMALLEST_LOG2) + 1
 
 _HUGE_BYTES = 4 << 20
-"""Blocks from here on ask for 2 MiB pages: a fault for 512 ordinary pages, and few TLB misses."""
+"""Blocks of this size and more ask for pages of 2 MiB: one fault in place of 512, and few TLB
+misses.
+"""
 
 _HUGE_PAGE_BYTES = 2 << 20
 _MADV_HUGEPAGE = 14  # asm-generic/mman-common.h
 
 _STAGGERED_BYTES = 32 << 10
-"""Blocks from here on start at 16 different places of a page in turn. A loop that walks through
-eight of them in step is a fifth slower when their addresses agree in the last 12 bits."""
+"""Blocks of this size and more start in turn at 16 different offsets in a page. A loop over eight
+blocks in step is a fifth slower if their addresses agree in the last 12 bits.
+"""
 
 _STAGGERS = 16
 _STAGGER_BYTES = 4096 // _STAGGERS
@@ -70,8 +74,8 @@ _STATE = RecordLayout(
 _HEADER = RecordLayout(
     {
         "next": POINTER,
-        "base": POINTER,  # what the C library gave
-        "bytes": I64,  # of the class
+        "base": POINTER,  # the memory from the C library
+        "bytes": I64,  # size of the class
         "class": I64,
     }
 )
@@ -91,7 +95,7 @@ class _Scratch:
         self.free = declare("free", VOID, POINTER)
 
     def call_locked(self, body: Body, function: Value) -> None:
-        """Lock or unlock the mutex, which is open while it is zero (PTHREAD_MUTEX_INITIALIZER)."""
+        """Locks or unlocks the mutex. All zeros is an open mutex (PTHREAD_MUTEX_INITIALIZER)."""
         body.builder.call(function, [body.at(self.state, _STATE, "mutex")])
 
     def head(self, body: Body, place: Value) -> Value:
@@ -108,7 +112,8 @@ def _emit_class_of(program: Program) -> Value:
     smallest = i64(1 << _SMALLEST_LOG2)
     least = build.select(build.icmp_unsigned("<", wanted, smallest), smallest, wanted)
     last = build.sub(least, i64(1))
-    # Of the three leading bits of `last`, the first names the power of two, two the quarter.
+    # The three leading bits of `last` give the class: the first gives the power of two, the other
+    # two the quarter.
     log2 = build.sub(i64(63), build.ctlz(last, ir.Constant(ir.IntType(1), 0)))
     shift = build.sub(log2, i64(2))
     leading = build.lshr(last, shift)
@@ -131,7 +136,7 @@ def _emit_fresh(scratch: _Scratch) -> Value:
         build.ret(NULL)
     base = build.load(base_slot, typ=POINTER)
     with build.if_then(huge):
-        # A wish: it may fail, and then the pages are small.
+        # This is only a hint: it may fail, and then the pages are small.
         build.call(scratch.advise, [base, size, i32(_MADV_HUGEPAGE)])
     turn = build.atomic_rmw("add", body.at(scratch.state, _STATE, "stagger"), i64(1), "monotonic")
     stagger = build.mul(build.and_(turn, i64(_STAGGERS - 1)), i64(_STAGGER_BYTES))
@@ -174,7 +179,7 @@ def _emit_malloc(scratch: _Scratch, release: Value) -> None:
     scratch.call_locked(body, scratch.unlock)
     for remedy in (None, release):
         with build.if_then(body.equal(build.load(header_slot, typ=POINTER), NULL)):
-            if remedy is not None:  # no memory left: what is kept may be enough
+            if remedy is not None:  # no memory left: the kept blocks may be enough
                 build.call(remedy, [])
             build.store(build.call(fresh, [place, size]), header_slot)
     header = build.load(header_slot, typ=POINTER)
@@ -202,7 +207,7 @@ def _emit_free(scratch: _Scratch, release: Value) -> None:
     scratch.call_locked(body, scratch.lock)
     total = build.add(body.get(scratch.state, _STATE, "kept_bytes"), size)
     with build.if_then(build.icmp_unsigned(">", total, i64(CACHE_BYTES)), likely=False):
-        # Old sizes make way, or blocks of a pipeline long gone would keep out today's.
+        # Frees old sizes, or blocks of a pipeline that no longer runs would keep out new ones.
         build.call(release, [])
     body.set(header, _HEADER, "next", build.load(head, typ=POINTER))
     build.store(header, head)

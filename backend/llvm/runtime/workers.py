@@ -1,17 +1,17 @@
 """The thread pool as an LLVM module: parallel loops for generated code, and the life of a worker.
 
 - ``i32 spaces_par_for(pool, fn, i32 min, i32 extent, closure)`` calls
-  ``i32 fn(closure, i32 index)`` once for each index in [min, min + extent), in no order and on
-  several threads, the calling one among them. It returns 0 when all calls did, else the status of
-  the first that did not; claims already made are worked through up to a failure of their own, new
-  ones are not made. With a null ``pool`` the caller makes all. It may be called inside ``fn``, and
-  from several threads at once.
+  ``i32 fn(closure, i32 index)`` once for each index in [min, min + extent), in any order and on
+  several threads, the calling one included. It returns 0 if all calls return 0, else the status of
+  the first call that does not. After a failure, threads make no new claims; they finish earlier
+  claims up to a failure there. With a null ``pool`` the caller makes all calls. ``fn`` itself may
+  call it, and several threads may call it at once.
 - ``ptr spaces_worker(pool)`` works for the pool until it stops, then returns null.
 - ``void spaces_pool_init(pool, i32 threads, i64 key)`` prepares POOL_BYTES zero bytes, aligned to
-  LINE_BYTES; ``threads`` counts one caller and the workers, ``key`` is a pthread key whose values
-  are the pool's own business.
-- ``void spaces_pool_stop(pool)`` sends the workers home. Parallel loops still work, on their
-  callers alone.
+  LINE_BYTES; ``threads`` counts one caller and the workers, and ``key`` is a pthread key that only
+  the pool may use.
+- ``void spaces_pool_stop(pool)`` ends the workers. Parallel loops still work, on their callers
+  alone.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ from backend.llvm.runtime.jobs import (
 )
 
 _CLAIMS = 64
-"""Claims a thread makes of a long loop when work is even: the last one to end is then late by
-less than 2% of the loop, and a claim costs the price of one contended cache line."""
+"""The number of claims that a thread makes in a long loop with even work. Then the last thread ends
+less than 2% of the loop late, and a claim costs one contended cache line.
+"""
 
 
 def _emit_worker(program: Program, library: Library, help: Value, spin: Value) -> None:
@@ -61,7 +62,8 @@ def _emit_worker(program: Program, library: Library, help: Value, spin: Value) -
         call_library(body, library.unlock, pool, "mutex")
         build.call(spin, [pool, news, NULL])
         call_library(body, library.lock, pool, "mutex")
-        # Changed only under the mutex, so that none is missed between this look and the sleep.
+        # It changes only under the mutex, so a worker misses no change between this read and its
+        # sleep.
         body.go_if(body.differ(body.get_shared(pool, POOL, "news"), news), life.again)
         body.add(pool, POOL, "sleepers", 1)
         call_library(body, library.wait, pool, "work", "mutex")
@@ -146,8 +148,8 @@ def pool_module(architecture: str) -> str:
     """The pool's functions as LLVM IR text.
 
     Args:
-        architecture: the first part of the target triple; it chooses the instruction that tells
-            the processor of a short wait, none where it is unknown.
+        architecture: the first part of the target triple. It chooses the instruction that tells the
+            processor of a short wait; an unknown architecture gets no such instruction.
     """
     program = Program("pool")
     library = Library(program)
