@@ -1,4 +1,4 @@
-"""Around CUDA C text: what a printer hands over, and the ways to compile and run it.
+"""CUDA C text: the records that a printer makes, and the ways to compile and run them.
 
 ========================  =======================================================================
 `kernel`                  the records: a module (text and kernels) and the steps of its host program
@@ -15,7 +15,7 @@
 `errors`                  what they raise, all under `CudaError`
 ========================  =======================================================================
 
-All executors run the same text, so that what is tested on a CPU is what a GPU gets::
+All executors run the same text, so a test on a CPU runs exactly the text that a GPU gets::
 
     module = CudaModule(text, (Kernel("scale_kernel", params, block=(256, 1, 1)),))
     steps = (LaunchStep("scale_kernel", grid=(ceil(n / 256), 1, 1), arguments=("x", "y", "n")),)
@@ -28,14 +28,15 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
 
 1. One translation unit with no ``#include``: NVRTC finds no standard headers. Types are those of
    `kernel.CTYPES` (``signed char`` ... ``unsigned long long``, ``float``, ``double``, ``bool``).
-2. A kernel begins with its record's `Kernel.declaration`: ``extern "C" __global__ void
-   __launch_bounds__(THREADS) name(PARAMETERS)``. A buffer is ``const T* __restrict__ name`` when
-   the kernel only reads it and ``T* __restrict__ name`` when it writes it; a scalar is passed by
-   value. The emulator refuses a text whose parameters differ from the record's.
-3. Names: no C library function (``exp``, ``index``), no name of CUDA's, nothing that begins with
+2. A kernel begins with its record's `Kernel.declaration`:
+   ``extern "C" __global__ void __launch_bounds__(THREADS) name(PARAMETERS)``. A buffer is
+   ``const T* __restrict__ name`` if the kernel only reads it and ``T* __restrict__ name`` if it
+   writes it. A scalar is passed by value. The emulator refuses a text whose parameters differ from
+   the record's.
+3. Names: no C library function (``exp``, ``index``), no name of CUDA, nothing that begins with
    ``shim``. A suffix (``blur_y_kernel``) is safe.
-4. Helpers are ``static __device__ inline`` functions, or templates of such, without shared memory
-   or barriers.
+4. Helpers are ``static __device__ inline`` functions, or templates of such functions, without
+   shared memory or barriers.
 5. A buffer argument points at the first element of dense memory in C order: the last axis of the
    NumPy array is contiguous, whatever strides the caller's array has. Memory of an `AllocStep`
    begins undefined (the emulator fills it with 0xFF, which is NaN in floats). Where a helper
@@ -45,15 +46,15 @@ All executors run the same text, so that what is tested on a CPU is what a GPU g
    More than 48 KB must be dynamic: the text begins with `kernel.DYNAMIC_SHARED_PRELUDE`, the kernel
    says ``DYNAMIC_SHARED(bytes);`` once, casts from ``bytes``, and its record has
    ``dynamic_shared_bytes``.
-7. ``__syncthreads()`` is reached by all threads of a block or by none: no early ``return`` before
-   one. Threads of a block talk through nothing else but atomic functions on
-   words of 32 and 64 bits, of which shorter elements are parts: no warp intrinsics.
+7. All threads of a block reach a ``__syncthreads()``, or none: no early ``return`` before one.
+   Besides barriers, threads of a block communicate only through atomic functions on words of 32 and
+   64 bits. A shorter element is changed as a part of its word. There are no warp intrinsics.
 8. ``threadIdx`` and the like are unsigned; convert to ``int`` before subtracting. Signed overflow
    is undefined, in the emulator too: do wrapping arithmetic in an unsigned type. Integer ``/`` and
    ``%`` truncate.
-9. Nothing is contracted: write ``fmaf`` where a fused operation is meant. Infinities and NaN are
+9. The compiler contracts nothing: write ``fmaf`` for a fused operation. Infinities and NaN are
    spelled ``__int_as_float(0x7f800000)``. A float outside an integer type's range is converted by
    ``__float2int_rz`` and its kin, never by a cast.
-10. What may be called is ``<math.h>`` and `shim_math.h`: ``min`` and ``max`` of two operands of one
-    type, ``rsqrtf``, ``__fdiv_rn``, ``__mulhi``, ``__ldg``, ...
+10. A text may call ``<math.h>`` and `shim_math.h`: ``min`` and ``max`` of two operands of one type,
+   ``rsqrtf``, ``__fdiv_rn``, ``__mulhi``, ``__ldg``, ...
 """

@@ -1,4 +1,4 @@
-"""Functions of CUDA that change an element in one step."""
+"""Functions of CUDA that change an element in one atomic step."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FUNCTIONS: Mapping[str, str] = {
     "bit_or": "atomicOr",
     "bit_xor": "atomicXor",
 }
-"""CUDA C++ Programming Guide, "Atomic Functions"; on every device that is compiled for."""
+"""CUDA C++ Programming Guide, "Atomic Functions"; every supported device has them."""
 
 
 def atomic_call(operator: str, type: Type, place: str, value: CExpression) -> str | None:
-    """The call that changes the element at the address ``place``, or None where CUDA has none: sums
-    of 32-bit floats are there, which take numbers next to zero for zero in global memory.
+    """The call that changes the element at the address ``place``; None if CUDA has no such
+    function. CUDA's sums of 32-bit floats treat denormal numbers in global memory as zero.
     """
     name = _FUNCTIONS.get(operator)
     if type.is_float:
@@ -29,7 +29,7 @@ def atomic_call(operator: str, type: Type, place: str, value: CExpression) -> st
     if name is None or type.bits < 32:
         return None
     word = ctype(type)
-    if operator not in ("min", "max"):  # bits do not depend on the sign, and unsigned sums wrap
+    if operator not in ("min", "max"):  # other results have the same bits for both signs
         word = f"unsigned {'int' if type.bits == 32 else 'long long'}"
     if word == ctype(type):
         return str(call(name, CExpression(place), value))

@@ -1,4 +1,4 @@
-"""Pieces of C text with the precedence of their outermost operator, so that parentheses are few."""
+"""Pieces of C text with the precedence of their outermost operator, to write few parentheses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def conversion(ctype: str, a: CExpression) -> CExpression:
 
 
 def negation(a: CExpression) -> CExpression:
-    """The opposite of a condition."""
+    """The negation of a condition."""
     return CExpression(f"!{a.at(_UNARY)}", _UNARY)
 
 
@@ -70,7 +70,7 @@ def choice(condition: CExpression, a: CExpression, b: CExpression) -> CExpressio
 
 
 def call(name: str, *arguments: CExpression) -> CExpression:
-    """A function's value."""
+    """A call of a function."""
     return CExpression(f"{name}({', '.join(map(str, arguments))})")
 
 
@@ -85,7 +85,7 @@ def ctype(type: Type) -> str:
 
 
 def literal(value: int | float, type: Type) -> CExpression:
-    """A constant; floats have as many digits as it takes to mean the same bits."""
+    """A constant; a float has enough digits to give the same bits."""
     if type.is_float:
         return _float_literal(float(value), type)
     if type.is_bool:

@@ -1,4 +1,4 @@
-"""How kernels declare the memory that they access: as it is, or so that each access is tested."""
+"""Declarations of a kernel's memory: plain ones, or ones that test each access."""
 
 from __future__ import annotations
 
@@ -19,50 +19,51 @@ CHECKED_PRELUDE = """\
 #define POISONED(array)
 #endif
 """
-"""Begins a text that tests its accesses; the emulator, which alone does so, defines these macros
-beforehand."""
+"""The beginning of a text that tests its accesses. Only the emulator tests them; it defines these
+macros before.
+"""
 
 
 class Declarations:
-    """Memory is declared as it is."""
+    """Plain declarations, without tests."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
 
     def name(self, buffer: str) -> str:
-        """What accesses call a buffer."""
+        """The name of a buffer in accesses."""
         return self._names.of(buffer, "buf")
 
     def memory(self, buffer: str) -> str:
-        """What its memory is called where it is declared."""
+        """The name of a buffer's memory in its declaration."""
         return self.name(buffer)
 
     def parameter(self, buffer: str, type: Type, written: bool) -> BufferParam:
-        """A buffer that a launch passes."""
+        """The parameter for a buffer that a launch passes."""
         return BufferParam(self.memory(buffer), ctype(type), written)
 
     def given(self, buffers: Sequence[str], params: Sequence[BufferParam]) -> Iterator[str]:
-        """What the text says of the parameters, at its beginning."""
+        """Declarations for the parameters, at the beginning of the text."""
         yield from ()
 
     def shared(self, array: SharedArray) -> Iterator[str]:
-        """An array of the threads of a block."""
+        """Declares an array that the threads of a block share."""
         aligned = f"__align__({WORD_BYTES}) " if array.in_words else ""
         declared = f"{ctype(array.type)} {self.memory(array.buffer)}[{array.elements}]"
         yield f"__shared__ {aligned}{declared};"
 
     def part(self, array: SharedArray, start: int) -> Iterator[str]:
-        """Such an array in the memory that a launch asks for."""
+        """Declares a shared array in the dynamic shared memory of a launch."""
         type = ctype(array.type)
         yield f"{type}* const {self.memory(array.buffer)} = ({type}*)(shared_bytes + {start});"
 
     def own(self, buffer: str, type: Type, elements: int) -> Iterator[str]:
-        """An array of one thread."""
+        """Declares an array of one thread."""
         yield f"{ctype(type)} {self.memory(buffer)}[{elements}];"
 
 
 class CheckedDeclarations(Declarations):
-    """Behind each declaration stands what tests accesses, and takes the buffer's name."""
+    """Each declaration is followed by a pointer that tests accesses and has the buffer's name."""
 
     def memory(self, buffer: str) -> str:
         return self._names.of(buffer, "memory")

@@ -1,12 +1,12 @@
 """An executor on the CPU: the CUDA text itself, built by g++ over a shim, called in this process.
 
 The threads of a block run one at a time, each until its next barrier, in an order that the caller
-chooses. A text whose result is the same in every order, bit for bit, has no race that these orders
-show; see `sanitizers` for a proof per run. Shared memory is NaN (0xFF) before each block, and so is
-the memory of each `AllocStep`: a value that is read before it is written shows.
+chooses. If the result of a text has the same bits in every order, these orders show no race; see
+`sanitizers` for a proof per run. Shared memory is NaN (0xFF) before each block, and so is the
+memory of each `AllocStep`: this shows a value that is read before it is written.
 
-A mistake in a text (an index out of bounds) can bring this process down. `SanitizedEmulator` runs
-the text in a process of its own.
+A mistake in a text (an index out of bounds) can crash this process. `SanitizedEmulator` runs the
+text in another process.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
 from backend.cuda.program import CudaExecutor, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
-"""How the threads of a block, and the blocks of a grid, follow one another: by index, backwards, or
-in an order drawn from a seed, for threads anew behind each barrier."""
+"""The order of the threads of a block and of the blocks of a grid: by index, backwards, or drawn
+from a seed. Each barrier draws a new order of threads.
+"""
 
 ORDERS: tuple[ThreadOrder, ...] = get_args(ThreadOrder)
-"""All orders; an order's place here is its number in shim.h."""
+"""All orders; the position of an order here is its number in shim.h."""
 
 _MESSAGE_BYTES = 512
 
 _OUTSIDE = 2
-"""What ``shim_run`` returns where an access lies outside of memory."""
+"""The value that ``shim_run`` returns after an access outside of memory."""
 
 
 def access_error(message: str) -> AccessError:
-    """The error of hardened text, from what the shim says of the access."""
+    """The error of hardened text, from the shim's report of the access."""
     buffer, index, element, nbytes = message.rsplit(maxsplit=3)
     at = int(index) * int(element)
     outside = Outside(buffer, AccessKind.TOUCH, at, int(element), 0, int(nbytes), int(element), ())
@@ -68,13 +69,13 @@ class Emulator(CudaExecutor):
     at a time.
 
     Attributes:
-        order: which thread runs next.
-        seed: of the shuffled order; the same seed gives the same order.
+        order: the order of threads and blocks.
+        seed: seed of the shuffled order; the same seed gives the same order.
 
-    Runs raise besides:
+    Runs also raise:
 
-    - DivergentBarrierError: threads of a block parted at a barrier.
-    - AccessError: hardened text meant to touch memory outside of what was obtained.
+    - DivergentBarrierError: only some threads of a block reached a barrier.
+    - AccessError: hardened text was about to touch memory outside of the obtained memory.
     """
 
     order: ThreadOrder = attrs.field(default="forward", validator=known_order)
@@ -87,7 +88,7 @@ class Emulator(CudaExecutor):
 
 
 class HostMemory:
-    """Device memory for devices that are the CPU: arrays of bytes, filled with 0xFF when fresh."""
+    """Device memory on the CPU: arrays of bytes; fresh ones are filled with 0xFF."""
 
     def allocate(self, nbytes: int) -> NDArray[np.uint8]:
         return np.full(nbytes, 0xFF, np.uint8)
@@ -118,7 +119,7 @@ class _InProcess(HostMemory):
         arguments: tuple[NDArray[np.uint8] | np.generic, ...],
     ) -> None:
         library = _load(module)
-        # A pointer argument is a place that holds an address; a scalar is a place that holds it.
+        # Each argument is the address of its value: of a buffer's address, or of a scalar.
         values = [
             np.array(each.ctypes.data if isinstance(each, np.ndarray) else each)
             for each in arguments
@@ -145,7 +146,7 @@ class _InProcess(HostMemory):
 
 
 class _Library:
-    """A built text. Its launches share one set of stacks, hence the lock."""
+    """A built text. Its launches share one set of stacks, so a lock guards them."""
 
     def __init__(self, path: Path) -> None:
         self.lock = threading.Lock()
@@ -166,5 +167,5 @@ class _Library:
 
 @lru_cache(maxsize=256)
 def _load(module: CudaModule) -> _Library:
-    with tempfile.TemporaryDirectory() as folder:  # what is loaded outlives its file
+    with tempfile.TemporaryDirectory() as folder:  # the loaded library outlives its file
         return _Library(build(library_text(module), Path(folder), ("-O2", "-fPIC", "-shared")))

@@ -1,18 +1,20 @@
-"""What the pieces around CUDA text raise. Each message is a sentence that stands alone."""
+"""The errors of CUDA text: compiling it, its host programs, and running it. Each message is a
+complete sentence.
+"""
 
 from __future__ import annotations
 
 
 class CudaError(Exception):
-    """Anything that went wrong with CUDA text, its host program, or what runs it."""
+    """The base of all errors of CUDA text, its host program, and its executors."""
 
 
 class CudaUnavailable(CudaError):
-    """A library, compiler, driver or device that is needed is not here; the message says which."""
+    """A necessary library, compiler, driver or device is missing; the message says which."""
 
 
 class CudaCompileError(CudaError):
-    """A compiler refused the text. `log` is what it said, in full."""
+    """A compiler refused the text. `log` is its full output."""
 
     def __init__(self, message: str, log: str) -> None:
         super().__init__(message)
@@ -20,24 +22,25 @@ class CudaCompileError(CudaError):
 
 
 class CudaProgramError(CudaError):
-    """A host program and the buffers and scalars it was given do not fit together."""
+    """A host program does not fit the buffers and scalars that it was given."""
 
 
 class CudaLaunchError(CudaError):
-    """A launch that the device refused, that crashed, or that did not end in time."""
+    """The device refused a launch, or the launch crashed or did not end in time."""
 
 
 class DivergentBarrierError(CudaLaunchError):
-    """Some threads of a block reached a barrier which others did not."""
+    """Some threads of a block reached a barrier, and others did not."""
 
 
 class SanitizerError(CudaLaunchError):
     """A sanitizer stopped a kernel.
 
     Attributes:
-        finding: what it calls the mistake, such as ``heap-buffer-overflow`` or ``data race``.
-        line: the line of the CUDA text, counted from 1; None where the report names none.
-        report: all that it printed.
+        finding: the sanitizer's name of the mistake, such as ``heap-buffer-overflow`` or
+            ``data race``.
+        line: the line of the CUDA text, counted from 1; None if the report names no line.
+        report: the sanitizer's full output.
     """
 
     def __init__(self, message: str, finding: str, line: int | None, report: str) -> None:

@@ -1,9 +1,10 @@
 """Expressions as CUDA C, with the meaning of `backend.arithmetic`.
 
-Integers wrap without undefined behaviour: sums, differences and products of signed and of narrow
-types are worked out in an unsigned type and converted back. Coordinates are the exception: what
-indexes memory or bounds a loop is mathematical, stays far from the limits of int (the caller checks
-sizes), and is printed as plain int arithmetic, which compilers understand better.
+Integers wrap without undefined behaviour: the text computes sums, differences and products of
+signed and of narrow types in an unsigned type and converts them back. Coordinates are the
+exception. Indices of memory and bounds of loops never wrap, because they stay far from the limits
+of int (the caller checks sizes). They are printed as plain int arithmetic, which compilers
+understand better.
 
 A printed expression of a type narrower than int may have the C type int; its value is in range.
 """
@@ -32,12 +33,12 @@ from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Bool, Int32, Type
 
 _DEEPEST = 24
-"""Nesting beyond which a subexpression gets a name of its own."""
+"""The depth of nesting from which a subexpression gets a name."""
 
 
 @frozen
 class Root:
-    """An expression to print; ``is_index`` where it is a coordinate, an index or a bound."""
+    """An expression to print; ``is_index`` if it is a coordinate, an index or a bound."""
 
     expr: Expr
     is_index: bool
@@ -45,14 +46,14 @@ class Root:
 
 @frozen
 class Printed:
-    """Definitions of names for what occurs more than once, and the text of each root."""
+    """The definitions of names for repeated subexpressions, and the text of each root."""
 
     definitions: tuple[str, ...]
     texts: tuple[CExpression, ...]
 
 
 _Key: TypeAlias = tuple[Expr, bool]
-"""A node, and whether it is printed as plain int arithmetic."""
+"""A node, and whether to print it as plain int arithmetic."""
 
 
 @define
@@ -60,11 +61,11 @@ class ExpressionPrinter:
     """Prints expressions of one kernel.
 
     Attributes:
-        variable: the name of a variable.
+        variable: gives the name of a variable.
         counts: whether a variable is never negative.
-        buffer: the name of a buffer.
-        fresh: a new name.
-        helpers: names of the helper functions that were called so far.
+        buffer: gives the name of a buffer.
+        fresh: gives a new name.
+        helpers: names of the helper functions that the text calls so far.
     """
 
     variable: Callable[[str], str]
@@ -78,7 +79,7 @@ class ExpressionPrinter:
     _never_negative: dict[Expr, bool] = field(factory=dict)
 
     def print(self, roots: Sequence[Root]) -> Printed:
-        """The texts of ``roots``, which are evaluated at one place, one after the other."""
+        """The texts of ``roots``; the kernel evaluates them in order at one place."""
         keys = [self._key(root.expr, root.is_index) for root in roots]
         order, uses = self._order(keys)
         self._texts, self._rings = {}, {}
@@ -97,7 +98,7 @@ class ExpressionPrinter:
         return Printed(tuple(definitions), tuple(self._texts[key] for key in keys))
 
     def _key(self, node: Expr, is_index: bool) -> _Key:
-        """Plain int arithmetic only for coordinates that no data flows into."""
+        """Allows plain int arithmetic only for coordinates that depend on no data."""
         plain = is_index and node.type in (Int32, Bool) and isinstance(node, Op)
         return node, plain and not self._reads_memory(node)
 
@@ -136,7 +137,7 @@ class ExpressionPrinter:
         return order, uses
 
     def _help(self, name: str, *arguments: CExpression, types: str = "") -> CExpression:
-        """A call of a helper function, for the C types given."""
+        """A call of a helper function with the given C types."""
         self.helpers.add(name)
         return call(f"{name}<{types}>" if types else name, *arguments)
 
@@ -169,7 +170,7 @@ class ExpressionPrinter:
         if name == "select":
             return choice(*operands)
         if of.is_bool:
-            return literal(0, Bool)  # all that remains of operators on booleans is `mod`
+            return literal(0, Bool)  # the only other operator on booleans is `mod`
         if name in ("reinterpret", "shift_left", "shift_right"):
             return self._bits(node, operands)
         if of.is_float:
@@ -177,7 +178,7 @@ class ExpressionPrinter:
         return self._integer(node, key, operands)
 
     def _bits(self, node: Op, operands: list[CExpression]) -> CExpression:
-        """What depends on a type besides that of the result."""
+        """Operators that depend on another type than the type of the result."""
         to, source = node.type, node.args[0].type
         if node.name == "reinterpret":
             if to.is_float == source.is_float:
@@ -269,10 +270,10 @@ class ExpressionPrinter:
         return False
 
     def _ring(self, key: _Key) -> CExpression:
-        """An operand of a sum, difference or product in the unsigned type it is worked out in."""
+        """An operand of a sum, difference or product, in the unsigned type of the computation."""
         node, text = key[0], self._texts[key]
         if key in self._rings:
-            return self._rings[key]  # it is in that type already, before its conversion
+            return self._rings[key]  # before its conversion it already has that type
         if node.type.is_uint and node.type.bits >= 32:
             return text
         if isinstance(node, Const) and node.value >= 0:
@@ -311,7 +312,7 @@ _BOOLEAN = {
 
 
 def _computing(type: Type) -> tuple[str, str]:
-    """The signed and the unsigned type that arithmetic on an integer type is worked out in."""
+    """The signed and the unsigned type in which arithmetic on an integer type is computed."""
     if type.bits == 64:
         return "long long", "unsigned long long"
     return "int", "unsigned int"

@@ -1,4 +1,6 @@
-"""Small device functions for what C has no operator for; a text holds those that it calls."""
+"""Small device functions for operators that C does not have. A text contains those that it
+calls.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from spaces.model.expressions.intrinsics import BIT_COUNTS
 
 HELPERS: Mapping[str, str] = {
     "euclid_div": """\
-// Rounds so that the remainder is never negative; 0 for a zero divisor. U is T without its sign.
+// Rounds so that the remainder is never negative; 0 for a zero divisor. U is the unsigned T.
 template <class T, class U> static __device__ inline T euclid_div(T a, T b) {
     if (b == 0) return 0;
     if (b == (T)-1) return (T)((U)0 - (U)a);
@@ -77,8 +79,8 @@ static __device__ inline unsigned long long to_ullong(double x) {
 }
 """,
     "shift_left": """\
-// By an amount of type A, to the right where it is negative; too far leaves no bits. U is T without
-// its sign.
+// Shifts by an amount of type A, to the right if it is negative; too large an amount leaves 0.
+// U is the unsigned T.
 template <class T, class U, class A> static __device__ inline T shift_left(T a, A by) {
     const int bits = 8 * sizeof(T);
     if (by >= 0) return by >= (A)bits ? (T)0 : (T)((U)a << (int)by);
@@ -87,8 +89,8 @@ template <class T, class U, class A> static __device__ inline T shift_left(T a, 
 }
 """,
     "shift_right": """\
-// By an amount of type A, to the left where it is negative; too far leaves the sign alone. U is T
-// without its sign.
+// Shifts by an amount of type A, to the left if it is negative; too large an amount leaves only
+// sign bits. U is the unsigned T.
 template <class T, class U, class A> static __device__ inline T shift_right(T a, A by) {
     const int bits = 8 * sizeof(T);
     if (by < 0) return by <= (A)-bits ? (T)0 : (T)((U)a << -(int)by);
@@ -97,7 +99,7 @@ template <class T, class U, class A> static __device__ inline T shift_right(T a,
 }
 """,
     "change": """\
-// What stands there changes in one step; W has as many bits as T.
+// Changes an element in one atomic step; W has as many bits as T.
 template <class T, class W, class F> static __device__ inline void change(T* at, F changed) {
     union Word {
         W bits;
@@ -113,8 +115,8 @@ template <class T, class W, class F> static __device__ inline void change(T* at,
 }
 """,
     "change_part": """\
-// What stands there, which is a part of a word of 32 bits, changes in one step. The rest of the
-// word stays as it is: where it has become something else meanwhile, the step is made anew.
+// Changes an element that is a part of a word of 32 bits, in one atomic step. The rest of the word
+// keeps its value: if another thread has changed the word in between, the step repeats.
 template <class T, class F> static __device__ inline void change_part(T* at, F changed) {
     const unsigned long long address = (unsigned long long)at;
     unsigned int* const word = (unsigned int*)(address & ~3ull);

@@ -1,4 +1,4 @@
-"""The host program of a GPU program, worked out for one call as steps for an executor."""
+"""The host program of a GPU program for one call, as steps for an executor."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST_ELEMENTS = 2**31 - 1
 """Indices are int, in kernels as in Halide."""
 
 FARTHEST = 1 << 30
-"""The farthest coordinate of an image or output from the origin: kernels calculate regions in 32
-bits, beyond the ends of what they compute.
+"""The largest distance of a coordinate of an image or output from the origin. Kernels calculate
+regions in 32 bits, and regions may reach beyond the computed elements.
 """
 
 
@@ -34,8 +34,8 @@ class HostProgram:
     """The steps of one call.
 
     Attributes:
-        steps: what an executor runs.
-        arrays: buffers beyond those of the caller, which the CPU shares with the GPU.
+        steps: the steps that an executor runs.
+        arrays: the buffers, besides those of the caller, that the CPU and the GPU share.
     """
 
     steps: tuple[ProgramStep, ...]
@@ -53,7 +53,7 @@ def host_program(
     Args:
         body: the host's part of the program.
         printed: its kernels.
-        parts: what the CPU computes, by name.
+        parts: the parts that the CPU computes, by name.
         values: all size variables, strides included, and all scalars.
 
     Raises:
@@ -73,7 +73,7 @@ class _Host:
     def steps(
         self, node: HostNode, values: Mapping[str, int | float], names: Mapping[str, str]
     ) -> Iterator[ProgramStep]:
-        """The steps of ``node``; ``names`` are those of the buffers that are allocated."""
+        """The steps of ``node``; ``names`` maps each allocated buffer to its name in the steps."""
         match node:
             case HostBlock(body=body):
                 for part in body:
@@ -102,7 +102,7 @@ class _Host:
             yield from self.steps(node.body, values, names)
             yield FreeStep(node.buffer)
             return
-        # The CPU's arrays belong to the call; in a loop each round has its own.
+        # The CPU's arrays belong to the call; each iteration of a loop has its own array.
         name = f"{node.buffer}@{len(self.arrays)}"
         self.arrays[name] = np.empty(total, node.type.dtype)
         yield from self.steps(node.body, values, {**names, node.buffer: name})
@@ -131,7 +131,7 @@ class _Host:
 
 
 def _number(formula: Expr, values: Mapping[str, int | float]) -> int:
-    """The value of a formula, which is over sizes, loop variables and whole scalars."""
+    """The value of a formula over sizes, loop variables and integer scalars."""
     return evaluate(formula, whole_numbers(values))
 
 
@@ -140,7 +140,7 @@ def _elements(node: GlobalArray, values: Mapping[str, int | float]) -> int:
     if total > MOST_ELEMENTS:
         raise ArgumentError(
             f"{node.buffer} has {total} elements to store, but kernels can index "
-            f"{MOST_ELEMENTS} at most; ask for a smaller output, or compute {node.buffer} inside "
+            f"at most {MOST_ELEMENTS}; ask for a smaller output, or compute {node.buffer} inside "
             "a loop of its consumer."
         )
     return total

@@ -12,8 +12,8 @@ from backend.cuda.kernel import CudaKernel, CudaModule
 
 _HEADERS = ("shim.h", "shim_math.h", "shim_main.h")
 
-# Nothing is contracted, as in `compile_cuda`; without control-flow protection the compiler does not
-# claim that stacks are only ever left by a return.
+# The compiler contracts nothing, as in `compile_cuda`. Without control-flow protection, code may
+# leave a stack in another way than by a return.
 _FLAGS = ("-std=c++17", "-w", "-ffp-contract=off", "-fcf-protection=none")
 
 
@@ -32,11 +32,11 @@ def build(text: str, folder: Path, flags: tuple[str, ...]) -> Path:
 
     Raises:
         CudaCompileError: g++ refuses the text.
-        CudaUnavailable: there is no g++, or it can't link what `flags` ask for.
+        CudaUnavailable: there is no g++, or it can't link with `flags`.
     """
     compiler = shutil.which("g++")
     if compiler is None:
-        raise CudaUnavailable("g++ is not here; it builds CUDA text for the CPU, please install it")
+        raise CudaUnavailable("there is no g++; it builds CUDA text for the CPU, please install it")
     for header in _HEADERS:
         content = (files("backend.cuda") / header).read_text(encoding="utf-8")
         (folder / header).write_text(content, encoding="utf-8")

@@ -36,10 +36,10 @@ class HostFunction:
     """Machine code of one host part.
 
     Attributes:
-        buffers: the buffers it is called with, in order.
-        variables: the sizes, scalars and loop variables it is called with, in order.
-        reads: those of ``buffers`` that it reads.
-        writes: those of ``buffers`` that it writes.
+        buffers: the buffers that it takes, in order.
+        variables: the sizes, scalars and loop variables that it takes, in order.
+        reads: the members of ``buffers`` that it reads.
+        writes: the members of ``buffers`` that it writes.
     """
 
     name: str
@@ -55,7 +55,7 @@ class HostFunction:
     def __call__(
         self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int | float]
     ) -> None:
-        """Compute.
+        """Computes the part.
 
         Args:
             arrays: a dense array for each of ``buffers``.
@@ -96,8 +96,8 @@ def compile_host_part(
     inside = tuple(walk_nodes(part.body))
     lowered = LoopProgram(
         name=part.name,
-        # Flat memory: sizes and strides of a buffer come as scalars, as far as they are used, and
-        # take the place of those of its memory, which are there for hardened code.
+        # Flat memory: the sizes and strides of a buffer that the part uses come as scalars. They
+        # replace the sizes of its flat memory, which only hardened code uses.
         buffers=tuple(BufferParameter(b, types[b], 1, True) for b in buffers),
         scalars=tuple(ScalarParameter(v.name, v.type) for v in variables),
         size_checks=(),

@@ -1,8 +1,9 @@
-"""What a printer hands over: CUDA C text, a record of each kernel, and the steps of the host.
+"""The records that a printer makes: CUDA C text, a record of each kernel, and the steps of the
+host.
 
 A `CudaModule` does not depend on the sizes of images: block sizes and shared memory are constants
-of a kernel. The steps do: grids and allocations are plain integers, worked out for one call by
-whoever built the module.
+of a kernel. The steps depend on them: their grids and allocations are plain integers, which the
+maker of the module computes for one call.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ DYNAMIC_SHARED_PRELUDE = """\
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 #endif
 """
-"""Begins a text that uses dynamic shared memory; the emulator defines the macro beforehand."""
+"""The beginning of a text that uses dynamic shared memory; the emulator defines the macro
+before.
+"""
 
 
 def _known_ctype(_: object, attribute: attrs.Attribute[str], value: str) -> None:
@@ -81,15 +84,15 @@ KernelParam: TypeAlias = BufferParam | ScalarParam
 
 @attrs.frozen(slots=True)
 class CudaKernel:
-    """One ``__global__`` function of a text, as its host needs to know it.
+    """One ``__global__`` function of a text: all that its host needs to know.
 
     Attributes:
         name: the function's name.
         params: its parameters in order.
-        block: threads of a block along x, y, z.
-        static_shared_bytes: the shared arrays that the text declares, with their padding, as the
-            printer counts them. Nothing here relies on it: it is there to be compared with what
-            `nvrtc.compile_cuda` reads back.
+        block: the number of threads of a block along x, y, z.
+        static_shared_bytes: the bytes of the shared arrays that the text declares, with their
+            padding, as the printer counts them. Only tests use it: they compare it with the result
+            of `nvrtc.compile_cuda`.
         dynamic_shared_bytes: shared memory that each launch asks for.
     """
 
@@ -111,8 +114,8 @@ class CudaModule:
     """CUDA C text and the kernels in it.
 
     Attributes:
-        granule: memory outside of kernels is allocated in multiples of so many bytes, all of which
-            may be accessed where one of them is.
+        granule: executors allocate memory outside of kernels in multiples of this many bytes,
+            because an access of one byte may touch all bytes of its multiple.
     """
 
     source: str
@@ -120,7 +123,7 @@ class CudaModule:
     granule: int = 1
 
     def kernel(self, name: str) -> CudaKernel:
-        """The kernel of that name; KeyError, naming those there are, where there is none."""
+        """The kernel of that name; KeyError, with the names of all kernels, if there is none."""
         for kernel in self.kernels:
             if kernel.name == name:
                 return kernel
@@ -130,7 +133,7 @@ class CudaModule:
 
 @attrs.frozen(slots=True)
 class AllocStep:
-    """Makes a buffer that lives on the device alone, its contents undefined."""
+    """Makes a buffer that exists only on the device, with undefined contents."""
 
     buffer: str
     ctype: str = attrs.field(validator=_known_ctype)
@@ -170,12 +173,12 @@ class HostStep:
     """A part of the pipeline that runs on the CPU between launches.
 
     Attributes:
-        name: what it is called in messages.
-        run: called with host arrays by name; it writes to those in `writes` and to no others.
+        name: its name in messages.
+        run: a function of host arrays by name; it writes only to those in `writes`.
         reads: buffers it reads.
         writes: buffers it writes, wholly or in part.
 
-    Only buffers of the call can be named, not those of an `AllocStep`.
+    It can name only buffers of the call, not buffers of an `AllocStep`.
     """
 
     name: str
@@ -185,5 +188,6 @@ class HostStep:
 
 
 ProgramStep: TypeAlias = AllocStep | LaunchStep | HostStep | FreeStep
-"""One step of a host program. Copies between host and device are no steps: executors make them
-when a step needs the newer contents, see `program`."""
+"""One step of a host program. Copies between host and device are not steps: executors copy when a
+step needs the newer contents, see `program`.
+"""

@@ -1,7 +1,7 @@
 """An executor on a GPU, through pycuda. Importing this file needs neither pycuda nor a GPU.
 
-The text is compiled by NVRTC for the device at hand and loaded as CUBIN, so that the driver's own
-PTX compiler, which may be older than NVRTC, has no part in it.
+NVRTC compiles the text for the device at hand, and the driver loads it as CUBIN. So the driver's
+own PTX compiler, which may be older than NVRTC, is not used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backend.cuda.program import CudaExecutor, Session
 
 
 def gpu_available() -> tuple[bool, str]:
-    """Whether a GPU can be launched on, and the reason: its name, or what is missing."""
+    """Whether a GPU can run kernels, and why: the GPU's name, or what is missing."""
     try:
         return True, str(_driver().Device(0).name())
     except CudaUnavailable as error:
@@ -31,8 +31,8 @@ def gpu_available() -> tuple[bool, str]:
 class PycudaExecutor(CudaExecutor):
     """Runs CUDA host programs on a GPU.
 
-    Texts are compiled once for an executor. It uses the device's primary context and leaves the
-    caller's current context as it was.
+    An executor compiles each text once. It uses the device's primary context and does not change
+    the caller's current context.
 
     Raises:
         CudaUnavailable: pycuda, a driver or the device of that number is missing.
@@ -42,7 +42,7 @@ class PycudaExecutor(CudaExecutor):
         driver = _driver()
         count = driver.Device.count()
         if not 0 <= device < count:
-            raise CudaUnavailable(f"GPU {device} is not here; there are {count}, counted from 0")
+            raise CudaUnavailable(f"there is no GPU {device}; there are {count}, counted from 0")
         self._context = driver.Device(device).retain_primary_context()
         self._device = _GpuDevice(driver, device)
 
@@ -94,7 +94,7 @@ class _GpuDevice:
         arguments: tuple[Any, ...],
     ) -> None:
         loaded = self._load(module)
-        # pycuda packs NumPy's numbers, to which its bool does not belong.
+        # pycuda packs NumPy's numbers, but not NumPy's bool.
         packed = [np.uint8(each) if isinstance(each, np.bool_) else each for each in arguments]
         shared = kernel.dynamic_shared_bytes
         with self._telling(f"launching kernel {kernel.name}, grid {grid}, block {kernel.block}"):
@@ -120,7 +120,7 @@ class _GpuDevice:
 
     @contextmanager
     def _telling(self, what: str) -> Iterator[None]:
-        """Turns pycuda's error, which is no RuntimeError, into ours."""
+        """Turns pycuda's error into a CudaLaunchError; it is not a RuntimeError."""
         try:
             yield
         except self._driver.Error as error:

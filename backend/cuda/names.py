@@ -1,4 +1,4 @@
-"""Names of CUDA C text: readable, legal, and never those of a library."""
+"""Names in CUDA C text: readable, legal, and different from all names of libraries."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from attrs import define, field
 
 @define
 class Names:
-    """Gives each thing of a program one name that nothing else has.
+    """Gives each thing of a program a unique name.
 
-    Every name that a user chose gets a suffix (``exp_buf``, ``blur_kernel``), which keeps it apart
-    from C's library and CUDA's words; dots become underscores.
+    Each name that a user chose gets a suffix (``exp_buf``, ``blur_kernel``), so that it differs
+    from names of the C library and of CUDA. Dots become underscores.
     """
 
     _names: dict[tuple[str, str], str] = field(factory=dict)
     _taken: dict[str, int] = field(factory=dict)
 
     def of(self, thing: str, suffix: str) -> str:
-        """The name of ``thing``, with ``suffix`` unless it is empty; always the same one."""
+        """The name of ``thing``, with ``suffix`` unless it is empty; each call returns the same
+        name.
+        """
         key = (thing, suffix)
         if key not in self._names:
             self._names[key] = self.fresh(f"{thing}_{suffix}" if suffix else thing)
         return self._names[key]
 
     def fresh(self, wish: str) -> str:
-        """A name that was not given before, ``wish`` or close to it."""
+        """A new name: ``wish`` or a variant of it."""
         legal = re.sub(r"\W", "_", wish, flags=re.ASCII)
-        # Words that begin with an underscore are the compiler's, with `shim` the emulator's.
+        # Names that begin with an underscore belong to the compiler, those with `shim` to the
+        # emulator.
         if not legal[0].isalpha() or legal.lower().startswith("shim"):
             legal = f"v{legal}"
         number = self._taken.get(legal, 0) + 1

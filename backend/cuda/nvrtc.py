@@ -1,7 +1,7 @@
-"""Compiles CUDA C text to CUBIN and PTX with NVRTC, and reads what ptxas says of each kernel.
+"""Compiles CUDA C text to CUBIN and PTX with NVRTC, and reads the output of ptxas for each kernel.
 
-No GPU and no driver are needed, only the NVRTC library: from the wheel ``nvidia-cuda-nvrtc``, or
-from an installed CUDA toolkit. It is called through ctypes (API: NVRTC documentation, CUDA 13).
+This needs no GPU and no driver, only the NVRTC library: from the wheel ``nvidia-cuda-nvrtc`` or
+from an installed CUDA toolkit. Calls go through ctypes (API: NVRTC documentation, CUDA 13).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import attrs
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
 
 _MISSING = (
-    "NVRTC, NVIDIA's compiler library, is not here; install the extra that holds it "
+    "NVRTC, NVIDIA's compiler library, is missing; install the extra that holds it "
     "(pip install 'schedule-spaces[cuda-check]') or a CUDA toolkit"
 )
 
@@ -36,13 +36,14 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 @attrs.frozen(slots=True)
 class KernelResources:
-    """What one kernel takes on the device, as ptxas counts it.
+    """The resources of one kernel on the device, as ptxas counts them.
 
     Attributes:
-        registers: per thread.
-        shared_bytes: static shared memory of a block, without what the system reserves.
-        spill_store_bytes: stores per thread to local memory for want of registers.
-        spill_load_bytes: the loads of the same.
+        registers: registers per thread.
+        shared_bytes: static shared memory of a block, without the part that the system reserves.
+        spill_store_bytes: bytes that each thread stores to local memory because registers are
+            missing.
+        spill_load_bytes: bytes that each thread loads back.
         stack_bytes: local memory of a thread: spills, and arrays that did not fit in registers.
     """
 
@@ -60,8 +61,8 @@ class CompiledCuda:
     Attributes:
         arch: ``sm_80`` and the like.
         cubin: machine code, for the driver to load.
-        ptx: the same as NVIDIA's assembly.
-        log: what the compiler said, warnings included.
+        ptx: the same code as NVIDIA's assembly.
+        log: the compiler's output, warnings included.
         kernels: the resources of each kernel by its name.
     """
 
@@ -73,7 +74,7 @@ class CompiledCuda:
 
 
 _FILE = b"module.cu"
-"""What messages call a text."""
+"""The name of a text in messages."""
 
 
 def compile_cuda(source: str, arch: str = "sm_80", *, fmad: bool = False) -> CompiledCuda:
@@ -82,12 +83,12 @@ def compile_cuda(source: str, arch: str = "sm_80", *, fmad: bool = False) -> Com
     Args:
         source: CUDA C without ``#include``.
         arch: one of `available_archs`.
-        fmad: let the compiler contract ``a * b + c`` into one rounding. False gives the bits of a
-            CPU that does not.
+        fmad: whether the compiler may contract ``a * b + c`` into one rounding. False gives the
+            bits of a CPU without contraction.
 
     Raises:
-        CudaCompileError: the text is refused; its log says why. Static shared memory above 48 KB is
-            refused here, by ptxas.
+        CudaCompileError: the compiler refuses the text; the log says why. ptxas also refuses static
+            shared memory above 48 KB.
         CudaUnavailable: there is no NVRTC library.
     """
     library = _library()
@@ -144,7 +145,7 @@ def _without_statistics(log: str) -> str:
 
 @cache
 def available_archs() -> tuple[str, ...]:
-    """The architectures this NVRTC compiles for, oldest first; CudaUnavailable without NVRTC."""
+    """The architectures that this NVRTC supports, oldest first; CudaUnavailable without NVRTC."""
     library = _library()
     count = ctypes.c_int()
     _check("nvrtcGetNumSupportedArchs", library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
@@ -161,7 +162,7 @@ def _version() -> str:
 
 
 def _output(program: ctypes.c_void_p, what: str) -> bytes:
-    """One of a program's results, by the name NVRTC's two functions for it share."""
+    """One result of a program. ``what`` is the name that NVRTC's two functions for it share."""
     library = _library()
     size = ctypes.c_size_t()
     _check(what, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
@@ -181,7 +182,7 @@ def _library() -> ctypes.CDLL:
     """NVRTC, loaded from the first place that has it."""
     reasons = []
     for path in _candidates():
-        # NVRTC looks for its builtins by soname, which is found only if loaded already.
+        # NVRTC looks for its builtins by soname and finds them only if they are already loaded.
         builtins = sorted(path.parent.glob("libnvrtc-builtins.so.*"))
         try:
             if builtins:
@@ -196,7 +197,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _candidates() -> Iterator[Path]:
-    """Files that may be NVRTC: those of wheels before those of toolkits, newest first."""
+    """Files that may be NVRTC: files of wheels before files of toolkits, newest first."""
     wheels = importlib.util.find_spec("nvidia")
     for folder in (wheels and wheels.submodule_search_locations) or ():
         yield from _newest_first(Path(folder), "*/lib/libnvrtc.so.*")

@@ -43,8 +43,9 @@ from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
 
 STATIC_SHARED_BYTES = 48 * 1024
-"""Shared memory that a block may declare; more is asked for at launch. CUDA C++ Programming Guide,
-table "Technical Specifications per Compute Capability"."""
+"""The most shared memory that a block may declare; a launch requests more. CUDA C++ Programming
+Guide, table "Technical Specifications per Compute Capability".
+"""
 
 _CHANGE_PART = "change_part"
 """The helper that accesses the whole word around an element."""
@@ -52,18 +53,18 @@ _CHANGE_PART = "change_part"
 _INDENT = "    "
 
 _SHARED_ALIGNMENT = 16
-"""Bytes; the least that suits every element type."""
+"""In bytes: the least alignment that suits every element type."""
 
 
 @frozen
 class PrintedKernel:
-    """A kernel's record, and what its parameters stand for.
+    """A kernel's record, and the meaning of its parameters.
 
     Attributes:
         function: the kernel that was printed.
-        record: name, parameters and sizes as the text has them.
+        record: name, parameters and sizes in the text.
         buffers: the buffers that a launch passes, in order.
-        scalars: the variables that follow them.
+        scalars: the variables that a launch passes after the buffers, in order.
     """
 
     function: DeviceFunction
@@ -88,8 +89,8 @@ def print_kernels(
     """``kernels`` as text.
 
     Args:
-        kernels: those of a program, or of the programs of several cases; of a name there is one,
-            which is printed once.
+        kernels: the kernels of a program, or of the programs of several cases. Kernels with the
+            same name are equal and are printed once.
         types: the element type of every buffer outside kernels.
         access_mode: whether the emulator tests the accesses of the text.
     """
@@ -133,7 +134,7 @@ class _KernelPrinter:
         )
 
     def kernel(self, name: str) -> PrintedKernel:
-        """The record of the kernel, which shall be called ``name``."""
+        """The record of the kernel under the name ``name``."""
         function, types = self._function, self._types
         body = tuple(walk_nodes(function.body))
         written = {buffer for s in body for buffer in buffers_written(s)}
@@ -167,11 +168,11 @@ class _KernelPrinter:
         return f"{record.declaration()} {{\n{_text(lines)}}}\n"
 
     def _variable(self, name: str) -> str:
-        # Names with a dot in them are loops and sizes: no word of C looks like `blur_s0_x`.
+        # Names with a dot are loops and sizes: no word of C looks like `blur_s0_x`.
         return self._names.of(name.replace(".s0.", "."), "" if "." in name else "arg")
 
     def _offsets(self) -> Iterator[tuple[int, int]]:
-        """Where each dynamic shared array begins, and where it ends."""
+        """The first byte of each dynamic shared array, and the byte behind it."""
         end = 0
         for array in self._function.shared:
             start = -(-end // _SHARED_ALIGNMENT) * _SHARED_ALIGNMENT
@@ -192,7 +193,7 @@ class _KernelPrinter:
             yield from self._memory.part(array, start)
 
     def _places(self) -> Iterator[str]:
-        """The place of the thread and of its block as int, where they are used."""
+        """The place of the thread and of its block as int, if the kernel uses them."""
         used = {v.name for v in free_variables(self._function.body)}
         for place in (*BLOCK, *THREAD):
             if place.name in used:
@@ -213,13 +214,13 @@ class _KernelPrinter:
                 yield from self._for(statement)
             case Allocate(buffer=name, type=type, sizes=sizes):
                 elements = known_elements(sizes)
-                assert elements is not None  # the pass that places GPU memory has seen to it
+                assert elements is not None  # the pass that places GPU memory makes sizes constant
                 yield from self._memory.own(name, type, elements)
                 yield from self._statement(statement.body)
             case Barrier():
                 yield "__syncthreads();"
             case _:
-                raise TypeError(f"A kernel has no statement of the kind of `{statement}`.")
+                raise TypeError(f"A kernel has no statement like `{statement}`.")
 
     def _store(self, store: Store) -> Iterator[str]:
         if store.update is not None and store.update.shared:
@@ -232,7 +233,7 @@ class _KernelPrinter:
         yield f"{self._memory.name(store.buffer)}[{index}] = {value};"
 
     def _in_one_step(self, store: Store, operator: str) -> Iterator[str]:
-        """An element changes while other threads may change it, too."""
+        """Changes an element in one atomic step, because other threads may change it too."""
         roots = (Root(store.index, True), Root(store.value, False))
         printed = self._expressions.print(roots)
         index, operand = printed.texts
@@ -253,7 +254,7 @@ class _KernelPrinter:
         yield f"{helper}<{types}>({place}, {function});"
 
     def _tuple_assignment(self, stores: list[Store]) -> Iterator[str]:
-        """What reads memory in constants of its own, and then the stores."""
+        """First constants for all expressions that read memory, then the stores."""
         roots = [r for s in stores for r in (Root(s.index, True), Root(s.value, False))]
         printed = self._expressions.print(roots)
         yield from printed.definitions
@@ -268,8 +269,8 @@ class _KernelPrinter:
 
     def _if(self, statement: If) -> Iterator[str]:
         conditions, body = [statement.condition], statement.body
-        # What a condition reads may get a name before its `if`, where it is there if the conditions
-        # around hold: these stay around it.
+        # A value that a condition reads may get a name before its `if`. It may exist only if the
+        # outer conditions hold, so these keep their own `if`.
         while isinstance(body, If) and not body.condition.loads:
             conditions.append(body.condition)
             body = body.body

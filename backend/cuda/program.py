@@ -1,10 +1,10 @@
 """The meaning of a host program, once for all executors.
 
-A device is something small: it allocates, copies, launches, frees. Everything else is here: which
-argument goes where, whether it fits, and which copies are needed. A buffer of the call has a host
-array and, from its first use by a kernel on, device memory; `Session` remembers which of the two is
-current and copies only when a step needs the other one. So an input goes up once however many
-kernels read it, and what kernels hand to each other never comes back.
+A device has few operations: it allocates, copies, launches and frees. This file does the rest: it
+finds each argument, checks that it fits, and decides which copies are necessary. A buffer of the
+call has a host array and, from its first use by a kernel on, device memory; `Session` remembers
+which of the two is current and copies only when a step needs the other one. So an input goes up
+once, however many kernels read it. A buffer that only kernels use never comes back.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Handle = TypeVar("Handle")
 
 
 class CudaDevice(Protocol[Handle]):
-    """What an executor stands on. A `Handle` names one allocation on the device."""
+    """The operations that an executor needs. A `Handle` names one allocation on the device."""
 
     def allocate(self, nbytes: int) -> Handle:
         """Fresh memory of at least `nbytes` (which may be 0), contents undefined."""
@@ -70,7 +70,7 @@ class CudaDevice(Protocol[Handle]):
         """Gives `memory` back."""
 
     def wait(self) -> None:
-        """Returns when all launches have ended; raises what went wrong in them."""
+        """Waits for all launches; raises their errors."""
 
 
 @attrs.define(slots=True)
@@ -86,8 +86,8 @@ class _Buffer(Generic[Handle]):
 class Session(Generic[Handle]):
     """The buffers of one program on one device; a context manager that frees them.
 
-    `run` may be called many times: what is already on the device is not copied again. `fetch`
-    brings results back.
+    `run` may be called many times: buffers that are already on the device are not copied again.
+    `fetch` copies results back.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class Session(Generic[Handle]):
                     self._free(step)
 
     def wait(self) -> None:
-        """Returns when all launches have ended; raises what went wrong in them."""
+        """Waits for all launches; raises their errors."""
         self._device.wait()
 
     def fetch(self) -> None:
-        """Copies every array back whose device memory is newer."""
+        """Copies back every array whose device memory is newer."""
         for buffer in self._buffers.values():
             if buffer.host is not None:
                 self._to_host(buffer, buffer.host)
@@ -155,7 +155,7 @@ class Session(Generic[Handle]):
         if buffer.host is not None:
             raise CudaProgramError(
                 f"buffer {step.buffer} is freed, but it belongs to the caller; "
-                "only what the steps allocate can be freed"
+                "steps can free only what steps allocate"
             )
         self._release(buffer)
         del self._buffers[step.buffer]
@@ -208,7 +208,7 @@ class Session(Generic[Handle]):
             buffer = self._find(name, f"host step {step.name} uses")
             if buffer.host is None:
                 raise CudaProgramError(
-                    f"host step {step.name} uses buffer {name}, which lives on the device alone; "
+                    f"host step {step.name} uses buffer {name}, which exists only on the device; "
                     "pass an array of that name instead of allocating it"
                 )
             self._to_host(buffer, buffer.host)
@@ -255,9 +255,10 @@ class Session(Generic[Handle]):
 
 
 class CudaExecutor(ABC):
-    """Runs host programs, on a device of its own.
+    """Runs host programs on one device.
 
-    Those here: `emulator.Emulator`, `sanitizers.SanitizedEmulator`, `launch.PycudaExecutor`.
+    The executors of this package: `emulator.Emulator`, `sanitizers.SanitizedEmulator`,
+    `launch.PycudaExecutor`.
     """
 
     __slots__ = ()
@@ -266,7 +267,9 @@ class CudaExecutor(ABC):
     def session(
         self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
     ) -> AbstractContextManager[Session[Any]]:
-        """Keeps `buffers` on the device for several runs: for timing, without the copies."""
+        """Keeps `buffers` on the device for several runs, for example to time them without
+        copies.
+        """
 
     def run(
         self,
@@ -275,18 +278,20 @@ class CudaExecutor(ABC):
         buffers: Mapping[str, NDArray[Any]],
         scalars: Mapping[str, ScalarArgument],
     ) -> None:
-        """Runs `steps` in order; arrays whose buffers they write are filled when it returns.
+        """Runs `steps` in order. When it returns, the arrays of all written buffers have their
+        values.
 
         Args:
             module: the text, and its kernels that the steps launch.
-            steps: what to do, one after another.
+            steps: the steps, in order.
             buffers: arrays by buffer name, of any strides; kernels see them dense, in C order.
             scalars: numbers by name, for launch arguments that name one.
 
         Raises:
             CudaProgramError: the steps, `buffers` and `scalars` do not fit together.
-            CudaLaunchError: a launch failed; arrays written by kernels alone are as they were.
-            CudaCompileError, CudaUnavailable: the text can't be built, or not here.
+            CudaLaunchError: a launch failed; arrays that only kernels write are unchanged.
+            CudaCompileError, CudaUnavailable: the text does not build, or a compiler or device is
+            missing.
         """
         with self.session(module, buffers) as session:
             session.run(steps, scalars)

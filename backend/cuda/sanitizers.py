@@ -1,11 +1,11 @@
-"""The emulator under g++'s sanitizers: each launch in a process of its own, with a time limit.
+"""The emulator under g++'s sanitizers: each launch runs in a new process, with a time limit.
 
 ``address,undefined`` finds accesses outside of global buffers and shared arrays, and undefined
 operations (signed overflow, bad shifts, an index outside one dimension of a shared array).
-``thread`` finds two threads of a block that touch the same place, one of them writing, without a
-barrier between, whatever order they ran in. It remembers only the last few accesses of a place, so
-a race that hides behind many reads may want another order to show. Blocks run one after another, so
-races between blocks are not found.
+``thread`` finds two threads of a block that touch the same place without a barrier between, if one
+of them writes. It finds them in any order of the threads. It remembers only the last few accesses
+of a place, so a race behind many reads may show only in another order. Blocks run one after
+another, so it finds no races between blocks.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, Dim3, Kerne
 from backend.cuda.program import CudaExecutor, Session
 
 Sanitizers = Literal["address,undefined", "thread"]
-"""What to build with: the two kinds can't be combined."""
+"""The sanitizers of a build; one build cannot have both kinds."""
 
 _FLAGS: Mapping[Sanitizers, tuple[str, ...]] = {
     "address,undefined": (
-        "-O0",  # an access must be looked at before an optimizer moves it to where it is harmless
+        "-O0",  # the sanitizer must see an access before an optimizer moves it to a harmless place
         "-g",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
@@ -79,17 +79,17 @@ class SanitizedEmulator(CudaExecutor):
     to 25 times what the emulator takes.
 
     Attributes:
-        sanitizers: which.
-        order: which thread runs next.
-        seed: of the shuffled order.
+        sanitizers: the kind of sanitizers.
+        order: the order of threads.
+        seed: seed of the shuffled order.
         timeout_s: seconds that one launch may take.
 
-    Runs raise besides:
+    Runs also raise:
 
     - SanitizerError: a sanitizer found a mistake in a kernel.
-    - DivergentBarrierError: threads of a block parted at a barrier.
+    - DivergentBarrierError: only some threads of a block reached a barrier.
     - CudaLaunchError: a launch crashed or took longer than `timeout_s`.
-    - CudaUnavailable: g++ or its sanitizers are not here.
+    - CudaUnavailable: g++ or its sanitizers are missing.
     """
 
     sanitizers: Sanitizers = attrs.field(validator=_known_sanitizers)
@@ -146,15 +146,15 @@ class _Subprocess(HostMemory):
         done = self._limited(kernel, command)
         if "unexpected memory mapping" not in done.stderr:
             return done
-        # The thread sanitizer of older compilers can't live with the address randomization of newer
+        # The thread sanitizer of older compilers fails with the address randomization of newer
         # kernels.
         setarch = shutil.which("setarch")
         if setarch is not None:
             done = self._limited(kernel, [setarch, "-R", *command])
         if "unexpected memory mapping" in done.stderr or "personality" in done.stderr:
             raise CudaUnavailable(
-                "the thread sanitizer can't run here: this system randomizes addresses further "
-                f"than it can follow ({done.stderr.strip()})"
+                "the thread sanitizer can't run on this system, which randomizes addresses too "
+                f"far for it ({done.stderr.strip()})"
             )
         return done
 
@@ -179,7 +179,7 @@ class _Subprocess(HostMemory):
 
 
 class _Program:
-    """A built program, whose folder goes when nobody holds it any more."""
+    """A built program. Its folder is removed when the last reference to the object goes."""
 
     def __init__(self, module: CudaModule, sanitizers: Sanitizers) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -192,7 +192,9 @@ def _program(module: CudaModule, sanitizers: Sanitizers) -> _Program:
 
 
 def _kind(param: KernelParam) -> int:
-    """How shim_main.h calls a parameter: 0 a scalar, 1 a written buffer, 2 one only read."""
+    """The number of a parameter's kind in shim_main.h: 0 a scalar, 1 a written buffer, 2 a buffer
+    that is only read.
+    """
     if not isinstance(param, BufferParam):
         return 0
     return 1 if param.written else 2
@@ -206,7 +208,7 @@ def _raise_what_went_wrong(kernel: CudaKernel, done: subprocess.CompletedProcess
     if done.returncode == _OUTSIDE:
         raise access_error(done.stdout.strip())
     if done.returncode == _UNREADABLE:
-        raise CudaLaunchError(f"kernel {kernel.name}: its job or its result could not be passed on")
+        raise CudaLaunchError(f"kernel {kernel.name}: its job or its result is unreadable")
     undefined = _UNDEFINED.search(done.stderr)
     summary = _SUMMARY.search(done.stderr)
     if undefined:

@@ -1,4 +1,4 @@
-"""A pipeline and a schedule built in Halide's own Python package, and run there.
+"""Builds a pipeline and a schedule in Halide's own Python package, and runs them there.
 
 >>> peer = build(pipeline, schedule)
 >>> peer.realize({"input": image})["output"]
@@ -31,10 +31,12 @@ from spaces.model.schedules.schedule import Schedule
 
 HOST = "host"
 STRICT = "host-strict_float"
-"""The host, with floating-point arithmetic as written: nothing reassociated or contracted."""
+"""The host, with floating-point arithmetic as written: Halide reassociates and contracts
+nothing.
+"""
 
 CUDA = "x86-64-linux-cuda-cuda_capability_80"
-"""A target for reading what Halide lowers GPU schedules to; nothing can run on it here."""
+"""A target for reading the programs to which Halide lowers GPU schedules; they need not run."""
 
 
 def build(pipeline: Pipeline, schedule: Schedule | None = None) -> HalidePipeline:
@@ -42,7 +44,7 @@ def build(pipeline: Pipeline, schedule: Schedule | None = None) -> HalidePipelin
 
     Raises:
         DirectiveError: Halide refuses a definition or a directive.
-        ValueError: ``schedule`` is not one of this pipeline.
+        ValueError: ``schedule`` is not a schedule of this pipeline.
     """
     algorithm = PeerAlgorithm(pipeline)
     directives = PeerDirectives(algorithm)
@@ -53,12 +55,12 @@ def build(pipeline: Pipeline, schedule: Schedule | None = None) -> HalidePipelin
 
 @define
 class HalidePipeline:
-    """A pipeline with its schedule, to be compiled and run by Halide."""
+    """A pipeline with its schedule; Halide compiles and runs it."""
 
     algorithm: PeerAlgorithm
     _built: Any = field(init=False)
     _held: dict[str, Array] = field(init=False, factory=dict)
-    """The images it reads, of which Halide keeps the address only."""
+    """The images that it reads; Halide keeps only their addresses."""
 
     def __attrs_post_init__(self) -> None:
         outputs = self.pipeline.outputs
@@ -66,7 +68,7 @@ class HalidePipeline:
 
     @property
     def pipeline(self) -> Pipeline:
-        """What Halide computes."""
+        """The pipeline that Halide computes."""
         return self.algorithm.pipeline
 
     def realize(
@@ -76,7 +78,7 @@ class HalidePipeline:
         sizes: Sizes | None = None,
         target: str = HOST,
     ) -> dict[str, Array]:
-        """Compile and run; arguments and result as of :func:`backend.reference.evaluate`.
+        """Compiles and runs. Arguments and result are those of :func:`backend.reference.evaluate`.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -92,8 +94,8 @@ class HalidePipeline:
         sizes: Sizes | None = None,
         target: str = HOST,
     ) -> Callable[[], dict[str, Array]]:
-        """Compile, and take the arguments of :meth:`realize`; each call of what is returned runs
-        once more, into the same arrays.
+        """Compiles for the arguments of :meth:`realize`. Returns a function; each call of it runs
+        the pipeline again, into the same arrays.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -117,7 +119,7 @@ class HalidePipeline:
         return run
 
     def _arrays(self, arguments: Arguments) -> tuple[dict[str, Array], dict[str, Array]]:
-        """New arrays for the outputs, and the images, in the strides that the pipeline says."""
+        """New arrays for the outputs, and the images, with the strides that the pipeline says."""
         functions = [self.pipeline.function(name) for name in self.pipeline.outputs]
         outputs = {
             buffer: empty_with_steps(
@@ -135,7 +137,7 @@ class HalidePipeline:
         return outputs, images
 
     def compile(self, target: str = HOST) -> Any:
-        """Lower and generate machine code, once for a target, and return Halide's target.
+        """Lowers and generates machine code, once for each target, and returns Halide's target.
 
         Raises:
             LoweringError: Halide refuses the schedule.
@@ -146,9 +148,9 @@ class HalidePipeline:
         return chosen
 
     def loop_nest(self) -> str:
-        """What Halide's ``print_loop_nest`` prints.
+        """The output of Halide's ``print_loop_nest``.
 
-        It writes to the standard error of the process, which is redirected meanwhile.
+        It writes to the standard error of the process, which this method redirects meanwhile.
 
         Raises:
             LoweringError: Halide refuses the schedule.
@@ -163,7 +165,7 @@ class HalidePipeline:
             return file.read().decode()
 
     def lowered(self, target: str = HOST) -> str:
-        """Halide's lowered statement for a target, a GPU that is not there included.
+        """Halide's lowered statement for a target, also for a GPU that this machine does not have.
 
         Raises:
             LoweringError: Halide refuses the schedule.
@@ -180,7 +182,7 @@ class HalidePipeline:
 def _buffer(array: Array, ranges: tuple[tuple[int, int], ...]) -> Any:
     """Halide's view of an array whose coordinates begin at the mins of ``ranges``."""
     if array.dtype == np.uint64:
-        array = array.view(np.ulonglong)  # the one of two equal types whose code Halide knows
+        array = array.view(np.ulonglong)  # of two equal types, Halide knows the code of this one
     buffer = hl.Buffer(array)
     buffer.set_min([low for low, _ in ranges])
     return buffer

@@ -1,10 +1,10 @@
-"""A schedule as the directives that Halide knows, in the order in which it takes them.
+"""A schedule as directives that Halide knows, in the order in which Halide takes them.
 
 They are the directives of the text form with four differences. Directives that add a Func stand
-alone, before all others. The loop that Halide makes in
-``vectorize(x, 8)`` and its kin has no name that one could mention, so where it is mentioned they
-become a split and a kind. Funcs with updates are put at root explicitly, where Halide's default is
-inline. What only this library can say is refused.
+alone, before all others. The inner loop that Halide makes for ``vectorize(x, 8)`` and similar
+directives has no name; if another directive needs its name, the directive becomes a split and a
+kind. Funcs with updates get an explicit ``compute_root()``, because Halide's default is inline.
+Directives that only this library has are errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls, directive_calls
 
 _SUFFIXES = {"vectorize": "v", "unroll": "u", "parallel": "p"}
-"""How the inner loop of ``vectorize(x, factor)`` and its kin is named: ``x_v``."""
+"""The name of the inner loop of ``vectorize(x, factor)`` and similar directives: ``x_v``."""
 
 
 _LEVELS = ("compute_root", "compute_at", "compute_inline")
@@ -34,7 +34,7 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
 
     Raises:
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
-        ValueError: ``schedule`` is not one of this pipeline's Funcs and stages.
+        ValueError: ``schedule`` is not a schedule of this pipeline's Funcs and stages.
     """
     result: list[StageCalls] = []
     written: dict[tuple[str, int], list[StageCalls]] = {}
@@ -68,12 +68,12 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
 
 
 def _is_special(line: StageCalls) -> bool:
-    """Whether a line is about a specialization."""
+    """Whether a line schedules a specialization."""
     return _names(line.calls[:1], "specialize")
 
 
 def loops_made(call: DirectiveCall, loops: Container[str]) -> Iterator[str]:
-    """The loops that a directive makes of ``loops``: what is made of RVars are RVars."""
+    """The loops that a directive makes of ``loops``; loops made of RVars are RVars."""
     names = [str(a) for a in call.args if not isinstance(a, int | Tail)]
     if call.name == "fuse":
         made = [(old, names[2]) for old in names[:2]]
@@ -90,7 +90,7 @@ def _names(calls: Sequence[DirectiveCall], prefix: str) -> bool:
 
 
 def _loops_split(calls: Sequence[DirectiveCall]) -> set[str]:
-    """Loops that directives of a stage name, other than by making them in passing."""
+    """Loops that directives of a stage name explicitly."""
     return {
         str(a)
         for call in calls
@@ -104,11 +104,11 @@ def _expanded(func: str, call: DirectiveCall, mentioned: set[str]) -> Iterator[D
     if once:
         raise DirectiveError(
             f"{call.name} of Func {func} names {once[0]}, but in Halide the loops of "
-            "gpu_single_thread() have no names that one could mention."
+            "gpu_single_thread() have no names."
         )
     if call.name == "loops":
         raise DirectiveError(
-            f"The loops of Func {func} follow from no directives of Halide: one is lost, doubled "
+            f"No directives of Halide make the loops of Func {func}: one is lost, doubled "
             "or unknown."
         )
     if _names([call], "split") or call.name in ("tile", "gpu_tile", "fold_storage"):
@@ -127,7 +127,9 @@ def _expanded(func: str, call: DirectiveCall, mentioned: set[str]) -> Iterator[D
 
 
 def _require_numbers(func: str, call: DirectiveCall, args: Sequence[Argument]) -> None:
-    """The last argument, a tail aside, is a factor; those of a family are names."""
+    """Checks factors: the last argument except a tail is a number; all arguments of a directive
+    over several loops are names.
+    """
     factor = [a for a in args if not isinstance(a, Tail)][-1]
     if isinstance(factor, str):
         raise DirectiveError(

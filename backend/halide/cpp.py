@@ -1,4 +1,4 @@
-"""Expressions as C++ text against Halide.h, in which every operand has the type it has here."""
+"""Expressions as C++ text against Halide.h; every operand has the same type as here."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _INFIX = {
     "gt": (">", 7), "ge": (">=", 7), "shift_left": ("<<", 8), "shift_right": (">>", 8),
     "add": ("+", 9), "sub": ("-", 9), "mul": ("*", 10), "div": ("/", 10), "mod": ("%", 10),
 }  # fmt: skip
-"""Operator and precedence."""
+"""The operator and its precedence."""
 
 _UNARY = 11
 _PLAIN_LIMIT = (1 << 31) - 1
 _WORTH_NAMING = 4
-"""Nodes from which a subexpression used twice gets a name of its own."""
+"""A subexpression that is used twice gets a name if it has at least this many nodes."""
 
 
 def literal(value: int | float, type: Type) -> str:
@@ -58,16 +58,16 @@ def _float(value: float, type: Type) -> str:
         return f"std::numeric_limits<{name}>::quiet_NaN()"
     if math.isinf(value):
         return f"{'-' if value < 0 else ''}std::numeric_limits<{name}>::infinity()"
-    # The shortest decimals that give the same bits; both forms have a point or an exponent.
+    # The shortest decimal number with the same bits; both forms have a point or an exponent.
     return f"{np.float32(value)!s}f" if type.bits == 32 else repr(float(value))
 
 
 @define
 class Printer:
-    """Text of the expressions of one definition.
+    """Prints the expressions of one definition.
 
-    ``variable`` and ``target`` spell variables, and Funcs and images. Subexpressions that occur
-    more than once are declared first, under names that ``fresh`` makes up.
+    ``variable`` gives the text of a variable, and ``target`` of a Func or image. Subexpressions
+    that occur more than once are declared first, under names that ``fresh`` makes.
     """
 
     variable: Spell
@@ -77,7 +77,7 @@ class Printer:
     _named: dict[Expr, str] = field(factory=dict)
 
     def share(self, *roots: Expr) -> None:
-        """Declare the subexpressions that ``roots`` use more than once."""
+        """Declares the subexpressions that ``roots`` use more than once."""
         nodes = list(walk(*roots))
         uses = Counter(child for node in nodes for child in node.children)
         size: dict[Expr, int] = {}
@@ -90,7 +90,7 @@ class Printer:
                 size[node] = 1
 
     def text(self, node: Expr, outer: int = 0) -> str:
-        """``node`` in a place of precedence ``outer``."""
+        """The text of ``node`` as an operand of an operator of precedence ``outer``."""
         if node in self._named:
             return self._named[node]
         match node:

@@ -1,4 +1,6 @@
-"""A pipeline in Halide's objects: its Funcs, images and parameters, and what is known of them."""
+"""A pipeline as Halide's objects: its Funcs, images and parameters, and their known sizes and
+ranges.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from spaces.model.expressions.types import Int32
 
 @define
 class PeerAlgorithm:
-    """Halide's objects for a pipeline, by the names they have here.
+    """Halide's objects for a pipeline, by their names in this library.
 
     Raises:
         DirectiveError: Halide refuses a definition.
@@ -47,13 +49,13 @@ class PeerAlgorithm:
         self._constrain()
 
     def _constrain(self) -> None:
-        """Tell Halide of sizes, strides and ranges that are known."""
+        """Tells Halide the known sizes, strides and ranges."""
         for strides in self.pipeline.strides:
             buffer = self._buffer_of(strides.buffer)
             for d, step in enumerate(strides.steps):
                 if step is not None:
                     buffer.dim(d).set_stride(step)
-        for limit in limits(self.pipeline.promises):  # others are asked of the arguments
+        for limit in limits(self.pipeline.promises):  # the arguments are checked for the others
             self._limit(limit)
 
     def _limit(self, limit: Limit) -> None:
@@ -62,7 +64,7 @@ class PeerAlgorithm:
             low, high = limit.is_lower, limit.is_upper
             ends = (value if low else None, value if high else None)
             limit_scalar(self.scalars[limit.name], limit.value.type, *ends)
-        elif limit.is_lower and limit.is_upper:  # of sizes Halide takes no inequalities
+        elif limit.is_lower and limit.is_upper:  # Halide takes no inequalities of sizes
             buffer, part, dimension = limit.name.rsplit(".", 2)
             dim = self._buffer_of(buffer).dim(int(dimension))
             (dim.set_min if part == "min" else dim.set_extent)(value)
@@ -90,7 +92,7 @@ class PeerAlgorithm:
         self.funcs[function.name][tuple(places)] = values[0] if len(values) == 1 else tuple(values)
 
     def expressions(self, roots: Sequence[Expr], loops: Mapping[str, Any]) -> list[Any]:
-        """Expressions as Halide's, in which ``loops`` are the Vars and RVars."""
+        """Expressions as Halide's expressions; ``loops`` are the Vars and RVars."""
 
         def variable(node: Variable) -> Any:
             if node.name in loops:
@@ -110,9 +112,10 @@ class PeerAlgorithm:
         return peer_expressions(roots, variable, call)
 
     def _reduction(self, stage: Stage, vars: Mapping[str, Any]) -> dict[str, Any]:
-        """The RVars of a stage by name, of an RDom of its own.
+        """The RVars of a stage by name, from a new RDom.
 
-        Halide finds loops by name, so a level over ``r.x`` is one in all stages over such an RDom.
+        Halide finds loops by name, so a level at ``r.x`` works for all stages with an RDom of that
+        name.
         """
         if not stage.rvars:
             return {}

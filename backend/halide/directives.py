@@ -1,4 +1,4 @@
-"""The directives of a schedule, put on Halide's objects one after the other."""
+"""Applies the directives of a schedule to Halide's objects, in order."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from spaces.model.writing.chain import StageCalls
 
 @define
 class PeerDirectives:
-    """Halide's objects for an algorithm, while directives are put on them: those that derive give
-    it Funcs of their own.
-    """
+    """Halide's objects for an algorithm, while directives are applied. Derivations add Funcs."""
 
     algorithm: PeerAlgorithm
     _known: Pipeline = field(init=False)
-    """The pipeline with the Funcs that directives so far have added."""
+    """The pipeline with the Funcs that directives have added so far."""
     _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
     """The Vars of each Func that a directive has added."""
     _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False)
-    """For each stage its RVars, of an RDom or made of those by splitting and fusing."""
+    """For each stage its RVars: those of its RDom, and those made of them by splitting and
+    fusing.
+    """
 
     def __attrs_post_init__(self) -> None:
         self._known = self.algorithm.pipeline
         self._rvars = {stage: dict(rvars) for stage, rvars in self.algorithm.rvars.items()}
 
     def apply(self, stage_calls: StageCalls) -> None:
-        """Put directives on one stage.
+        """Applies directives to one stage.
 
         Raises:
             DirectiveError: Halide refuses one.
@@ -62,10 +62,10 @@ class PeerDirectives:
                 else:
                     made = getattr(stage, call.name)(*args)
             if call.name == "specialize":
-                stage = made  # what follows is about the specialization
+                stage = made  # the next directives schedule the specialization
 
     def _arguments(self, call: DirectiveCall, loops: Mapping[str, Any]) -> list[Any]:
-        """The arguments of a directive as Halide takes them."""
+        """The arguments of a directive as Halide's objects."""
         declared = DIRECTIVES[call.name]
         if declared.takes_level:
             return self._level(call.args)
@@ -92,14 +92,14 @@ class PeerDirectives:
         return self.algorithm.images.get(name) or self.algorithm.funcs[name]
 
     def _beside(self, args: Sequence[Argument]) -> list[Any]:
-        """The stage that another one is computed with, and its loop."""
+        """The stage with which another stage is computed, and its loop."""
         other, loop = args[:2]
         assert isinstance(other, StageOf)
         func, name = self._level((other.func, loop))
         return [func.update(other.stage - 1) if other.stage else func, name]
 
     def _add(self, owner: Any, step: Derivation, loops: Sequence[Any]) -> None:
-        """Let Halide add a Func, by a directive on ``owner``."""
+        """Adds a Func to Halide's pipeline, by a directive on ``owner``."""
         given = Schedule((), (*self._known.derivations, step))
         before, self._known = self._known, derived(self._known, given)
         is_refused = self._known is before
@@ -110,7 +110,7 @@ class PeerDirectives:
         else:
             unknown = [consumer for consumer in step.consumers if consumer not in funcs]
             if unknown:
-                raise DirectiveError(f"There is no Func {unknown[0]!r} that could read {name}.")
+                raise DirectiveError(f"There is no Func {unknown[0]!r} to read {name}.")
             consumers = [funcs[consumer] for consumer in step.consumers]
             add = owner.in_ if isinstance(step, Wrap) else owner.clone_in
             added = add(consumers) if consumers else add()
@@ -126,7 +126,7 @@ class PeerDirectives:
             self._adopt_rvars(name, added, update)
 
     def _adopt_rvars(self, name: str, func: Any, update: int) -> None:
-        """Take the RVars of an update as Halide has made them."""
+        """Takes over the RVars that Halide has made for an update."""
         own = self._known.function(name).stages[update + 1].rvars
         made = dict(zip((r.name for r in own), func.rvars(update), strict=True))
         self._rvars[name, update + 1] = made

@@ -1,4 +1,4 @@
-"""What goes wrong on Halide's side, each with Halide's own message."""
+"""Errors on Halide's side, each with Halide's own message."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class HalideMissingError(HalideFailure, ImportError):
 
 
 class DirectiveError(HalideFailure):
-    """A definition or directive was refused as it was made."""
+    """Halide refused a definition or directive when it was made."""
 
 
 class LoweringError(HalideFailure):
-    """The schedule was refused when the pipeline was compiled."""
+    """Halide refused the schedule when it compiled the pipeline."""
 
 
 class RealizationError(HalideFailure):
@@ -34,4 +34,4 @@ class HalideCrash(HalideFailure):
 
 
 class HalideTimeout(HalideFailure):
-    """Halide took longer than it was given."""
+    """Halide took longer than the time limit."""

@@ -1,4 +1,6 @@
-"""Expressions as Halide's: the same tree, every operand already of the type it has here."""
+"""Expressions as Halide's expressions: the same tree, with every operand already cast to its
+type.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "bit_not": lambda a: ~a,
     "shift_left": lambda a, b: a << b,
     "shift_right": lambda a, b: a >> b,
-    # Halide's Python package takes no words here; it shows the condition itself, and values.
+    # Halide's Python package takes no text here; it shows the condition itself, and values.
     "require": lambda condition, value, *message: hl.require(
         condition, value, *(part for part in message if not isinstance(part, str))
     ),
@@ -60,7 +62,7 @@ _CONVERSIONS: Mapping[str, Callable[..., Any]] = {
     "reinterpret": hl.reinterpret,
     "saturating_cast": hl.saturating_cast,
 }
-"""Operators that take the type of their result first."""
+"""Operators that take the type of their result as first argument."""
 
 
 def peer_constant(node: Const) -> Any:
@@ -76,7 +78,7 @@ def peer_expressions(
     variable: Callable[[Variable], Any],
     call: Callable[[Call, list[Any]], Any],
 ) -> list[Any]:
-    """Each root as an expression of Halide's; shared subexpressions stay shared.
+    """Each root as an expression of Halide; shared subexpressions stay shared.
 
     ``variable`` and ``call`` give the expression of a variable, and of a call at coordinates.
     """

@@ -1,4 +1,4 @@
-"""Halide in a process of its own: for schedules that may crash it or never end.
+"""Halide in a new process: for schedules that may crash it or never end.
 
 >>> run_in_subprocess(pipeline, schedule, {"input": image}, seconds=30)["output"]
 """
@@ -23,7 +23,7 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen
 class Job:
-    """What :func:`backend.halide.bridge.build` and its ``realize`` are called with."""
+    """The arguments of :func:`backend.halide.bridge.build` and of ``realize``."""
 
     pipeline: Pipeline
     schedule: Schedule | None
@@ -35,7 +35,7 @@ class Job:
 
 @frozen
 class Answer:
-    """The outputs of a job, or what was raised instead."""
+    """The outputs of a job, or its error."""
 
     outputs: dict[str, Array]
     error: Exception | None = None
@@ -51,13 +51,13 @@ def run_in_subprocess(
     target: str = "host",
     seconds: float = 60.0,
 ) -> dict[str, Array]:
-    """Build and realize in a new process; arguments and result as of ``realize``.
+    """Builds and realizes in a new process. Arguments and result are those of ``realize``.
 
     Raises:
-        HalideTimeout: it took longer than ``seconds``; the process is killed.
+        HalideTimeout: it took longer than ``seconds``, and the process was killed.
         HalideCrash: the process died, for instance of a segmentation fault.
-        HalideFailure: what building and realizing raise.
-        HalideMissingError: there is no Halide to run.
+        HalideFailure: building or realizing failed.
+        HalideMissingError: Halide is not installed.
         ArgumentError: the arguments do not fit the pipeline.
     """
     if importlib.util.find_spec("halide") is None:
@@ -80,7 +80,7 @@ def run_in_subprocess(
         said = done.stderr.decode(errors="replace").strip()
         raise HalideCrash(
             f"The process running pipeline {pipeline.name} in Halide ended with "
-            f"{_ending(done.returncode)}." + (f" It said: {said[-2000:]}" if said else "")
+            f"{_ending(done.returncode)}." + (f" Its output: {said[-2000:]}" if said else "")
         )
     answer: Answer = pickle.loads(done.stdout)
     if answer.error is not None:

@@ -1,4 +1,4 @@
-"""Names as Halide and C++ take them."""
+"""Names that Halide and C++ accept."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _KEPT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Keywords of C++, and names of Halide's that a declaration would hide."""
+"""Keywords of C++, and names of Halide that a declaration would hide."""
 
 
 def identifier(name: str) -> str:
-    """``name`` with dots and the like replaced, and not one that Halide or C++ keeps for itself.
+    """``name`` as an identifier: dots and similar characters are replaced, and names that Halide or
+    C++ reserve are changed.
 
-    Halide gives names of an underscore and a number, and names with ``$``, a meaning of their own.
+    Names of an underscore and a number, and names with ``$``, have a special meaning in Halide.
     """
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     if plain.startswith("_") or plain[:1].isdigit():

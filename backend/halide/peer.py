@@ -1,6 +1,6 @@
-"""The one door to Halide's Python package, which ships no types and is an optional extra.
+"""The only importer of Halide's Python package, which ships no types and is an optional extra.
 
-`hl` is the package. Any failure it raises is turned into one of ours by `failing_as`.
+`hl` is the package. `failing_as` turns its errors into a `HalideFailure`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ hl: Any = halide
 
 @contextmanager
 def failing_as(failure: type[HalideFailure], what: str) -> Iterator[None]:
-    """Raise Halide's complaints as ``failure``, beginning with ``what`` was being done."""
+    """Raises Halide's errors as ``failure``; the message begins with ``what`` Halide was doing."""
     try:
         yield
-    # Its user errors are HalideErrors; internal ones arrive as RuntimeErrors.
+    # Halide's user errors are HalideErrors; its internal errors are RuntimeErrors.
     except (hl.HalideError, RuntimeError) as error:
         said = " ".join(str(error).removeprefix("Error:").split())
         raise failure(f"{what}: {said or 'Halide gave no reason.'}") from error

@@ -1,5 +1,5 @@
-"""Scalar parameters of Halide's: a float64 is handed over as its bits, for ``Param.set`` of the
-Python bindings makes a float32 of it.
+"""Scalar parameters for Halide. A float64 is passed as its bits, because ``Param.set`` of the
+Python bindings would make it a float32.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from spaces.model.expressions.types import Float64, Type, UInt64
 
 
 def peer_scalar(scalar: Scalar) -> Any:
-    """The Param that a scalar is set by."""
+    """The Param that passes a scalar."""
     held = UInt64 if scalar.type == Float64 else scalar.type
     return hl.Param(peer_type(held), identifier(scalar.name))
 
 
 def set_scalar(param: Any, type: Type, value: int | float) -> None:
-    """Give a scalar of a type its value."""
+    """Sets the Param of a scalar to a value."""
     param.set(int(np.float64(value).view(np.uint64)) if type == Float64 else value)
 
 
 def read_scalar(param: Any, type: Type) -> Any:
-    """The value of a scalar in an expression."""
+    """The expression that reads a scalar's value from its Param."""
     return hl.reinterpret(peer_type(type), param) if type == Float64 else hl.Expr(param)
 
 
 def limit_scalar(param: Any, type: Type, lowest: Any | None, largest: Any | None) -> None:
-    """Tell what a scalar lies between; of bits there are no such limits."""
+    """Tells Halide the limits of a scalar; a scalar passed as bits gets no limits."""
     if type == Float64:
         return
     if lowest is not None:

@@ -1,7 +1,7 @@
 """A pipeline and its schedule as a C++ function against Halide.h ([TOY] "Conversion to Halide").
 
-The function takes the images and scalar parameters and returns a ``Halide::Pipeline``, ready to be
-realized, compiled ahead of time, or pasted into a generator's ``generate``.
+The function takes the images and scalar parameters and returns a ``Halide::Pipeline``. You can
+realize it, compile it ahead of time, or paste the text into a generator's ``generate``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
 
     Raises:
         DirectiveError: the schedule has no counterpart in Halide.
-        ValueError: ``schedule`` is not one of this pipeline.
+        ValueError: ``schedule`` is not a schedule of this pipeline.
     """
     chosen = schedule or Schedule.default(pipeline)
     for refusal in derivation(pipeline, chosen).refusals:
@@ -46,7 +46,7 @@ def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
 
 @define
 class _Source:
-    """The parts of the function, over C++ names that are all different."""
+    """The parts of the function; all C++ names in it are different."""
 
     pipeline: Pipeline
     calls: tuple[StageCalls, ...]
@@ -54,9 +54,9 @@ class _Source:
     _taken: set[str] = field(factory=set)
     _domains: dict[tuple[tuple[ReductionVar, ...], tuple[Expr, ...]], str] = field(factory=dict)
     _rvars: dict[tuple[str, int], dict[str, str]] = field(factory=dict)
-    """For each stage, how its RVars are spelled."""
+    """For each stage, the C++ text of its RVars."""
     _known: Pipeline = field(init=False)
-    """The pipeline with the Funcs that directives so far have added."""
+    """The pipeline with the Funcs that directives have added so far."""
 
     def __attrs_post_init__(self) -> None:
         self._known = self.pipeline
@@ -98,13 +98,13 @@ class _Source:
         )
 
     def _name(self, kind: str, name: str) -> str:
-        """The C++ name of a thing, made up at its first mention."""
+        """The C++ name of a thing; the first use makes it."""
         if (kind, name) not in self._names:
             self._names[kind, name] = self._fresh(name)
         return self._names[kind, name]
 
     def _fresh(self, name: str) -> str:
-        """A C++ name like ``name`` that nothing else has."""
+        """A new C++ name like ``name``."""
         plain = identifier(name)
         while plain in self._taken:
             plain += "_"
@@ -148,7 +148,7 @@ class _Source:
         yield f"{func}({at}) = {values if len(parts) == 1 else f'Tuple({values})'};"
 
     def _constraints(self) -> Iterator[str]:
-        """The sizes, strides and ranges that are known."""
+        """The known sizes, strides and ranges."""
         for strides in self.pipeline.strides:
             for d, step in enumerate(strides.steps):
                 if step is not None:
@@ -160,7 +160,7 @@ class _Source:
                 name = self._names["scalar", limit.name]
                 yield from (f"{name}.set_min_value({value});" for _ in range(limit.is_lower))
                 yield from (f"{name}.set_max_value({value});" for _ in range(limit.is_upper))
-            elif limit.is_lower and limit.is_upper:  # of sizes Halide takes no inequalities
+            elif limit.is_lower and limit.is_upper:  # Halide takes no inequalities of sizes
                 buffer, part, dimension = limit.name.rsplit(".", 2)
                 yield f"{self._dimension(buffer, int(dimension))}.set_{part}({value});"
 
@@ -196,7 +196,7 @@ class _Source:
         return len(self.pipeline.function(func).types) > 1
 
     def _reduction(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
-        """Declare the RDom of a stage, unless an earlier one shares it."""
+        """Declares the RDom of a stage, unless an earlier stage shares it."""
         points = (stage.rvars, stage.predicates)
         is_new = bool(stage.rvars) and points not in self._domains
         if is_new:
@@ -234,11 +234,11 @@ class _Source:
         yield f"{chain[-1]};"
 
     def _add(self, step: Derivation) -> None:
-        """Know the RVars of a Func that a directive adds, and of what it reduces."""
+        """Notes the RVars of a Func that a directive adds, and of the stage that it reduces."""
         self._known = derived(self._known, Schedule((), (*self._known.derivations, step)))
         if self.pipeline.is_image.get(step.func):
             for d in range(self.pipeline.image(step.func).dimensions):
-                self._names["Var", f"_{d}"] = f"_{d}"  # as Halide calls the coordinates of images
+                self._names["Var", f"_{d}"] = f"_{d}"  # Halide's names
         reduced = [(step.func, step.update + 1)] if isinstance(step, RFactor) else []
         stages = range(len(self._known.function(step.name).stages))
         for func, stage in (*((step.name, index) for index in stages), *reduced):
@@ -280,7 +280,7 @@ class _Source:
         if isinstance(value, Choice):
             return value.qualified
         if isinstance(value, int):
-            return str(value).lower()  # a truth value, too
+            return str(value).lower()  # also a truth value
         if isinstance(value, tuple):
             pairs = (f"{{{self._loop(n, rvars)}, {a.qualified}}}" for n, a in value)
             return f"{{{', '.join(pairs)}}}"
@@ -301,7 +301,7 @@ class _Source:
 
 
 def _wrapped(line: str) -> str:
-    """An indented statement, continued on further lines where it is long; strings hold no space."""
+    """An indented statement; a long one continues on further lines. Its strings hold no space."""
     return "\n".join(
         textwrap.wrap(
             line,

@@ -1,4 +1,6 @@
-"""The process behind :mod:`backend.halide.isolated`: a pickled job in, a pickled answer out."""
+"""The process behind :mod:`backend.halide.isolated`: it reads a pickled job and writes a pickled
+answer.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from backend.halide.isolated import Answer, Job
 
 
 def main() -> None:
-    """Read a job, run it, write its answer."""
-    # Halide prints to the standard output; the answer goes where that led before.
+    """Reads a job, runs it, and writes its answer."""
+    # Halide prints to the standard output; the answer goes to the original standard output.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     job: Job = pickle.load(sys.stdin.buffer)

@@ -1,11 +1,10 @@
 """Proofs about lowered GPU programs that hold for every size.
 
-==============  ==============================================================================
-`sites`         the accesses of a kernel's body, and what stands around each
-`meetings`      whether two accesses may happen between the same two barriers
-`places`        when two indices are the same place
-`barriers`      the obligations, and the proofs of them
-==============  ==============================================================================
+============== ==============================================================================
+`sites` the accesses of a kernel's body, and the statements around each `meetings` whether two
+accesses may run between the same two barriers `places` when two indices are the same place
+`barriers` the obligations, and the proofs of them ==============
+==============================================================================
 """
 
 from backend.proofs.barriers import barrier_obligations, prove_barriers

@@ -1,8 +1,9 @@
-"""Barriers: all threads of a block come to them together, and they keep apart what must be.
+"""Barriers: all threads of a block reach them together, and they separate accesses that must not
+meet.
 
-Of every two accesses of memory that the threads of a block share, one of them a write, either a
-barrier stands between them, or different threads access different places. Writes of one statement
-may meet where they write the same value, as the shifted tiles of a split do.
+Take two accesses of memory that the threads of a block share, at least one of them a write. Either
+a barrier stands between them, or different threads access different places. Writes of one statement
+may meet if they write the same value, as the shifted tiles of a split do.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ _ZERO, _ONE = constant(0, Int32), constant(1, Int32)
 def barrier_obligations(
     program: GpuProgram, extents: Mapping[str, tuple[Expr, ...]] | None = None
 ) -> tuple[Obligation, ...]:
-    """What must hold of the barriers of a program for every size: of each barrier of a kernel,
-    that no thread misses it; of each two statements that access memory which a block shares, that
-    there is one where it is needed.
+    """The conditions on the barriers of a program for every size. For each barrier of a kernel: no
+    thread misses it. For each two statements that access memory that a block shares: a barrier
+    separates them where they need one.
 
     Args:
         program: the program with its barriers.
-        extents: those of the memory that it allocates, as :func:`~backend.proofs.places.shapes`
-            gives them; of a buffer that is not among them only the flat indices are compared.
+        extents: the extents of the memory that it allocates, from
+            :func:`~backend.proofs.places.shapes`. For a buffer without extents, only flat indices
+            are compared.
     """
     dimensions = {b.name: b.dimensions for b in program.buffers}
     return tuple(
@@ -72,13 +74,13 @@ def prove_barriers(
     timeout_ms: int = TIMEOUT_MS,
     seconds: float = SECONDS,
 ) -> tuple[Proof, ...]:
-    """Prove or refute every obligation about barriers.
+    """Proves or refutes every obligation about barriers.
 
     Args:
-        nest: the loop nest that the program is made of.
+        nest: the loop nest of the program.
         program: the program with its barriers.
-        timeout_ms: how long the solver may take for one obligation.
-        seconds: how long all may take; what is left then is ``unknown``.
+        timeout_ms: the time limit of the solver for one obligation.
+        seconds: the time limit for all obligations; those left then are ``unknown``.
     """
     decider = Decider(timeout_ms)
     deadline = time.perf_counter() + seconds
@@ -97,7 +99,9 @@ def prove_barriers(
 
 
 def _confirmed(nest: LoopNest, program: GpuProgram, suspected: Refuted) -> Outcome:
-    """The refutation of a sufficient condition, where a run of the kernels shows a fault."""
+    """The refutation of a sufficient condition, if a run of the kernels confirms it by a fault;
+    else unknown.
+    """
     found = suspected.counterexample
     run = replay_kernels(nest, program, found.sizes)
     if any(fault.buffer == found.buffer for fault in run.faults):
@@ -110,9 +114,10 @@ def _confirmed(nest: LoopNest, program: GpuProgram, suspected: Refuted) -> Outco
 
 @define
 class _Kernel:
-    """The obligations of one kernel where it is launched.
+    """The obligations of one kernel at one launch.
 
-    Formulas speak of one thread by the names of the kernel, and of another one by those of copies.
+    Formulas name the variables of one thread as the kernel does, and the variables of another
+    thread by copies.
     """
 
     launch: LaunchSite
@@ -130,7 +135,9 @@ class _Kernel:
         self._varying = frozenset(loops | {v.name for v in THREAD})
 
     def obligations(self) -> Iterator[Obligation]:
-        """All of them: first of the barriers, then of each shared buffer that is written."""
+        """All obligations: first those of the barriers, then those of each written shared
+        buffer.
+        """
         barriers = [site for site in self._sites if isinstance(site.statement, Barrier)]
         for number, site in enumerate(barriers, 1):
             yield self._converged(site, number)
@@ -142,12 +149,13 @@ class _Kernel:
                 yield from self._about(buffer)
 
     def _converged(self, barrier: StatementSite, number: int) -> Obligation:
-        """That all threads of a block come to a barrier equally often."""
+        """All threads of a block reach a barrier equally often."""
         formula = self._opaque.formula
         bounds = [formula(e) for loop in barrier.loops for e in (loop.min, loop.extent)]
         conditions = [formula(c) for c, _ in barrier.conditions]
         rounds = [r for loop in barrier.loops for r in self._rounds(loop)]
-        # Rounds of the loops around are common to all threads, as is proven of their bounds here.
+        # All threads run the same rounds of the loops around: this obligation also proves that the
+        # bounds are equal.
         other = Second(v.name for v in THREAD)
         goal = all_of(
             (
@@ -161,7 +169,9 @@ class _Kernel:
         return self._obligation(name, statement, known, goal, (), second=other, exact=True)
 
     def _about(self, buffer: str) -> Iterator[Obligation]:
-        """Of each two statements that access ``buffer``, the later one in the text second."""
+        """The obligations of each two statements that access ``buffer``, in the order of the
+        text.
+        """
         accessing = [s for s in self._sites if _written(s, buffer) or _read(s, buffer)]
         for number, first in enumerate(accessing):
             for second in accessing[number:]:
@@ -206,8 +216,8 @@ class _Kernel:
         statement: str,
         leaves: tuple[Expr, ...] | None = None,
     ) -> Obligation:
-        """That different threads access different places between two barriers, or with
-        ``leaves``, that these are the same for both.
+        """Different threads access different places between two barriers; or, with ``leaves``, the
+        leaves are equal for both threads.
         """
         place = self._opaque.place
         one, two = self._running(first), self._running(second)
@@ -233,7 +243,7 @@ class _Kernel:
         )
 
     def _running(self, site: StatementSite) -> tuple[Expr, ...]:
-        """What is known of one thread that runs a statement."""
+        """The conditions that hold for a thread that runs a statement."""
         rounds = [r for loop in site.loops for r in self._rounds(loop)]
         conditions = [(self._opaque.formula(c), holds) for c, holds in site.conditions]
         known = (c if holds else negation(c) for c, holds in conditions)
@@ -249,8 +259,8 @@ class _Kernel:
         return within(loop.var, low, low + extent - 1)
 
     def _leaves(self, value: Expr) -> tuple[Expr, ...] | None:
-        """What makes two threads compute the same value: variables, and where they read; None
-        where they read memory of their own.
+        """The parts of a value that must be equal for two threads to compute the same value:
+        variables, and indices of reads. None if it reads private memory of a thread.
         """
         leaves: dict[Expr, None] = {}
         stack, seen = [value], set[Expr]()
@@ -316,7 +326,7 @@ def _read(site: StatementSite, buffer: str) -> tuple[Expr, ...]:
 
 
 def _purpose(reader: StatementSite) -> str:
-    """What a statement reads for."""
+    """The purpose of a statement's reads, in words."""
     match reader.statement:
         case Store(buffer=name):
             return name
@@ -326,7 +336,9 @@ def _purpose(reader: StatementSite) -> str:
 
 
 def _relation(meeting: Meeting, other: Second) -> Expr:
-    """In which rounds two accesses meet: of the first in plain names, of the second in copies."""
+    """The rounds in which two accesses meet, as a formula: the first access has plain names, the
+    second copies.
+    """
     same = [equal(loop.var, other(loop.var)) for loop in meeting.same]
     if meeting.carried is None:
         return all_of(same)
@@ -337,7 +349,7 @@ def _relation(meeting: Meeting, other: Second) -> Expr:
 
 
 def _both_or_neither(a: Expr, b: Expr) -> Expr:
-    """That two conditions hold together; literally true for the same condition."""
+    """Both conditions hold or neither does; literally true for the same condition."""
     if a is b:
         return TRUE
     return any_of((all_of((a, b)), all_of((negation(a), negation(b)))))

@@ -1,4 +1,4 @@
-"""Where kernels are launched, and what is known there."""
+"""The launches of kernels, and the conditions that hold there."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ class LaunchSite:
     """A launch of a kernel.
 
     Attributes:
-        known: what holds there: of sizes, of the loops of the host around it, and of the place of
-            a block in its grid.
-        uniform: the variables that all threads of a block share: places of blocks, host loops.
+        known: conditions that hold there: on sizes, on the loops of the host around it, and on the
+            place of a block in its grid.
+        uniform: the variables with one value for all threads of a block: places of blocks, host
+            loops.
     """
 
     kernel: DeviceFunction
@@ -43,9 +44,9 @@ class LaunchSite:
 
 
 def launches(program: GpuProgram) -> tuple[LaunchSite, ...]:
-    """All launches of a program, in order. What it requires of sizes, and the case it is for, are
-    known at each; of images nothing needs to be, and what is promised of numbers that wrap is no
-    formula.
+    """All launches of a program, in order. Each knows the size checks of the program and the
+    assumptions of its case. Proofs need no conditions on images, and promises about numbers that
+    wrap are not formulas.
     """
     images = {b.name for b in program.buffers if not b.is_output}
     conditions = (*program.assumptions, *(r.condition for r in program.size_checks))

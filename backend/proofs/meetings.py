@@ -1,9 +1,9 @@
-"""Whether two accesses may happen between the same two barriers.
+"""Whether two accesses may run between the same two barriers.
 
-All threads of a block pass through a kernel's body in the order of its text, and pass its barriers
-together (which is proven apart). So two accesses of different threads are unordered where no
-barrier stands between them in that order: within one round of the loops around both, or from a
-round of one of these loops to a later one.
+All threads of a block run a kernel's body in the order of its text and pass its barriers together
+(another obligation proves this). So two accesses of different threads are unordered if no barrier
+stands between them in that order: within one round of the loops around both, or from a round of one
+of these loops to a later round.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from spaces.model.expressions.expr import Const
 
 @frozen(eq=False)
 class Meeting:
-    """Rounds of the loops around two accesses in which no barrier is between them.
+    """Rounds of the loops around two accesses with no barrier between the accesses.
 
     Attributes:
-        same: the outer loops, which are in the same round.
-        carried: the loop whose rounds differ, or None: then all loops around both are in ``same``.
-        next_only: whether the later round is the very next one; otherwise it may be any later one.
-        first_is_earlier: whether it is the first access that is in the earlier round.
+        same: the outer loops; both accesses run in the same round of them.
+        carried: the loop whose rounds differ; None if all loops around both are in ``same``.
+        next_only: whether the later round is the next round; otherwise it may be any later round.
+        first_is_earlier: whether the first access runs in the earlier round.
     """
 
     same: tuple[For, ...]
@@ -35,8 +35,8 @@ class Meeting:
 
 
 def meetings(first: StatementSite, second: StatementSite) -> Iterator[Meeting]:
-    """The ways in which two accesses, the first one not later in the text, have no barrier between
-    them.
+    """The ways in which two accesses have no barrier between them. The first access must not be
+    later in the text.
     """
     depth = _common(first, second)
     around = first.path[:depth]
@@ -55,7 +55,7 @@ def meetings(first: StatementSite, second: StatementSite) -> Iterator[Meeting]:
 
 
 def passable(statement: Statement) -> bool:
-    """Whether a thread may pass through a statement without coming to a barrier."""
+    """Whether a thread may run a statement without a barrier."""
     match statement:
         case Barrier():
             return False
@@ -71,7 +71,7 @@ def passable(statement: Statement) -> bool:
 
 
 def is_exact(statement: Statement) -> bool:
-    """Whether :func:`passable` is certain of everything inside: no barrier hangs on a condition or
+    """Whether :func:`passable` is exact for everything inside: no barrier depends on a condition or
     on the number of a loop's rounds.
     """
     match statement:
@@ -102,12 +102,12 @@ def _has_no_barrier(statement: Statement) -> bool:
 
 
 def _runs(loop: For) -> bool:
-    """Whether a loop is certain to have a round."""
+    """Whether a loop surely has a round."""
     return isinstance(loop.extent, Const) and loop.extent.value >= 1
 
 
 def _common(first: StatementSite, second: StatementSite) -> int:
-    """How many statements are around both."""
+    """The number of statements around both sites."""
     shared = 0
     for a, b in zip(first.places[:-1], second.places[:-1], strict=False):
         if a != b:
@@ -117,7 +117,7 @@ def _common(first: StatementSite, second: StatementSite) -> int:
 
 
 def _between(first: StatementSite, second: StatementSite, depth: int) -> bool:
-    """Whether a thread gets from ``first`` to ``second`` without a barrier, in the same round of
+    """Whether a thread may go from ``first`` to ``second`` without a barrier, in the same round of
     the loops around both.
     """
     if first.places == second.places:
@@ -133,21 +133,23 @@ def _between(first: StatementSite, second: StatementSite, depth: int) -> bool:
 
 
 def _after(site: StatementSite, level: int) -> bool:
-    """Whether a thread gets from a site to the end of the statement at ``level`` of its path
+    """Whether a thread may go from a site to the end of the statement at ``level`` of its path
     without a barrier.
     """
     return all(all(map(passable, b.body[place + 1 :])) for b, place in _blocks(site, level))
 
 
 def _before(site: StatementSite, level: int) -> bool:
-    """Whether a thread gets from the beginning of the statement at ``level`` of its path to a site
-    without a barrier.
+    """Whether a thread may go from the beginning of the statement at ``level`` of its path to a
+    site without a barrier.
     """
     return all(all(map(passable, b.body[:place])) for b, place in _blocks(site, level))
 
 
 def _blocks(site: StatementSite, level: int) -> Iterator[tuple[Block, int]]:
-    """The blocks around a site from ``level`` of its path inwards, and its place in each."""
+    """The blocks around a site from ``level`` of its path inwards, and the site's position in
+    each.
+    """
     for depth in range(level, len(site.path) - 1):
         outer = site.path[depth]
         if isinstance(outer, Block):

@@ -1,12 +1,13 @@
-"""When two flat indices are different places.
+"""When two flat indices name different places.
 
 An index is a sum of coordinates times strides. In the caller's buffers strides are unknown numbers.
-Coordinates inside a buffer have one index each (bounds are proven apart), so there the same index
-means the same factor of every stride.
+Coordinates inside a buffer have one index each (another obligation proves the bounds), so equal
+indices have equal factors of every stride.
 
-The strides of other memory are products of its extents, formulas of sizes. There the difference
-``p + e * (q + f * (r ..))`` of two indices, with extents ``e``, ``f`` .., is not 0 if ``|p| < e``
-and ``p`` is not 0; or if ``p`` is and the same holds of ``q + f * (r ..)``.
+The strides of other memory are products of its extents, which are formulas of sizes. There the
+difference of two indices is ``p + e * (q + f * (r ..))``, with extents ``e``, ``f`` .. It is not 0
+in two cases: ``|p| < e`` and ``p`` is not 0; or ``p`` is 0 and the same rule gives that
+``q + f * (r ..)`` is not 0.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ZERO = constant(0, Int32)
 
 def shapes(nest: LoopNest) -> dict[str, tuple[Expr, ...]]:
     """The extents of all memory that the GPU program of a nest allocates, by buffer, the densest
-    dimension first; in the form that its indices are made of.
+    dimension first. They have the same form as in the program's indices.
     """
     sizes = KernelSizes.of(nest)
     program = unhinted(start(nest))
@@ -53,8 +54,8 @@ class Places:
     """Compares indices.
 
     Attributes:
-        dimensions: how many each buffer of the caller has, by name.
-        extents: of other buffers, as :func:`shapes` gives them.
+        dimensions: the number of dimensions of each buffer of the caller, by name.
+        extents: the extents of other buffers, from :func:`shapes`.
     """
 
     dimensions: dict[str, int]
@@ -62,8 +63,8 @@ class Places:
     _simplify: Simplifier = field(factory=Simplifier, eq=False)
 
     def of(self, buffer: str, index: Expr) -> tuple[Expr, ...]:
-        """Numbers that are the same for two indices of a buffer only if these are the same place:
-        the factors of its strides, or the index alone.
+        """Numbers that are equal for two indices of a buffer only if the indices name the same
+        place: the factors of its strides, or the index itself.
         """
         rest = self._simplify.polynomial(index)
         factors: list[Expr] = []
@@ -76,12 +77,12 @@ class Places:
         return (self._simplify.normal(rest), *factors)
 
     def is_symbolic(self, buffer: str) -> bool:
-        """Whether strides of memory that the program allocates are formulas of sizes."""
+        """Whether the buffer is memory of the program whose strides are formulas of sizes."""
         return not all(isinstance(e, Const) for e in self.extents.get(buffer, ())[:-1])
 
     def apart(self, buffer: str, a: Expr, b: Expr, same: Expr = FALSE) -> Expr:
-        """That two indices of a buffer are different places, or ``same`` holds. Where strides are
-        formulas of sizes it may be false of different places.
+        """The condition that two indices of a buffer name different places, or that ``same`` holds.
+        If strides are formulas of sizes, it may be false for different places.
         """
         if not self.is_symbolic(buffer):
             pairs = zip(self.of(buffer, a), self.of(buffer, b), strict=True)
@@ -94,7 +95,7 @@ class Places:
         return result
 
     def _factors(self, buffer: str, a: Expr, b: Expr) -> list[Polynomial]:
-        """The difference of two indices taken apart by the extents of a buffer, densest first."""
+        """The difference of two indices, split by the extents of a buffer, densest first."""
         rest = self._simplify.polynomial(a) - self._simplify.polynomial(b)
         factors: list[Polynomial] = []
         for extent in self.extents[buffer][:-1]:
@@ -104,7 +105,7 @@ class Places:
 
 
 def _divided(p: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """``(q, r)`` with p = q * by + r; a number divides only its multiples."""
+    """``(q, r)`` with ``p = q * by + r``; a number divides only its multiples."""
     number = by.constant
     if number is None:
         return multiples(p, by)

@@ -1,4 +1,4 @@
-"""The accesses of a kernel's body, and what stands around each."""
+"""The accesses of a kernel's body, and the statements around each."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]
-"""Conditions, and whether each holds or does not."""
+"""Conditions, each with whether it holds."""
 
 
 @frozen(eq=False)
 class StatementSite:
-    """A statement of a kernel where it stands.
+    """A statement of a kernel, with its place in the kernel.
 
     Attributes:
-        path: the statements around it, outermost first, and itself last.
-        places: the place of each of them in the one around it.
-        conditions: what is known where it runs.
+        path: the statements around it, outermost first, then the statement itself.
+        places: the position of each of them in the one around it.
+        conditions: the conditions that hold where it runs.
     """
 
     path: tuple[Statement, ...]
@@ -40,12 +40,12 @@ class StatementSite:
         return tuple(s for s in self.path[:-1] if isinstance(s, For))
 
     def is_around(self, other: StatementSite) -> bool:
-        """Whether the other one stands inside it, or is it."""
+        """Whether the other site is inside this one or equals it."""
         return other.places[: len(self.places)] == self.places
 
     @property
     def reads(self) -> tuple[Load, ...]:
-        """What its own expressions read, each once."""
+        """The loads of its own expressions, each once."""
         nodes = walk(*self.statement.expressions)
         return tuple(node for node in nodes if isinstance(node, Load))
 

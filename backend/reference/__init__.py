@@ -1,17 +1,15 @@
 """Evaluation of a pipeline in NumPy, breadth first: the oracle for everything that runs faster.
 
-It knows no schedule and no interval analysis. Every Func is evaluated whole, over the box of
-coordinates that is really read: the index expressions of its consumers are evaluated on *their*
-boxes, and the smallest and largest values found are its own. Both arms of a ``select`` are
-evaluated, as Halide's bounds are.
+It knows no schedule and no interval analysis. It evaluates each Func as a whole, over the box of
+coordinates that are really read. To find the box, it evaluates the index expressions of the
+consumers on *their* boxes and takes the smallest and largest values. It evaluates both arms of a
+``select``, as Halide's bounds do.
 
-==============  ==============================================================================
-`evaluate`      the one entry: arrays in, arrays out
-`formula`       an expression on a mesh of coordinates
-`boxes`         boxes of coordinates, and the values of a Func on one
-`evaluation`    who needs whom where, and values producers first
-`updates`       update stages, in the order of their reduction domain
-==============  ==============================================================================
+============== ==============================================================================
+`evaluate` the only entry: from arrays to arrays `formula` an expression on a mesh of coordinates
+`boxes` boxes of coordinates, and the values of a Func on one `evaluation` the box of each Func, and
+the values, producers first `updates` update stages, in the order of their reduction domain
+============== ==============================================================================
 """
 
 from backend.reference.boxes import ImageBoundsError

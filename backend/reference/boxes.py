@@ -15,11 +15,11 @@ IntegerBox: TypeAlias = tuple[tuple[int, int], ...]
 """The first and the last coordinate of each dimension, innermost first; never empty."""
 
 LARGEST_BOX = 1 << 31
-"""Elements above which a box is taken for a coordinate that should have been clamped."""
+"""A box with more elements is an error: surely a coordinate should have been clamped."""
 
 
 class ImageBoundsError(ArgumentError):
-    """An image is read outside of the array given for it."""
+    """A pipeline reads an image outside of its array."""
 
 
 def union(a: IntegerBox | None, b: IntegerBox) -> IntegerBox:
@@ -47,7 +47,7 @@ def box_of(coordinates: Sequence[Array]) -> IntegerBox | None:
 
 
 def checked(func: str, box: IntegerBox) -> IntegerBox:
-    """The box itself, unless it is absurdly large.
+    """Returns the box itself, unless it is absurdly large.
 
     Raises:
         ArgumentError: it has more than :data:`LARGEST_BOX` elements.
@@ -55,7 +55,7 @@ def checked(func: str, box: IntegerBox) -> IntegerBox:
     if math.prod(shape(box)) > LARGEST_BOX:
         ranges = ", ".join(f"{low} .. {high}" for low, high in box)
         raise ArgumentError(
-            f"Func {func} would be needed at {ranges}, too much to compute; "
+            f"Func {func} is needed at {ranges}, too much to compute; "
             "clamp the coordinates at which it is read or updated."
         )
     return box
@@ -63,7 +63,7 @@ def checked(func: str, box: IntegerBox) -> IntegerBox:
 
 @frozen
 class Values:
-    """A Func or image, known on a box: an array for each of its components."""
+    """The values of a Func or image on a box: an array for each of its components."""
 
     box: IntegerBox
     arrays: tuple[Array, ...]
@@ -75,7 +75,7 @@ class Values:
         return np.asarray(self.arrays[component or 0][tuple(reversed(places))])
 
     def offsets(self, coordinates: Sequence[Array]) -> Array:
-        """The places of coordinates in a flattened array."""
+        """The positions of coordinates in a flattened array."""
         result = np.zeros((), np.intp)
         stride = 1
         for c, (low, high) in zip(coordinates, self.box, strict=True):
@@ -87,7 +87,7 @@ class Values:
 def mesh(ranges: Sequence[tuple[str, int, int]]) -> dict[str, Array]:
     """Int32 coordinates for variables with their first and last value, the outermost first.
 
-    Each variable has a NumPy axis of its own, so that they broadcast to the whole box.
+    Each variable has its own NumPy axis, so that all of them broadcast to the whole box.
     """
     result: dict[str, Array] = {}
     for axis, (name, low, high) in enumerate(ranges):

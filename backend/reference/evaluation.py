@@ -1,7 +1,7 @@
-"""Which Func is needed on which box, and its values: boxes consumers first, values producers first.
+"""The box of each Func, consumers first, and the values of each Func on its box, producers first.
 
-A box that depends on data is found by evaluating that data on the way. What a Func is needed for
-may grow then; it is evaluated again on the larger box, which costs time only.
+If a box depends on data, the evaluation computes that data on the way. Then the box of a Func may
+grow; the Func is evaluated again on the larger box, which costs only time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def evaluate(
     params: Scalars | None = None,
     sizes: Sizes | None = None,
 ) -> dict[str, Array]:
-    """The values of every output by its name; those of a Tuple by the names of its components,
+    """The values of each output by its name. A Tuple has an array for each component, by the names
     ``f.0``, ``f.1`` and so on.
 
     Args:
@@ -88,7 +88,7 @@ class _Evaluation:
         }
 
     def outputs(self) -> dict[str, Array]:
-        """The values of every output on the ranges asked for."""
+        """The values of each output on its ranges."""
         asked: dict[str, IntegerBox] = {}
         for name in self.pipeline.outputs:
             ranges = self.arguments.ranges[name]
@@ -121,7 +121,7 @@ class _Evaluation:
             yield buffer, np.array(array[tuple(reversed(crop))])
 
     def _find_boxes(self) -> None:
-        """Consumers first, add to what is wanted of each Func what the others read of it."""
+        """Extends the box of each Func by what its consumers read, consumers first."""
         for function in reversed(self.pipeline.functions):
             if function.name not in self._wanted:
                 continue
@@ -131,7 +131,7 @@ class _Evaluation:
                 self._wanted[name] = union(self._wanted.get(name), needed)
 
     def _values(self, name: str, box: IntegerBox) -> Values:
-        """The values of a Func on ``box`` or more."""
+        """The values of a Func on ``box`` or a larger box."""
         known = self._done.get(name)
         if known is not None:
             if covers(known.box, box):
@@ -150,7 +150,7 @@ class _Evaluation:
                 box = union(box, outgrown.box)
 
     def _computed(self, function: Function, box: IntegerBox) -> Values:
-        """All stages of a Func on ``box``, one after the other."""
+        """The values of a Func on ``box`` after all of its stages."""
         pure, *updates = function.stages
         domain = self._domain(function, pure, box)
         read = partial(self._read, function.name, None)
@@ -166,7 +166,7 @@ class _Evaluation:
         return own
 
     def _fill(self, own: Values, pure: Stage, env: Environment, read: Read) -> None:
-        """Give every place the value of a definition."""
+        """Sets each element to the value of a definition."""
         Requirements.of(*pure.values).check(env, read)
         found = Formula(pure.values).values(env, read)
         for array, value in zip(own.arrays, found, strict=True):
@@ -208,7 +208,7 @@ class _Evaluation:
             domain = self._domain(function, stage, box)
             for level in _nesting(stage, function.name):
                 for inner in _calls_in(*(a for call in level for a in call.args)):
-                    # Of a domain without points nothing is needed.
+                    # A domain without points needs nothing.
                     if inner.target in self._functions and inner.target in needed:
                         self._values(inner.target, needed[inner.target])
                 for call, found in self._boxes(function.name, stage, domain, level).items():
@@ -222,8 +222,8 @@ class _Evaluation:
     def _boxes(
         self, reader: str, stage: Stage, domain: Domain, calls: Sequence[Call]
     ) -> dict[Call, IntegerBox]:
-        """The box of coordinates of each of several calls over a whole domain, but for the points
-        that predicates leave out, as far as these are known without any value.
+        """The box of coordinates of each call over a whole domain. Leaves out points that
+        predicates exclude, if this is known without reading any value.
         """
         plain = [p for p in stage.predicates if not p.loads]
         formula = Formula(tuple(a for call in calls for a in call.args))
@@ -241,7 +241,7 @@ class _Evaluation:
         return found
 
     def _settled(self, function: Function, box: IntegerBox) -> IntegerBox:
-        """``box`` and all that its update stages touch of the Func itself."""
+        """``box``, extended by all elements of the Func that its update stages touch."""
         for _ in range(1 + len(function.stages) * (1 + len(box))):
             grown = box
             for stage in function.stages[1:]:
@@ -256,12 +256,12 @@ class _Evaluation:
                 return box
             box = grown
         raise ArgumentError(
-            f"The updates of Func {function.name} read ever more of {function.name}; it may read "
-            "itself only with the same pure Vars in the same places."
+            f"The updates of Func {function.name} read more and more of {function.name}; "
+            "it may read itself only with the same pure Vars in the same places."
         )
 
     def _domain(self, function: Function, stage: Stage, box: IntegerBox) -> Domain:
-        """The points that a stage runs over when its Func is computed on ``box``."""
+        """The points over which a stage runs to compute its Func on ``box``."""
         pure = tuple(
             (name, low, high)
             for arg, name, (low, high) in zip(stage.args, function.args, box, strict=True)
@@ -287,7 +287,8 @@ def _reads_func(name: str, *roots: Expr) -> bool:
 def _nesting(stage: Stage, own: str) -> list[list[Call]]:
     """The calls of a stage by depth: those whose coordinates call nothing come first.
 
-    Left out are calls whose coordinates read the Func itself; they are met when it is computed.
+    Leaves out calls whose coordinates read the Func itself; the computation of the Func handles
+    these.
     """
     depths: dict[Call, int] = {}
     bounds = [e for r in stage.rvars for e in (r.min, r.extent)]

@@ -1,4 +1,4 @@
-"""The value of expressions on a mesh: every variable an array, all of them broadcasting."""
+"""The values of expressions on a mesh: each variable is an array, and all of them broadcast."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable,
 
 Environment: TypeAlias = Mapping[str, Array]
 Read: TypeAlias = Callable[[Call, Sequence[Array]], Array]
-"""The values that a call reads at coordinates, innermost first."""
+"""Gives the values that a call reads at coordinates, innermost first."""
 
 
 @define
 class Formula:
-    """Expressions prepared to be evaluated, once or at many points.
+    """Expressions prepared for evaluation, once or at many points.
 
     ``known`` holds subexpressions whose values do not change from point to point.
     """
@@ -76,9 +76,9 @@ def prepare(
     env: Environment,
     read: Read,
 ) -> Formula:
-    """A formula for many points, with all that does not vary between them evaluated now.
+    """A formula for many points. Evaluates now all parts that do not vary between points.
 
-    ``varies`` tells of a leaf or call whether its own value changes from point to point.
+    ``varies`` says whether the value of a leaf or call changes from point to point.
     """
     roots = tuple(map(expanded, roots))
     varying: set[Expr] = set()
@@ -92,7 +92,7 @@ def prepare(
 
 
 def _post_order(roots: Sequence[Expr], stop: Container[Expr]) -> list[Expr]:
-    """Every distinct node below ``roots``, children first, not descending into ``stop``."""
+    """Each distinct node below ``roots``, children first; does not descend into ``stop``."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     stack = [(root, False) for root in reversed(roots)]

@@ -1,4 +1,4 @@
-"""What an algorithm requires of its values, asked wherever they are computed."""
+"""The requirements of an algorithm on its values, checked wherever they are computed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Requirements:
 
     @staticmethod
     def of(*roots: Expr) -> Requirements:
-        """Those of ``roots``."""
+        """The requirements inside ``roots``."""
         return Requirements(tuple(required(*roots)))
 
     def check(self, env: Environment, read: Read) -> None:
-        """Ask them at the points that ``env`` gives.
+        """Checks the requirements at the points of ``env``.
 
         Raises:
-            RequirementError: one does not hold; the message tells the values of what it names, at
-                the first point.
+            RequirementError: a requirement does not hold. The message shows the values that it
+                names, at the first such point.
         """
         for one in self.conditions:
             named = [n for n in walk(one.condition) if isinstance(n, Variable | Call)]

@@ -1,11 +1,11 @@
 """Update stages: their points in the order of the reduction domain, the pure Vars as arrays.
 
-Iterations that differ in pure Vars only are independent, since a Func may read itself only with
-the same pure Vars in the same places; so all of them are done at once, and the points of the
-reduction domain one after the other, ``r.x`` fastest. Two forms need no such loop to get the same
-bits: an accumulation ``f(i) = f(i) op e`` and an assignment ``f(i) = e``, where neither ``i`` nor
-``e`` reads ``f``. NumPy applies both element by element, in order. Of a Tuple each component must
-have the form, and its values at a point are all known before one of them is stored.
+Iterations that differ only in pure Vars are independent, because a Func may read itself only with
+the same pure Vars in the same places. So NumPy computes all of them at once, and a loop runs over
+the points of the reduction domain, ``r.x`` fastest. Two forms need no such loop for the same bits:
+an accumulation ``f(i) = f(i) op e`` and an assignment ``f(i) = e``, if neither ``i`` nor ``e``
+reads ``f``. NumPy applies both element by element, in order. For a Tuple, each component must have
+the form, and all values at a point are computed before one of them is stored.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from spaces.model.expressions.expr import Call, Expr, Op, Variable, cast, walk
 from spaces.model.expressions.types import Int32
 
 CHUNK = 1 << 22
-"""Points that are evaluated at once; bounds the memory that a large reduction takes."""
+"""The number of points that are evaluated at once; it limits the memory for a large reduction."""
 
 
 class OutgrownError(Exception):
-    """A stage touches its own Func outside of the box it is being computed on."""
+    """A stage touches its own Func outside of the box on which the Func is computed."""
 
     def __init__(self, box: IntegerBox) -> None:
         super().__init__(box)
@@ -60,7 +60,7 @@ class Domain:
         return _points(self.pure)
 
     def meshes(self) -> Iterator[dict[str, Array]]:
-        """Meshes that make up the domain in order, none much larger than :data:`CHUNK`."""
+        """Meshes that form the domain in order; no mesh is much larger than :data:`CHUNK`."""
         pure = tuple(reversed(self.pure))
         if not self.reduction_points:
             return
@@ -77,8 +77,9 @@ class Domain:
 def where(
     predicates: Sequence[Expr], points: Environment, constants: Environment, read: Read
 ) -> Environment | None:
-    """The points at which all predicates hold, as one-dimensional arrays in their order; None where
-    there is none. What reads is asked at points only that the predicates before it leave.
+    """The points at which all predicates hold, as one-dimensional arrays in their order; None if
+    there are no such points. A predicate that reads values is evaluated only at points that pass
+    the predicates before it.
     """
     for predicate in predicates:
         (holds,) = Formula((predicate,)).values({**constants, **points}, read)
@@ -93,7 +94,7 @@ def where(
 
 @frozen
 class UpdateRun:
-    """One update stage about to run on the values that its Func has so far."""
+    """One update stage, before it runs on the current values of its Func."""
 
     function: Function
     stage: Stage
@@ -103,12 +104,12 @@ class UpdateRun:
     read: Read
 
     def run(self) -> None:
-        """Change the values in place.
+        """Changes the values in place.
 
         Raises:
             OutgrownError: the Func is read or updated outside of its box.
         """
-        # Bulk pays where few iterations can be done at once otherwise.
+        # The bulk forms are faster if otherwise only few iterations run at once.
         many = self.domain.reduction_points > self.domain.pure_points
         accumulations = [self._accumulation(c) for c in range(len(self.stage.values))]
         known = [a for a in accumulations if a is not None]
@@ -120,11 +121,11 @@ class UpdateRun:
             self._in_order()
 
     def _kept(self, points: Environment) -> Environment | None:
-        """Those of some points at which the predicates hold."""
+        """The points of ``points`` at which the predicates hold."""
         return where(self.stage.predicates, points, self.constants, self.read)
 
     def _meshes(self) -> Iterator[Environment]:
-        """The points of the domain in order, many at once, where the predicates hold."""
+        """The points of the domain at which the predicates hold, in order, many at once."""
         for points in self.domain.meshes():
             kept = self._kept(points)
             if kept is not None:
@@ -155,7 +156,7 @@ class UpdateRun:
         if not isinstance(value, Op) or value.type.is_bool or value.name not in _ACCUMULATIONS:
             return None
         if value.type.is_float and value.name in ("min", "max"):
-            return None  # their choice among NaNs and zeros depends on the order of operands
+            return None  # NumPy's choice among NaNs and zeros depends on the order of operands
         first, second = value.args
         if self._is_own_element(first, component):
             operand = second
@@ -191,7 +192,9 @@ class UpdateRun:
                 array.reshape(-1)[offsets] = value
 
     def _flat(self, formula: Formula, points: Environment) -> tuple[Array, list[Array]]:
-        """Offset and values of each point, one-dimensional in the order of the domain."""
+        """The offset and the values of each point, as one-dimensional arrays in the order of the
+        domain.
+        """
         self._require({**self.constants, **points})
         found = formula.values({**self.constants, **points}, self.read)
         values, indices = self._parted(found)
@@ -201,7 +204,7 @@ class UpdateRun:
         return offsets.reshape(-1), [np.broadcast_to(v, whole).reshape(-1) for v in values]
 
     def _parted(self, found: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
-        """Values, one a component, and coordinates."""
+        """Splits ``found`` into values, one for each component, and coordinates."""
         count = len(self.stage.values)
         return found[:count], found[count:]
 
@@ -222,7 +225,7 @@ class UpdateRun:
             return isinstance(node, Call) and node.target == self.function.name
 
         if not self.domain.reduction_points:
-            return  # then not even what is common to all points may be evaluated
+            return  # without points, not even the parts common to all points may be evaluated
         formula = prepare(self._roots, varies, env, self.read)
         for point in itertools.product(*ranges):
             for name, coordinate in zip(names, point, strict=True):
@@ -231,8 +234,8 @@ class UpdateRun:
             self._set(formula.values(env, self.read))
 
     def _point_by_point(self) -> None:
-        """In order, where predicates may leave points out: nothing is evaluated for many points at
-        once, for it might not have a value at those.
+        """Runs in order where predicates may exclude points. It evaluates nothing for many points
+        at once, because an expression may have no value at excluded points.
         """
         pure = mesh(tuple(reversed(self.domain.pure)))
         names = [name for name, _, _ in reversed(self.domain.reduction)]
@@ -246,7 +249,7 @@ class UpdateRun:
                 self._set(formula.values({**self.constants, **kept}, self.read))
 
     def _set(self, found: Sequence[Array]) -> None:
-        """Store values, one a component, at the coordinates after them."""
+        """Stores values, one for each component, at the coordinates after them in ``found``."""
         values, indices = self._parted(found)
         self._check(indices)
         places = [i - low for i, (low, _) in zip(indices, self.values.box, strict=True)]

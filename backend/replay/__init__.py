@@ -1,19 +1,16 @@
-"""Runs of unchecked programs, value by value: what a counterexample to a proof does.
+"""Runs unchecked programs value by value, to show what a counterexample to a proof does.
 
-A program that is not legal may not be compiled: it could crash, or be right by luck. Here it runs
-in plain Python on memory that knows who wrote what, and its concurrent loops run in several orders,
-so that a mistake is found and told instead.
+Compiled code of an illegal program could crash, or be right by luck. A replay runs the program in
+plain Python on memory that knows the writer of each element, and runs its concurrent loops in
+several orders. So it finds and reports a mistake.
 
-==============  ==============================================================================
-`run`           the entries: a schedule or a GPU program at the sizes of a counterexample
-`report`        what went wrong: which access, in which iteration, which value
-`inputs`        sizes, parameters and images of a run
-`machine`       statements, and the accesses of expressions
-`kernels`       the steps of a GPU program: its host and its kernels
-`orders`        in which order concurrent iterations take their steps
-`memory`        buffers that know who wrote what, and when
-`formulas`      values of expressions, one at a time
-==============  ==============================================================================
+============== ============================================================================== `run`
+the entries: a schedule or a GPU program at the sizes of a counterexample `report` the faults: which
+access, in which iteration, which value `inputs` sizes, parameters and images of a run `machine`
+statements, and the accesses of expressions `kernels` the steps of a GPU program: its host and its
+kernels `orders` the order in which concurrent iterations take their steps `memory` buffers that
+know the writer of each element `formulas` values of expressions, one at a time ==============
+==============================================================================
 """
 
 from backend.replay.report import Fault, Replay, WrongValue

@@ -15,28 +15,30 @@ from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS
 
 Lookup: TypeAlias = Callable[[str], Any]
-"""The value of a variable."""
+"""Gives the value of a variable."""
 
 ReadValue: TypeAlias = Callable[[str, tuple[int, ...], Type], Any]
-"""The value of a buffer, Func or image at a coordinate."""
+"""Gives the value of a buffer, Func or image at a coordinate."""
 
 _Step: TypeAlias = tuple[Callable[[Lookup, ReadValue, list[Any]], Any], tuple[int, ...]]
 
 
 class ScalarFormula:
-    """An expression prepared to be evaluated many times; what it shares is computed once."""
+    """An expression prepared for many evaluations; each computes a shared part once."""
 
     def __init__(self, root: Expr) -> None:
         nodes = tuple(walk(expanded(root)))
         places = {node: number for number, node in enumerate(nodes)}
         self.cost = len(nodes)
-        """Nodes: a measure of the work of one evaluation."""
+        """The number of nodes: a measure of the work of one evaluation."""
         self._steps: list[_Step] = [
             (_evaluator(node), tuple(places[child] for child in node.children)) for node in nodes
         ]
 
     def value(self, lookup: Lookup, access: ReadValue) -> Any:
-        """The value where ``lookup`` gives variables and ``access`` what is read."""
+        """The value; ``lookup`` gives the values of variables, and ``access`` the values that are
+        read.
+        """
         done: list[Any] = []
         for step, operands in self._steps:
             done.append(step(lookup, access, [done[i] for i in operands]))
@@ -44,7 +46,7 @@ class ScalarFormula:
 
 
 def stored(type: Type, value: Any) -> Any:
-    """A value of a NumPy array as values are here: an int, or a NumPy scalar for floats."""
+    """A value of a NumPy array as a replay holds it: an int, or a NumPy scalar for floats."""
     return type.dtype.type(value) if type.is_float else int(value)
 
 

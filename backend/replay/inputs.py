@@ -1,4 +1,6 @@
-"""What a replay runs on: the sizes of a counterexample, the rest made up, and filled images."""
+"""The arguments of a replay: the sizes of a counterexample, chosen values for other sizes, and
+filled images.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.schedule import Schedule
 
 MOST_ELEMENTS = 1 << 21
-"""Elements of a buffer above which nothing is run value by value."""
+"""A replay does not run if a buffer has more elements than this."""
 
 _OUTPUT_EXTENT = 12
 _IMAGE_EXTENT = 24
@@ -34,8 +36,8 @@ class Inputs:
     Attributes:
         constants: all sizes, strides and parameters, by the names that programs use.
         ranges: the (min, extent) of each dimension of each output and image, innermost first.
-        images: the array of each image; pseudo-random values, different ones where the type has
-            enough.
+        images: the array of each image: pseudo-random values, all different if the type has enough
+            values.
         scalars: the parameters of the pipeline.
     """
 
@@ -46,7 +48,7 @@ class Inputs:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The sizes and whole parameters, without strides."""
+        """The sizes and integer parameters, without strides."""
         return {
             name: value
             for name, value in self.constants.items()
@@ -55,12 +57,12 @@ class Inputs:
 
 
 class TooLargeError(Exception):
-    """A buffer is too large; ``str`` is a sentence."""
+    """A buffer is too large for a replay; ``str`` gives a sentence."""
 
 
 def inputs_for(nest: LoopNest, given: Mapping[str, int]) -> Inputs:
-    """Arguments with the sizes and parameters ``given``; what is left open is chosen small, and an
-    image as large as its pipeline and the schedule want it.
+    """Arguments with the sizes and parameters ``given``. All others are chosen small; an image is
+    as large as its pipeline and schedule need.
 
     Raises:
         TooLargeError: a buffer has more than :data:`MOST_ELEMENTS` elements.
@@ -102,7 +104,7 @@ def _scalars(nest: LoopNest, given: Mapping[str, int]) -> Iterator[tuple[str, in
 
 
 def _followed(nest: LoopNest, buffer: str, chosen: list[Range]) -> list[Range]:
-    """The ranges next to those ``chosen`` for which a nest, perhaps of one case, is followed."""
+    """The ranges closest to those ``chosen`` that the assumptions of a nest allow."""
     return [
         (_limited(nest, f"{buffer}.min.{d}", low), _limited(nest, f"{buffer}.extent.{d}", extent))
         for d, (low, extent) in enumerate(chosen)
@@ -110,7 +112,9 @@ def _followed(nest: LoopNest, buffer: str, chosen: list[Range]) -> list[Range]:
 
 
 def _limited(nest: LoopNest, name: str, value: int) -> int:
-    """The number next to ``value`` within what a nest knows of a size or parameter."""
+    """The number closest to ``value`` within the limits that a nest knows of a size or
+    parameter.
+    """
     for end, limited in zip(nest.simplify.known(name), (max, min), strict=True):
         if isinstance(end, Const):
             value = limited(value, int(end.value))
@@ -118,7 +122,7 @@ def _limited(nest: LoopNest, name: str, value: int) -> int:
 
 
 def _ranges(buffer: str, chosen: list[Range], known: dict[str, int]) -> tuple[Range, ...]:
-    """The range of each dimension, entered into what is ``known``."""
+    """The range of each dimension; adds them to ``known``."""
     ranges = []
     for d, (low, extent) in enumerate(chosen):
         low = known.setdefault(f"{buffer}.min.{d}", low)
@@ -133,13 +137,15 @@ def _ranges(buffer: str, chosen: list[Range], known: dict[str, int]) -> tuple[Ra
 
 
 def _adopt(buffer: str, ranges: tuple[Range, ...], known: dict[str, int]) -> None:
-    """The array of a component has the sizes of its Func."""
+    """Gives the array of a component the sizes of its Func."""
     for d, (low, extent) in enumerate(ranges):
         known[f"{buffer}.min.{d}"], known[f"{buffer}.extent.{d}"] = low, extent
 
 
 def _wanted(intervals: list[Any], known: Mapping[str, int]) -> Range:
-    """What is read of one dimension of an image; a choice, where that depends on its own size."""
+    """The range that is read of one dimension of an image; a chosen range if it depends on the
+    image's own size.
+    """
     ends = [end for i in intervals for end in (i.min, i.max) if end is not None]
     open_ends = any(i.min is None or i.max is None for i in intervals)
     if not ends or open_ends or any(name not in known for name in variables(*ends)):

@@ -1,5 +1,5 @@
-"""The steps of a GPU program: the host's in order, the blocks of a launch concurrently, and the
-threads of a block from barrier to barrier.
+"""The steps of a GPU program: the host's steps run in order, the blocks of a launch concurrently,
+and the threads of a block from barrier to barrier.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from backend.replay.report import FaultKind
 
 
 def host_steps(machine: Machine, node: HostNode, frame: Frame) -> TaskSteps:
-    """The steps of the host and of all that it launches."""
+    """The steps of the host and of all kernels that it launches."""
     match node:
         case HostBlock(body=body):
             for part in body:
@@ -74,8 +74,8 @@ class _Thread:
     """One thread of a block.
 
     Attributes:
-        waits: the barrier it has come to, or None where it has not come to one.
-        is_done: whether it has come to its end.
+        waits: the barrier at which it waits; None if it waits at none.
+        is_done: whether it has ended.
     """
 
     frame: Frame
@@ -84,7 +84,7 @@ class _Thread:
     is_done: bool = False
 
     def to_barrier(self) -> TaskSteps:
-        """The steps until the next barrier, or the end."""
+        """Runs to the next barrier, or to the end."""
         self.waits = None
         for step in self.steps:
             if step is not None:
@@ -95,7 +95,7 @@ class _Thread:
 
     @property
     def place(self) -> tuple[object, ...]:
-        """Which barrier it waits at, and in which round of the loops around."""
+        """The barrier at which it waits, and the round of each loop around it."""
         own = {v.name for v in THREAD}
         rounds = {name: i for name, i in self.frame.loops.items() if name not in own}
         return id(self.waits), rounds
@@ -103,7 +103,7 @@ class _Thread:
 
 @define
 class _Block:
-    """The threads of one block and what they share."""
+    """The threads of one block and their shared memory."""
 
     machine: Machine
     kernel: DeviceFunction
@@ -130,14 +130,14 @@ class _Block:
         return threads
 
     def _begin_interval(self, threads: list[_Thread]) -> None:
-        """What follows a barrier is concurrent with nothing before it."""
+        """Starts a new interval: steps after a barrier are not concurrent with steps before it."""
         interval = self.machine.next_loop()
         for thread in threads:
             *outer, (_, words) = thread.frame.path
             thread.frame.path = (*outer, (interval, words))
 
     def _check(self, threads: list[_Thread]) -> None:
-        """All threads must have come to one barrier, or all to the end."""
+        """Checks that all threads wait at the same barrier, or that all have ended."""
         waiting = [t for t in threads if not t.is_done]
         if not waiting:
             return

@@ -1,6 +1,6 @@
-"""Runs the statements of a loop program one by one, and tells of accesses that are wrong.
+"""Runs the statements of a loop program one by one, and reports wrong accesses.
 
-Concurrent iterations are tasks of their own, each with its loop variables and what it allocates.
+Each concurrent iteration is a task with its own loop variables and allocations.
 """
 
 from __future__ import annotations
@@ -31,25 +31,27 @@ from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
 
 MOST_WORK = 4_000_000
-"""Nodes of expressions that are evaluated in one order: some seconds."""
+"""The most nodes of expressions that one order evaluates; this takes some seconds."""
 
 _ALIKE = 2
-"""Faults of one kind, at one buffer, that are told."""
+"""The most faults of one kind, at one buffer, that a replay reports."""
 
 _IN_ORDER = (LoopKind.SERIAL, LoopKind.UNROLLED)
 
 
 _Found: TypeAlias = Callable[[str, Coordinate, WrongAccess, Any], None]
-"""What becomes of a read that is wrong: the buffer, where, what is wrong, and the value."""
+"""Takes a wrong read: the buffer, the coordinate, the finding, and the value."""
 
 
 class TooMuchWorkError(Exception):
-    """A run would take too long."""
+    """A run takes too long."""
 
 
 @define
 class Frame:
-    """What a task sees: its loop variables, the buffers, and the concurrent iterations it is in."""
+    """The view of a task: its loop variables, the buffers, and the concurrent iterations around
+    it.
+    """
 
     loops: dict[str, int]
     buffers: dict[str, Picture | ReplayBuffer]
@@ -67,8 +69,8 @@ class Machine:
 
     Attributes:
         constants: sizes, strides and parameters.
-        order: how concurrent iterations take turns.
-        faults: what went wrong so far.
+        order: the order in which concurrent iterations take their steps.
+        faults: the faults so far.
     """
 
     constants: Mapping[str, Any]
@@ -113,7 +115,7 @@ class Machine:
         """The value of an expression, with its reads checked.
 
         Raises:
-            TooMuchWorkError: the run has taken long enough.
+            TooMuchWorkError: the run has done too much work.
         """
 
         def found(name: str, at: Coordinate, finding: WrongAccess, value: Any) -> None:
@@ -124,9 +126,9 @@ class Machine:
     def _stored_value(
         self, own: Set[str], expr: Expr, frame: Frame
     ) -> tuple[Any, WrongAccess | None]:
-        """A value to be stored in one of some buffers; and, where it is made of elements of these
-        that nobody computed, one of them. Beyond what is asked for an update may do so: it is wrong
-        only where something else reads the value.
+        """A value to store in one of the buffers ``own``. If it depends on elements of these
+        buffers that were never computed, also the fault of one such read. An update may do so
+        outside of the required region: this is a fault only if something else reads the value.
         """
         unset: list[WrongAccess] = []
 
@@ -164,8 +166,8 @@ class Machine:
         body: Callable[[Frame], TaskSteps],
         frame: Frame,
     ) -> TaskSteps:
-        """The steps of ``body`` in concurrent iterations, each given by its variables and in
-        words.
+        """The steps of ``body`` in concurrent iterations. Each task is given by its variables, and
+        by words that name it.
         """
         loop = self.next_loop()
         frames = [frame.task(loop, variables, words) for variables, words in tasks]
@@ -177,8 +179,8 @@ class Machine:
         return self._loops
 
     def storage(self, node: Allocate, frame: Frame) -> ReplayBuffer:
-        """The memory that an allocation stands for."""
-        if not node.extents:  # flat, or of a Func without dimensions
+        """The memory of an allocation."""
+        if not node.extents:  # flat memory, or a Func without dimensions
             total = elements(node.sizes, lambda size: self.value(size, frame))
             return ReplayBuffer(node.buffer, node.type, ((0, total),), (None,))
         mins = [self.value(e, frame) for e in node.mins]
@@ -195,7 +197,7 @@ class Machine:
         frame: Frame,
         obtained: Any = None,
     ) -> None:
-        """Note what is wrong, unless enough like it is known."""
+        """Notes a fault, unless enough similar faults are known."""
         kind = (finding.kind, access, buffer)
         if sum((f.kind, f.access, f.buffer) == kind for f in self.faults) < _ALIKE:
             iteration = dict(frame.loops)
@@ -225,7 +227,7 @@ class Machine:
         yield from self.concurrently(tasks, lambda task: self.run(loop.body, task), frame)
 
     def _write(self, stores: Sequence[_Stored], frame: Frame) -> TaskSteps:
-        """Store values, all of them evaluated before."""
+        """Stores values; all of them are evaluated before."""
         own = {name for name, _, _ in stores}
         ready = [
             (
@@ -243,8 +245,8 @@ class Machine:
             yield None
 
     def _update(self, stored: _Stored, operator: str, frame: Frame) -> TaskSteps:
-        """Change an element in one step. Iterations that change the same one at once take turns,
-        so that none of them is seen to meet another.
+        """Changes an element in one atomic step. Concurrent updates of the same element take turns,
+        so they are not reported as races.
         """
         name, args, operand = stored
         at = tuple(self.value(a, frame) for a in args)
@@ -263,7 +265,7 @@ class Machine:
 
 
 _Stored: TypeAlias = tuple[str, tuple[Expr, ...], Expr]
-"""A buffer, where it changes, and what becomes of it."""
+"""A buffer, the coordinates of an element, and its new value."""
 
 
 def _stored(statement: Provide | Store) -> _Stored:

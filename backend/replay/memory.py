@@ -1,4 +1,4 @@
-"""Buffers that know who wrote what: a place remembers its coordinate, its writer, its readers."""
+"""Buffers that remember for each place its coordinate, its writer and its readers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from backend.replay.report import Coordinate, FaultKind
 from spaces.model.expressions.types import Type
 
 Iterations: TypeAlias = tuple[tuple[int, str], ...]
-"""The concurrent iterations that a task is in, outermost first: the number of the loop's execution,
-and which iteration it is, in words. What a barrier separates is in different executions."""
+"""The concurrent iterations around a task, outermost first: the number of the loop's execution, and
+the iteration in words. Steps that a barrier separates belong to different executions.
+"""
 
 
 def concurrent(a: Iterations, b: Iterations) -> bool:
-    """Whether nothing orders what happens in ``a`` and in ``b``."""
+    """Whether ``a`` and ``b`` run concurrently."""
     for (loop, iteration), (other_loop, other_iteration) in zip(a, b, strict=False):
         if loop != other_loop:
             return False
@@ -31,7 +32,7 @@ def concurrent(a: Iterations, b: Iterations) -> bool:
 
 @frozen
 class WrongAccess:
-    """What is wrong with an access."""
+    """The reason why an access is wrong."""
 
     kind: FaultKind
     detail: str
@@ -48,7 +49,9 @@ class _Cell:
 
 @define
 class Picture:
-    """An image of the caller, which nobody writes. ``ranges`` are (min, extent) by dimension."""
+    """An image of the caller, which no statement writes. ``ranges`` are (min, extent) by
+    dimension.
+    """
 
     name: str
     type: Type
@@ -57,17 +60,17 @@ class Picture:
 
     @property
     def made_of_unset(self) -> tuple[tuple[Coordinate, Any, WrongAccess], ...]:
-        """Of an image all values are given."""
+        """Empty: all values of an image are given."""
         return ()
 
     def write(
         self, at: Coordinate, value: Any, path: Iterations, unset: WrongAccess | None = None
     ) -> WrongAccess | None:
-        """An image is never written."""
+        """Always a fault: an image is read-only."""
         return WrongAccess(FaultKind.OUTSIDE, "it is an image, which is read only")
 
     def read(self, at: Coordinate, path: Iterations) -> tuple[Any, WrongAccess | None]:
-        """The value at a coordinate; outside of the image, a value that nobody can expect."""
+        """The value at a coordinate; outside of the image, an arbitrary value and the fault."""
         outside = _outside(at, self.ranges)
         if outside is not None:
             return rubbish(self.name, at, self.type), WrongAccess(FaultKind.OUTSIDE, outside)
@@ -90,7 +93,7 @@ class ReplayBuffer:
     cells: dict[Coordinate, _Cell] = field(factory=dict)
 
     def read(self, at: Coordinate, path: Iterations) -> tuple[Any, WrongAccess | None]:
-        """The value there, and what is wrong with reading it."""
+        """The value at a coordinate, and the fault of reading it, if any."""
         place, outside = self._place(at)
         if outside is not None:
             return rubbish(self.name, at, self.type), WrongAccess(FaultKind.OUTSIDE, outside)
@@ -111,7 +114,7 @@ class ReplayBuffer:
 
     @property
     def made_of_unset(self) -> Iterator[tuple[Coordinate, Any, WrongAccess]]:
-        """Where values lie that are made of what nobody computed."""
+        """The places whose values depend on elements that were never computed."""
         for cell in self.cells.values():
             if cell.unset is not None:
                 yield cell.owner, cell.value, cell.unset
@@ -119,8 +122,8 @@ class ReplayBuffer:
     def write(
         self, at: Coordinate, value: Any, path: Iterations, unset: WrongAccess | None = None
     ) -> WrongAccess | None:
-        """Store a value, with what says that it is made of values that nobody computed; what is
-        wrong with storing it. Outside of the allocation it is lost.
+        """Stores a value; outside of the allocation, drops it. ``unset`` says that the value
+        depends on elements that were never computed. Returns the fault of the store, if any.
         """
         place, outside = self._place(at)
         if outside is not None:
@@ -145,7 +148,7 @@ class ReplayBuffer:
         return None
 
     def _place(self, at: Coordinate) -> tuple[Coordinate, str | None]:
-        """Where a coordinate lies; or why it lies nowhere."""
+        """The place of a coordinate, and the reason why it has none."""
         at = at or (0,)
         folded = tuple(
             x if fold is None else x % fold if fold > 0 else 0
@@ -171,12 +174,12 @@ def _told(path: Iterations) -> str:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values have the same bits for the purposes of a program: NaN equals NaN."""
+    """Whether a program cannot tell two values apart: NaN equals NaN."""
     return bool(a == b) or (a != a and b != b)
 
 
 def rubbish(name: str, at: Coordinate, type: Type) -> Any:
-    """What memory holds that nobody wrote: the same in every run, and nothing sensible."""
+    """The value of memory that was never written: arbitrary, but the same in each run."""
     number = zlib.crc32(f"{name}{at}".encode())
     if type.is_float:
         return type.dtype.type(1e6 + number % 1_000_003)

@@ -1,7 +1,7 @@
-"""In which order the iterations of a concurrent loop take their steps.
+"""The order in which the iterations of a concurrent loop take their steps.
 
-A step of a task ends where another task may come in between: after what a statement reads, and
-after what it writes. A program without races computes the same in every order.
+A step of a task ends where another task may come in between: after the reads of a statement, and
+after its writes. A program without races computes the same values in every order.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TypeAlias
 from backend.ir.statements import Barrier
 
 TaskSteps: TypeAlias = Generator[Barrier | None, None, None]
-"""A task; what it yields ends a step: a barrier, where it has come to one."""
+"""A task. Each yield ends a step; it yields the barrier if it has reached one."""
 
 
 class Order(StrEnum):
-    """Which iteration goes next."""
+    """The choice of the iteration that runs next."""
 
     ASCENDING = "iterations one after the other"
     DESCENDING = "iterations one after the other, the last one first"
@@ -38,7 +38,7 @@ def scheduled(tasks: Sequence[TaskSteps], order: Order) -> TaskSteps:
 
 
 def in_turns(tasks: Sequence[TaskSteps]) -> TaskSteps:
-    """One step of each task after the other, as the lanes of a vector take them."""
+    """One step of each task in turn, as the lanes of a vector run."""
     waiting = list(tasks)
     while waiting:
         left = []

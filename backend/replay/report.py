@@ -1,4 +1,4 @@
-"""What a replay tells: accesses that went wrong, and outputs that are not the reference's."""
+"""The report of a replay: wrong accesses, and outputs that differ from the reference."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Number: TypeAlias = int | float
 """An element of a buffer; a boolean is 0 or 1."""
 
 Action: TypeAlias = Literal["read", "write", "barrier"]
-"""What a statement does at a place: a barrier is waited at."""
+"""The action of a statement at a place; threads wait at a barrier."""
 
 Coordinate: TypeAlias = tuple[int, ...]
 """Innermost first; in the flat memory of a kernel, the one index."""
 
 
 class FaultKind(StrEnum):
-    """How an access can be wrong."""
+    """The kinds of wrong accesses."""
 
     OUTSIDE = "outside of its allocation"
     UNWRITTEN = "never computed"
@@ -33,15 +33,15 @@ class Fault:
     """An access that a correct program does not make.
 
     Attributes:
-        kind: what is wrong with it.
-        access: what it does.
-        buffer: the Func or image that is accessed; the kernel, for a barrier.
-        coordinate: where, innermost first; in a kernel the one flat index.
+        kind: the kind of the fault.
+        access: whether it reads, writes or waits.
+        buffer: the accessed Func or image; for a barrier, the kernel.
+        coordinate: the coordinate, innermost first; in a kernel, the flat index.
         iteration: the loop variables, by name, outermost first.
-        detail: a clause on what was found there instead.
+        detail: a clause that says what is wrong there.
         obtained: the value read or written.
-        expected: the value that the reference has there, or None where it is not known.
-        order: the order in which concurrent iterations ran; empty where there are none.
+        expected: the value of the reference there; None if it is not known.
+        order: the order in which concurrent iterations ran; empty if there are none.
     """
 
     kind: FaultKind
@@ -77,7 +77,7 @@ class WrongValue:
 
     Attributes:
         wrong: how many of its ``elements`` differ.
-        obtained: the value there, or None where nothing was written.
+        obtained: the value there; None if nothing was written.
     """
 
     output: str
@@ -99,14 +99,14 @@ class WrongValue:
 
 @frozen
 class Replay:
-    """What became of a program that ran unchecked.
+    """The result of running a program unchecked.
 
     Attributes:
         sizes: the sizes and parameters it ran with.
         orders: the orders in which its concurrent loops ran to the end.
-        faults: accesses that went wrong; of those alike, the first.
-        wrong: outputs that differ from the reference, the first time each.
-        limit: why it stopped early, as a sentence; empty if it did not.
+        faults: wrong accesses; of similar ones only the first.
+        wrong: outputs that differ from the reference, each at its first difference.
+        limit: why the replay ended early, as a sentence; empty if it did not.
     """
 
     sizes: Mapping[str, int]
@@ -117,7 +117,7 @@ class Replay:
 
     @property
     def shows_a_mistake(self) -> bool:
-        """Whether an access went wrong or an output is not the reference's."""
+        """Whether an access is wrong or an output differs from the reference."""
         return bool(self.faults or self.wrong)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Replays: a loop nest, or the kernels made of one, at the sizes of a counterexample."""
+"""Replays a loop nest, or its kernels, at the sizes of a counterexample."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _Program: TypeAlias = Callable[[Machine, Frame], TaskSteps]
 _CONCURRENT = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 _CLOSE = 1e-5
-"""Relative difference of floats that functions like ``exp`` may cause."""
+"""The relative difference of floats that functions like ``exp`` may cause."""
 
 
 class _Layout(Enum):
-    """How a program addresses what its caller passes."""
+    """How a program addresses the caller's buffers."""
 
     COORDINATES = "by coordinate"
     FLAT = "by the distance from the first element"
@@ -51,11 +51,11 @@ class _Layout(Enum):
 
 
 def replay_nest(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
-    """Run what a schedule means, legal or not, unchecked and value by value.
+    """Runs the loop nest of a schedule, legal or not, unchecked and value by value.
 
     Args:
         nest: the loop nest of the schedule.
-        sizes: sizes and parameters by name, as a counterexample lists them; those left out are
+        sizes: sizes and parameters by name, as a counterexample lists them. Sizes left out are
             chosen small.
     """
     program = start(nest)
@@ -67,11 +67,11 @@ def replay_nest(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
 
 
 def replay_kernels(nest: LoopNest, program: GpuProgram, sizes: Mapping[str, int]) -> Replay:
-    """Run a GPU program, with whatever barriers it has, unchecked and value by value.
+    """Runs a GPU program with its barriers, unchecked and value by value.
 
     Args:
-        nest: the loop nest that the program is made of.
-        program: its kernels and their host.
+        nest: the loop nest of the program.
+        program: the kernels and the host program.
         sizes: as for :func:`replay_nest`.
     """
     return _replayed(
@@ -135,7 +135,7 @@ def _run(steps: TaskSteps) -> None:
 def _memory(
     pipeline: Pipeline, inputs: Inputs, layout: _Layout
 ) -> dict[str, Picture | ReplayBuffer]:
-    """Images and outputs as the program finds them."""
+    """The images and outputs before the program runs."""
     made: dict[str, Picture | ReplayBuffer] = {}
     for image in pipeline.images:
         ranges = layout.ranges(inputs.ranges[image.name])
@@ -172,7 +172,9 @@ def _compared(
     expected: Array,
     close: float,
 ) -> WrongValue | None:
-    """How an output differs from the reference, by more than ``close`` of a value, if it does."""
+    """The first difference of an output from the reference by more than the relative error
+    ``close``; None if there is none.
+    """
     wrong: list[tuple[Coordinate, Number | None, Number]] = []
     for index in np.ndindex(expected.shape):
         at = tuple(low + i for (low, _), i in zip(ranges, reversed(index), strict=True))
@@ -186,14 +188,14 @@ def _compared(
 
 
 def _uses_functions(pipeline: Pipeline) -> bool:
-    """Whether something like ``exp`` is computed, of which the last bits may differ."""
+    """Whether a pipeline computes functions like ``exp``, whose last bits may differ."""
     stages = (stage for function in pipeline.functions for stage in function.stages)
     values = (value for stage in stages for value in stage.values)
     return any(isinstance(node, Op) and node.name in FLOAT_FUNCTIONS for node in walk(*values))
 
 
 def _with_expected(pipeline: Pipeline, inputs: Inputs, fault: Fault) -> Fault:
-    """The fault with the value that the reference has where a pure Func is read."""
+    """The fault, with the value of the reference added if it reads a pure Func."""
     function = next((f for f in pipeline.functions if fault.buffer in f.buffers), None)
     known = function is not None and function.is_pure and fault.access == "read"
     if function is None or not known or len(fault.coordinate) != len(function.args):

@@ -317,7 +317,7 @@ def test_c_programs_learn_of_it(tmp_path: Path) -> None:
     built = stencil()
     compiled = compile_wrong(built, SCHEDULES["dense"], unasked)
     header = compiled.c_header()
-    assert f"Or {OUTSIDE} instead of touching memory" in header
+    assert f"Or {OUTSIDE} before it touches memory" in header
     (tmp_path / "out.h").write_text(header)
     (tmp_path / "spaces_runtime.h").write_text(RUNTIME_HEADER)
     (tmp_path / "out.o").write_bytes(compiled.object_bytes())

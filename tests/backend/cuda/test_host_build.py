@@ -15,7 +15,7 @@ def test_a_sanitizer_that_is_not_installed_is_no_fault_of_the_text(tmp_path: Pat
 
 def test_a_missing_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_build.shutil, "which", lambda name: None)
-    with pytest.raises(CudaUnavailable, match=r"g\+\+ is not here"):
+    with pytest.raises(CudaUnavailable, match=r"there is no g\+\+"):
         build(library_text(SAXPY), tmp_path, ())
 
 

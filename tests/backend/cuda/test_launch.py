@@ -146,7 +146,7 @@ def test_a_refused_launch_is_told_in_words(driver: FakeDriver) -> None:
 
 
 def test_a_device_that_is_not_here(driver: FakeDriver) -> None:
-    with pytest.raises(CudaUnavailable, match="GPU 1 is not here; there are 1, counted from 0"):
+    with pytest.raises(CudaUnavailable, match="there is no GPU 1; there are 1, counted from 0"):
         PycudaExecutor(1)
     assert gpu_available() == (True, "Fake")
 

@@ -206,7 +206,7 @@ F = np.ones(4, np.float32)
             (AllocStep("t", "float", 1), HostStep("h", print, ("t",), ())),
             {},
             {},
-            "host step h uses buffer t, which lives on the device alone",
+            "host step h uses buffer t, which exists only on the device",
         ),
     ],
 )
