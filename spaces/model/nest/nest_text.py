@@ -32,7 +32,7 @@ def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
     for case in cases(schedule):
         conditions = " and ".join(map(format_condition, case.assumptions))
         if case.failure:
-            told = f"  stop: {case.failure}"
+            told = f"  assert false, {case.failure}"
         else:
             nest = loop_nest(pipeline, case.schedule, case.assumptions)
             told = "\n".join(_lines(nest.body, 1))
