@@ -23,7 +23,6 @@ from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest, walk_nest
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.cases import cases
-from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
@@ -164,15 +163,12 @@ def _cases(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> tuple[_C
 
 def _kernels(nest: LoopNest, others: tuple[GpuProgram, ...]) -> tuple[GpuProgram | None, str]:
     """The GPU program of a nest that has block or thread loops, or why it has none."""
-    if not any(isinstance(n, Loop) and n.var.kind in _GPU for n in walk_nest(nest.body)):
+    if not any(isinstance(n, Loop) and n.var.kind.is_gpu for n in walk_nest(nest.body)):
         return None, ""
     try:
         return lower_gpu(nest, others=others), ""
     except GpuLoweringError as error:
         return None, f"There are no kernels, so nothing is said about barriers: {error}"
-
-
-_GPU = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
 def _meanings(

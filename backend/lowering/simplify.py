@@ -19,15 +19,9 @@ from spaces.model.expressions.expr import Call, Const, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
 
 _ONE = constant(1, Int32)
-
-_HOISTABLE = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
-"""Loops out of which a guard may move. Whether a GPU thread runs at all is another pass's
-decision.
-"""
 
 
 @named("simplify")
@@ -77,14 +71,14 @@ class _Pass:
         low, extent = self.known(loop.min), self.known(loop.extent)
         if isinstance(extent, Const) and extent.value <= 0:
             return EMPTY
-        if extent is _ONE and loop.kind in _HOISTABLE:
+        if extent is _ONE and not loop.kind.is_gpu:
             return self.statement(bind(loop.body, loop.var, low))
         inner = _Pass(inside_loop(self.known, loop.var, low, extent))
         body = inner.statement(loop.body)
-        if body == EMPTY and loop.kind in _HOISTABLE:
+        if body == EMPTY and not loop.kind.is_gpu:
             return EMPTY
         result = evolve(loop, min=low, extent=extent, body=body)
-        if isinstance(body, If) and body.otherwise is None and loop.kind in _HOISTABLE:
+        if isinstance(body, If) and body.otherwise is None and not loop.kind.is_gpu:
             return _hoisted(result, body)
         return result
 

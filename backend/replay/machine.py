@@ -36,8 +36,6 @@ MOST_WORK = 4_000_000
 _ALIKE = 2
 """The most faults of one kind, at one buffer, that a replay reports."""
 
-_IN_ORDER = (LoopKind.SERIAL, LoopKind.UNROLLED)
-
 
 _Found: TypeAlias = Callable[[str, Coordinate, WrongAccess, Any], None]
 """Takes a wrong read: the buffer, the coordinate, the finding, and the value."""
@@ -209,7 +207,7 @@ class Machine:
         name = loop.var.name
         low, extent = self.value(loop.min, frame), self.value(loop.extent, frame)
         iterations = range(low, low + extent)
-        if loop.kind in _IN_ORDER:
+        if not loop.kind.is_concurrent:
             for i in iterations:
                 frame.loops[name] = i
                 yield from self.run(loop.body, frame)

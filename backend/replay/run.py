@@ -28,11 +28,8 @@ from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Type
 from spaces.model.nest.loopnest import LoopNest
-from spaces.model.schedules.domain_order import LoopKind
 
 _Program: TypeAlias = Callable[[Machine, Frame], TaskSteps]
-
-_CONCURRENT = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 _CLOSE = 1e-5
 """The relative difference of floats that functions like ``exp`` may cause."""
@@ -59,7 +56,7 @@ def replay_nest(nest: LoopNest, sizes: Mapping[str, int]) -> Replay:
             chosen small.
     """
     program = start(nest)
-    concurrent = any(isinstance(s, For) and s.kind in _CONCURRENT for s in walk_nodes(program.body))
+    concurrent = any(isinstance(s, For) and s.kind.uses_threads for s in walk_nodes(program.body))
     orders = tuple(Order) if concurrent else (Order.ASCENDING,)
     return _replayed(
         nest, sizes, orders, _Layout.COORDINATES, lambda m, frame: m.run(program.body, frame)

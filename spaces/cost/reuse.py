@@ -193,9 +193,7 @@ class Reuse:
         """Cycles that the own loops of a stage take beside their bodies; a loop that is fused takes
         them once, of the stage that it is named after.
         """
-        counted = [
-            loop for loop in stage.own if loop.kind not in (LoopKind.VECTORIZED, LoopKind.UNROLLED)
-        ]
+        counted = [loop for loop in stage.own if not loop.kind.has_constant_extent]
         if not counted:
             return stage.loops[stage.depth - 1].runs * 1.0 if stage.depth else 1.0
         innermost = counted[-1]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
-from spaces.enumerate.frontier import CLOSED
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
@@ -105,7 +104,7 @@ def _levels(space: ScheduleSpace, name: str) -> list[LoopLevel]:
             menu = space.menus[reader]
             for orders in (*menu.root.values(), *menu.inner.values()):
                 for order in orders:
-                    open_loops = (loop for loop in order.loops if loop.kind not in CLOSED)
+                    open_loops = (loop for loop in order.loops if not loop.kind.has_constant_extent)
                     levels |= {LoopLevel(reader, loop.name): None for loop in open_loops}
     return list(levels)
 

@@ -34,16 +34,6 @@ class ResidualLoop:
 ResidualPath: TypeAlias = tuple[ResidualLoop, ...]
 """Loops, outermost first."""
 
-CONCURRENT = frozenset(
-    {LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
-)
-"""Kinds of loops whose iterations run at once, so that they cannot share what is stored outside."""
-
-CLOSED = frozenset({LoopKind.VECTORIZED, LoopKind.UNROLLED})
-"""Kinds of loops inside which nothing is computed in a space."""
-
-_GRIDS = frozenset({LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD})
-
 
 @frozen
 class Frontier:
@@ -85,10 +75,10 @@ def open_depths(path: ResidualPath) -> list[int]:
     """
     depths = []
     for depth, step in enumerate(path, start=1):
-        if step.kind in CLOSED:
+        if step.kind.has_constant_extent:
             break
         following = path[depth].kind if depth < len(path) else None
-        if step.kind in _GRIDS and following is step.kind:
+        if step.kind.is_gpu and following is step.kind:
             continue
         depths.append(depth)
     return depths
@@ -99,7 +89,7 @@ def store_depths(path: ResidualPath, compute: int) -> list[int]:
     first.
     """
     depths = [compute]
-    while depths[-1] > 0 and path[depths[-1] - 1].kind not in CONCURRENT:
+    while depths[-1] > 0 and not path[depths[-1] - 1].kind.is_concurrent:
         depths.append(depths[-1] - 1)
     return depths
 

@@ -41,9 +41,9 @@ MUTANTS = (
     ),
     Mutant(
         "blended-by-threads",
-        "_BY_THREADS",
-        "(LoopKind.PARALLEL, *GPU_KINDS)",
-        "(*GPU_KINDS,)",
+        "blended_by_threads",
+        "loop.kind.uses_threads",
+        "loop.kind.is_gpu",
         "Threads blend values that others compute.",
         _TESTS,
     ),

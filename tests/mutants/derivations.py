@@ -165,9 +165,9 @@ MUTANTS = (
     ),
     Mutant(
         "kernels-update-in-two-steps",
-        "_BY_THREADS",
-        "{LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}",
-        "{LoopKind.PARALLEL}",
+        "updates_of",
+        "any(kind.uses_threads for kind in kinds)",
+        "any(kind.uses_threads and not kind.is_gpu for kind in kinds)",
         "Threads of a kernel read an element, and store what becomes of it, as if they were alone.",
         _KERNELS,
     ),

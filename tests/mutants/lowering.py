@@ -180,8 +180,8 @@ VECTORS = (
     Mutant(
         "partitioned-all-the-same",
         "_Pass._loop",
-        "loop.kind not in SERIAL or loop.partition is Partition.NEVER or not wanted",
-        "loop.kind not in SERIAL or not wanted",
+        "not loop.kind.is_scalar_loop or loop.partition is Partition.NEVER or not wanted",
+        "not loop.kind.is_scalar_loop or not wanted",
         "Loops are split that the schedule says are to stay whole.",
         _PASSES,
     ),

@@ -187,8 +187,8 @@ STATING = (
     Mutant(
         "threads-not-turned",
         "StageEdits._turned",
-        "kinds != sorted(kinds, key=GPU_KINDS.index)",
-        "kinds == sorted(kinds, key=GPU_KINDS.index)",
+        "kinds != sorted(kinds, key=[*LoopKind].index)",
+        "kinds == sorted(kinds, key=[*LoopKind].index)",
         "Blocks inside threads lose one of both.",
         _REPAIR,
     ),

@@ -185,9 +185,9 @@ RACES = (
     ),
     Mutant(
         "lanes-share-storage-of-others",
-        "call_schedule:AT_ONCE",
-        "(LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)",
-        "(LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)",
+        "shared_storage",
+        "kind.is_concurrent",
+        "kind.uses_threads",
         "Vector lanes may share what is stored outside of them.",
         _EXAMPLES,
     ),

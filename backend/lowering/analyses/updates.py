@@ -11,8 +11,6 @@ from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.reductions.accumulation import accumulation
 
-_BY_THREADS = {LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
-
 
 def updates_of(bounds: Bounds, func: str, stage: int) -> tuple[Update, ...]:
     """How an atomic stage changes each component of an element. Empty unless the stage has
@@ -28,7 +26,7 @@ def updates_of(bounds: Bounds, func: str, stage: int) -> tuple[Update, ...]:
     kinds = {
         loop.kind for loop in entry.stages[stage].loops if racing.intersection(walks[loop.name])
     }
-    shared = not kinds.isdisjoint(_BY_THREADS)
+    shared = any(kind.uses_threads for kind in kinds)
     if reduced is None or not (shared or LoopKind.VECTORIZED in kinds):
         return ()
     return tuple(Update(operator, shared) for operator in reduced.operators)

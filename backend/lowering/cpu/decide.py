@@ -29,9 +29,6 @@ SHORT = 16
 it.
 """
 
-SERIAL = (LoopKind.SERIAL, LoopKind.PARALLEL)
-"""Kinds of loops that can be split."""
-
 _OUTPUT_EXTENT, _IMAGE_EXTENT = 1 << 10, 1 << 20
 """Assumed sizes for a guess at the usual side; images are so large that their edges are far
 away.
@@ -136,7 +133,7 @@ class Decisions:
         high = analysis.most(loop.min + loop.extent - 1)
         name = loop.var.name
         is_short = isinstance(loop.extent, Const) and loop.extent.value <= SHORT
-        may_split = loop.kind in SERIAL
+        may_split = loop.kind.is_scalar_loop
         return Inside(
             {**inside.ranges, name: Interval(low, high)},
             inside.splittable | ({name} if may_split and not is_short else frozenset()),

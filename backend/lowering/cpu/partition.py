@@ -9,6 +9,8 @@ to the steady state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import evolve
 
 from backend.ir.node import map_children, walk_nodes
@@ -16,7 +18,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.statements import For, If, Statement, block
 from backend.lowering.analyses.hints import has_hints, unhinted
 from backend.lowering.analyses.known import inside_loop, known_sizes
-from backend.lowering.cpu.decide import SERIAL, Decisions, Sight
+from backend.lowering.cpu.decide import Decisions, Sight
 from backend.lowering.passes import named
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op
@@ -54,15 +56,17 @@ class _Pass:
         usual = evolve(loop, body=inside.statement(loop.body))
         always = loop.partition is Partition.ALWAYS
         hinted = self.hinted and has_hints(loop.body)
-        wanted = always or hinted or _contains(loop.body, (LoopKind.VECTORIZED,))
-        if loop.kind not in SERIAL or loop.partition is Partition.NEVER or not wanted:
+        wanted = always or hinted or _contains(loop.body, lambda kind: kind is LoopKind.VECTORIZED)
+        if not loop.kind.is_scalar_loop or loop.partition is Partition.NEVER or not wanted:
             return usual
         decisions = Decisions(loop.var, known, inside.sight, everywhere=always, hinted=hinted)
         steady = decisions.body(loop.body)
         if not decisions.lows and not decisions.highs:
             return usual
         steady_loop = evolve(loop, body=inside.statement(steady))
-        is_outer = loop.kind is LoopKind.PARALLEL or _contains(loop.body, SERIAL)
+        is_outer = loop.kind is LoopKind.PARALLEL or _contains(
+            loop.body, lambda kind: kind.is_scalar_loop
+        )
         split = self._asked if is_outer else self._split
         return split(usual, steady_loop, decisions)
 
@@ -94,8 +98,8 @@ class _Pass:
         return evolve(usual, body=If(both, steady.body, usual.body))
 
 
-def _contains(statement: Statement, kinds: tuple[LoopKind, ...]) -> bool:
-    return any(isinstance(s, For) and s.kind in kinds for s in walk_nodes(statement))
+def _contains(statement: Statement, is_wanted: Callable[[LoopKind], bool]) -> bool:
+    return any(isinstance(s, For) and is_wanted(s.kind) for s in walk_nodes(statement))
 
 
 def _largest(bounds: dict[Expr, None]) -> Expr:

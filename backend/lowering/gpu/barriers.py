@@ -19,7 +19,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
 from backend.ir.vectors import Load
 from backend.ir.walk import buffers_read, buffers_written
-from backend.lowering.gpu.loops import GPU_KINDS, has_threads
+from backend.lowering.gpu.loops import has_threads
 from backend.lowering.gpu.memory import PRIVATE
 from backend.lowering.passes import named
 from spaces.model.expressions.expr import Expr, walk
@@ -55,7 +55,7 @@ def insert_barriers(program: LoopProgram) -> LoopProgram:
 
 
 def _outside(statement: Statement) -> Statement:
-    if isinstance(statement, For) and statement.kind in GPU_KINDS:
+    if isinstance(statement, For) and statement.kind.is_gpu:
         return _Inserter(_shared(statement)).visit(statement, _Accesses())[0]
     return map_children(statement, _outside)
 

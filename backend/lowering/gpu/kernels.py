@@ -40,7 +40,7 @@ from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, 
 from backend.ir.vectors import Load
 from backend.ir.walk import bind, buffers_written
 from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops, has_threads
+from backend.lowering.gpu.loops import has_gpu_loops, has_threads
 from backend.lowering.gpu.sizes import KernelSizes
 from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
@@ -103,7 +103,7 @@ class _Outliner:
         match statement:
             case Block(body=body):
                 return HostBlock(tuple(self.host(s) for s in body))
-            case For(kind=kind) if kind in GPU_KINDS:
+            case For(kind=kind) if kind.is_gpu:
                 return self._launch(statement)
             case For(var=var, min=low, extent=extent):
                 return HostLoop(var, low, extent, self.host(statement.body))

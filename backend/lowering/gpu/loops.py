@@ -19,8 +19,6 @@ from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 
-GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
-
 _KIND_IN_KERNEL = {
     LoopKind.VECTORIZED: LoopKind.UNROLLED,
     LoopKind.PARALLEL: LoopKind.SERIAL,
@@ -37,7 +35,7 @@ def normalize_gpu_loops(program: LoopProgram) -> LoopProgram:
 
 def has_gpu_loops(statement: Statement) -> bool:
     """Whether a statement contains a block or thread loop."""
-    return any(isinstance(s, For) and s.kind in GPU_KINDS for s in walk_nodes(statement))
+    return any(isinstance(s, For) and s.kind.is_gpu for s in walk_nodes(statement))
 
 
 def has_threads(statement: Statement) -> bool:
@@ -46,7 +44,7 @@ def has_threads(statement: Statement) -> bool:
 
 
 def _outside(statement: Statement) -> Statement:
-    if isinstance(statement, For) and statement.kind in GPU_KINDS:
+    if isinstance(statement, For) and statement.kind.is_gpu:
         return _inside(statement)
     return map_children(statement, _outside)
 

@@ -16,7 +16,7 @@ from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, For, Provide, Statement
 from backend.ir.walk import map_all
 from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.loops import GPU_KINDS, has_gpu_loops
+from backend.lowering.gpu.loops import has_gpu_loops
 from backend.lowering.gpu.sizes import KernelSizes
 from backend.lowering.passes import Pass
 from spaces.model.expressions.expr import Call, Expr, constant
@@ -55,7 +55,7 @@ class _Placer:
         if not has_gpu_loops(statement):
             return statement
         match statement:
-            case For(kind=kind) if kind in GPU_KINDS:
+            case For(kind=kind) if kind.is_gpu:
                 return self.inside(statement, in_thread=kind is LoopKind.GPU_THREAD)
             case Allocate():
                 # The stack of the CPU, too: kernels inside do not use storage with this memory

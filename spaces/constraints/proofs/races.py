@@ -41,14 +41,6 @@ from spaces.model.nest.loopnest import Loop
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 
-AT_ONCE = (
-    LoopKind.PARALLEL,
-    LoopKind.VECTORIZED,
-    LoopKind.GPU_BLOCK,
-    LoopKind.GPU_THREAD,
-)
-"""The kinds of loops whose iterations run at once."""
-
 
 def races(subject: Subject) -> Iterator[Obligation]:
     """For each loop whose iterations run at once: one obligation for each write inside it together
@@ -56,7 +48,7 @@ def races(subject: Subject) -> Iterator[Obligation]:
     """
     for path in all_paths(subject.nest.body):
         node = path[-1].node
-        if isinstance(node, Loop) and node.var.kind in AT_ONCE:
+        if isinstance(node, Loop) and node.var.kind.is_concurrent:
             inside = [s for s in subject.sites if encloses(path, s.path)]
             for site in inside:
                 if not encloses(path, subject.allocations.get(site.compute.func, ())):
@@ -128,7 +120,7 @@ def _order(loop: LoopVar, depth: int, write: Access, access: Access, second: Sec
     same_site = write.site is access.site
     if loop.kind is not LoopKind.VECTORIZED or not same_site:
         return less(first, other) if write is access else different(first, other)
-    inner = [x.var for x in write.site.loops[depth + 1 :] if x.kind not in AT_ONCE]
+    inner = [x.var for x in write.site.loops[depth + 1 :] if not x.kind.is_concurrent]
     steps, others = tuple(inner), tuple(map(second, inner))
     later = all_of((less(first, other), precedes(others, steps, or_equal=True)))
     if access.is_write:

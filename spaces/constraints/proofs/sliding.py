@@ -19,10 +19,6 @@ from spaces.constraints.reasoning.formulas import Second, all_of, any_of, at_mos
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import substitute
 from spaces.model.nest.traversal import LoopVar
-from spaces.model.schedules.domain_order import LoopKind
-
-IN_TURN = (LoopKind.SERIAL, LoopKind.UNROLLED)
-"""The kinds of loops whose iterations run one after the other."""
 
 
 def sliding(subject: Subject) -> Iterator[Obligation]:
@@ -87,7 +83,7 @@ def steps_back(subject: Subject, func: str) -> Iterator[tuple[Expr, dict[str, Ex
     """
     between = subject.between(func)
     for index, loop in enumerate(between):
-        if loop.kind in IN_TURN:
+        if not loop.kind.is_concurrent:
             before: dict[str, Expr] = {loop.var.name: loop.var - 1}
             yield all_of(_exists(subject, loop, between[index + 1 :], before)), before
 

@@ -12,7 +12,6 @@ from itertools import product
 from attrs import define, field, frozen
 
 from spaces.constraints.proofs.coverage import asked_for
-from spaces.constraints.proofs.races import AT_ONCE
 from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.formulas.algebra import INTEGERS
@@ -118,7 +117,7 @@ class _Run:
         name = node.var.var.name
         low = self._value(node.var.min)
         iterations = range(low, low + self._value(node.var.extent))
-        for i in reversed(iterations) if node.var.kind in AT_ONCE else iterations:
+        for i in reversed(iterations) if node.var.kind.is_concurrent else iterations:
             self.env[name] = i
             self.body(node.body)
         self.env.pop(name, None)

@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.left_out import left_out
-from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import (
     INLINE,
@@ -47,7 +46,7 @@ class CallEdits:
     def _is_on_gpu(self) -> bool:
         """Whether a stage of the Func has GPU loops, which an inlined Func does not have."""
         stages = self._entry.stages
-        return any(loop.kind in GPU_KINDS for order in stages for loop in order.loops)
+        return any(loop.kind.is_gpu for order in stages for loop in order.loops)
 
     def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
         return Edit(self.func, rank, unlike, self.schedule.replace(entry))

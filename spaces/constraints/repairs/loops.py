@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.rules.records import GPU_KINDS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import (
     DomainOrder,
@@ -33,8 +32,6 @@ _SWAPPED = {
     LoopKind.GPU_BLOCK: LoopKind.GPU_THREAD,
     LoopKind.GPU_THREAD: LoopKind.GPU_BLOCK,
 }
-
-_NEEDS_AN_EXTENT = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.GPU_THREAD)
 
 
 @frozen
@@ -84,16 +81,16 @@ class StageEdits:
     def _turned(self) -> Iterator[Edit]:
         """Block and thread loops swapped, where a block loop lies inside a thread loop."""
         order = self._order
-        kinds = [loop.kind for loop in order.loops if loop.kind in GPU_KINDS]
-        is_wrong = kinds != sorted(kinds, key=GPU_KINDS.index)
+        kinds = [loop.kind for loop in order.loops if loop.kind.is_gpu]
+        is_wrong = kinds != sorted(kinds, key=[*LoopKind].index)
         if is_wrong and isinstance(self.device, GpuDevice):
             loops = tuple(evolve(at, kind=_SWAPPED.get(at.kind, at.kind)) for at in order.loops)
-            names = (loop.name for loop in loops if loop.kind in GPU_KINDS)
+            names = (loop.name for loop in loops if loop.kind.is_gpu)
             yield self._edit(Rank.KIND, 0.1, evolve(order, loops=loops), *names)
 
     def _possible(self) -> tuple[LoopKind, ...]:
         gpu = isinstance(self.device, GpuDevice)
-        return tuple(kind for kind in LoopKind if gpu or kind not in GPU_KINDS)
+        return tuple(kind for kind in LoopKind if gpu or not kind.is_gpu)
 
     def _orders(self) -> Iterator[Edit]:
         order = self._order
@@ -139,10 +136,10 @@ class StageEdits:
         order = self._order
         known = constant_extents(self.pipeline.function(self.func).stages[self.stage], order)
         for loop in order.loops:
-            if loop.kind in _NEEDS_AN_EXTENT and loop.name not in known:
+            if _needs_extent(loop.kind) and loop.name not in known:
                 inner = fresh(f"{loop.name}i", order)
                 record = Split(loop.name, loop.name, inner, LANES)
-                outer = LoopKind.GPU_BLOCK if loop.kind in GPU_KINDS else LoopKind.SERIAL
+                outer = LoopKind.GPU_BLOCK if loop.kind.is_gpu else LoopKind.SERIAL
                 for kind in dict.fromkeys((outer, LoopKind.SERIAL)):
                     loops = _renamed(order.loops, loop.name, (loop.name, inner))
                     kinds = {loop.name: kind, inner: loop.kind}
@@ -163,7 +160,7 @@ def _is_inside(order: DomainOrder, loop: OrderedLoop) -> bool:
 
 def _gpu_kinds(order: DomainOrder) -> set[LoopKind]:
     """The kinds of GPU loops that a stage has."""
-    return {loop.kind for loop in order.loops if loop.kind in GPU_KINDS}
+    return {loop.kind for loop in order.loops if loop.kind.is_gpu}
 
 
 def fresh(name: str, order: DomainOrder) -> str:
@@ -201,3 +198,8 @@ def _renamed(
         for loop in loops
         for new in ([OrderedLoop(n, loop.kind) for n in into] if loop.name == name else [loop])
     )
+
+
+def _needs_extent(kind: LoopKind) -> bool:
+    """Whether a loop of this kind needs an extent that is known: lanes, copies or threads."""
+    return kind.has_constant_extent or kind is LoopKind.GPU_THREAD

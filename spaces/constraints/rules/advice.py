@@ -12,7 +12,6 @@ from functools import partial
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.records import GPU_KINDS
 from spaces.constraints.rules.rule import (
     VIOLATED,
     Check,
@@ -38,7 +37,8 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLo
 from spaces.model.schedules.schedule import MemoryType, StageOf
 
 _ONE = constant(1, Int32)
-_AT_ONCE = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
+
+_GPU_PAIR = {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
 
 
 @advice_rule(
@@ -53,7 +53,7 @@ def no_kernel(view: NestView, func: str) -> Iterator[Check]:
         return
     entries = (view.records.entry(name) for name in view.records.computed)
     kinds = {loop.kind for entry in entries for order in entry.stages for loop in order.loops}
-    if kinds.isdisjoint(GPU_KINDS):
+    if not any(kind.is_gpu for kind in kinds):
         yield Check(
             func,
             VIOLATED,
@@ -146,7 +146,7 @@ def split_by_one(view: NestView, func: str) -> Iterator[Check]:
         for index, record in enumerate(order.splits):
             if not isinstance(record, Split) or record.factor != 1:
                 continue
-            if {order.kind(record.outer), order.kind(record.inner)} == {*GPU_KINDS}:
+            if {order.kind(record.outer), order.kind(record.inner)} == _GPU_PAIR:
                 continue
             yield Check(
                 func,
@@ -179,7 +179,9 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
         return
     for stage, path in enumerate(view.paths(func)):
         for i, loop in enumerate(path):
-            if loop.kind not in _AT_ONCE or (loop.func, loop.stage) != (func, stage):
+            if loop.kind is LoopKind.SERIAL or loop.kind.is_gpu:
+                continue
+            if (loop.func, loop.stage) != (func, stage):
                 continue
             most = view.largest(loop.extent, path[:i])
             yield Check(
@@ -316,7 +318,7 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
     if view.records.is_inlined(func) or not view.placement(func).path:
         return
     path = view.placement(func).path
-    if path[-1].kind in GPU_KINDS:
+    if path[-1].kind.is_gpu:
         return
     level = view.records.entry(func).compute
     most = view.largest(path[-1].extent, path[:-1])

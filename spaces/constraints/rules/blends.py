@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.records import GPU_KINDS, Records
+from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
-from spaces.model.schedules.domain_order import LoopKind, Split
-
-_BY_THREADS = (LoopKind.PARALLEL, *GPU_KINDS)
+from spaces.model.schedules.domain_order import Split
 
 
 @own_rule(
@@ -32,7 +30,7 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
             before = loop_dimensions(stage, order, number)
             dimensions = set(before[record.old])
             for loop in order.loops:
-                if loop.kind in _BY_THREADS and dimensions.intersection(walks[loop.name]):
+                if loop.kind.uses_threads and dimensions.intersection(walks[loop.name]):
                     yield Check(
                         func,
                         VIOLATED,

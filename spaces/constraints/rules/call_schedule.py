@@ -19,7 +19,6 @@ from spaces.constraints.rules.written import (
     level_directive,
     store_directive,
 )
-from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LevelError, Path
 from spaces.model.schedules.schedule import INLINE, LoopLevel
 
@@ -231,14 +230,6 @@ def unread(records: Records, func: str) -> Iterator[Check]:
         )
 
 
-AT_ONCE = (
-    LoopKind.PARALLEL,
-    LoopKind.VECTORIZED,
-    LoopKind.GPU_BLOCK,
-    LoopKind.GPU_THREAD,
-)
-
-
 @call_rule(
     "race.shared-storage",
     "A store level outside a parallel, vectorized or GPU loop and a compute level inside it are "
@@ -253,7 +244,7 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
         return
     for i, loop in enumerate(path[depth:], start=depth):
         kind = records.levels.kind(loop)
-        if kind in AT_ONCE:
+        if kind.is_concurrent:
             yield Check(
                 func,
                 VIOLATED,
@@ -276,7 +267,7 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
 
 def _store_levels(records: Records, path: Path) -> str:
     """The levels of ``path`` with no loop inside them that runs iterations at once."""
-    last = max(i for i, loop in enumerate(path) if records.levels.kind(loop) in AT_ONCE)
+    last = max(i for i, loop in enumerate(path) if records.levels.kind(loop).is_concurrent)
     return " or ".join(str(loop.level) for loop in path[last:])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from spaces.constraints.devices.device import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.records import GPU_KINDS, Records
+from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
     VIOLATED,
     Check,
@@ -46,7 +46,7 @@ def device(records: Records, func: str) -> Iterator[Check]:
         return
     for index, (_, order, _) in enumerate(records.stages(func)):
         for loop in order.loops:
-            if loop.kind in GPU_KINDS:
+            if loop.kind.is_gpu:
                 yield Check(
                     func,
                     VIOLATED,
@@ -262,7 +262,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
         for wanted, name in ((_BLOCK, "block"), (_THREAD, "thread")):
             places = [i for i, k in enumerate(kinds) if k is wanted]
             for i in range(places[0], places[-1]) if places else ():
-                if kinds[i] not in GPU_KINDS:
+                if not kinds[i].is_gpu:
                     yield Check(
                         func,
                         VIOLATED,
@@ -332,7 +332,7 @@ def level_between(records: Records, func: str) -> Iterator[Check]:
         kind = records.levels.kind(loop)
         order = records.entry(loop.func).stages[loop.stage]
         names = [loop.name for loop in order.loops if loop.kind is kind]
-        if kind in GPU_KINDS and loop.loop != names[-1]:
+        if kind.is_gpu and loop.loop != names[-1]:
             yield Check(
                 func,
                 VIOLATED,
@@ -368,7 +368,7 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """One check for each parallel loop of the Func inside a block or thread loop."""
     for index, path, kinds in _stages(records, func):
         for i in _own(func, index, path):
-            around = [p for p, k in zip(path[:i], kinds[:i], strict=True) if k in GPU_KINDS]
+            around = [p for p, k in zip(path[:i], kinds[:i], strict=True) if k.is_gpu]
             if kinds[i] is LoopKind.PARALLEL and around:
                 yield Check(
                     func,

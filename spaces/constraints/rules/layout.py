@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.call_schedule import AT_ONCE
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
@@ -167,7 +166,7 @@ def hoist_level(records: Records, func: str) -> Iterator[Check]:
         return
     around = path[:depth]
     levels = [ROOT, *(loop.level for loop in around)]
-    shared = [i for i, loop in enumerate(around) if records.levels.kind(loop) in AT_ONCE]
+    shared = [i for i, loop in enumerate(around) if records.levels.kind(loop).is_concurrent]
     legal = levels[shared[-1] + 1 if shared else 0 :]
     if entry.hoist in legal:
         return

@@ -32,8 +32,6 @@ MAX_UNROLLED_COPIES = 1024
 """The most copies of a stage that are compiled. LLVM takes 5 s for 1024 copies of a blur of three
 values, and more than 100 s for 4096."""
 
-_TASKS = (LoopKind.PARALLEL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
-
 
 @call_rule(
     "kind.inside-vectorized",
@@ -50,7 +48,7 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
         kinds = records.kinds(path)
         around = next((i for i, k in enumerate(kinds) if k is LoopKind.VECTORIZED), len(path))
         for loop, kind in zip(path[around:], kinds[around:], strict=True):
-            if kind in _TASKS and loop.func == func and loop.stage == index:
+            if kind.uses_threads and loop.func == func and loop.stage == index:
                 outer = path[around]
                 placed = next(p for p in path[around:] if _stage(p) != _stage(outer) or p is loop)
                 is_own = _stage(outer) == (func, index)

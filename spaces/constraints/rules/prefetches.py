@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.records import GPU_KINDS, Records
+from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
 from spaces.model.schedules.domain_order import LoopKind, Prefetch
 from spaces.model.schedules.levels import LoopOf, Path
@@ -83,13 +83,13 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
 def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
     """Where a prefetch stands, if that has to do with kernels; else nothing."""
     path = records.path(func, index)
-    if path is not None and set(GPU_KINDS).intersection(records.kinds(path)):
+    if path is not None and any(kind.is_gpu for kind in records.kinds(path)):
         return f"in the kernel of {stage_name(func, index)}"
     loop = LoopOf(func, index, one.at)
     for other in sorted(records.computed):
         for stage in range(len(records.entry(other).stages)):
             inside = records.path(other, stage) or ()
-            if loop in inside and set(GPU_KINDS).intersection(records.kinds(inside)):
+            if loop in inside and any(kind.is_gpu for kind in records.kinds(inside)):
                 return f"around the kernel of {stage_name(other, stage)}"
     return ""
 

@@ -15,8 +15,6 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.levels import LevelError, Levels, Path
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
-GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
-
 
 @define
 class Records:

@@ -196,7 +196,7 @@ class MoveCompute(Move):
         if found.compute == self.level:
             raise MoveError(f"{self.func} is computed at {self.level} already.")
         path = _path_to(state, self.func, self.level)
-        concurrent = [i for i, p in enumerate(path) if state.levels.kind(p) in CONCURRENT]
+        concurrent = [i for i, p in enumerate(path) if state.levels.kind(p).is_concurrent]
         least = concurrent[-1] + 1 if concurrent else 0
         depth = max(least, min(len(path), len(state.levels.store_path(self.func))))
         store = path[depth - 1].level if depth else ROOT
@@ -261,18 +261,6 @@ class Deinline(Move):
         return changed
 
 
-CONCURRENT = (
-    LoopKind.PARALLEL,
-    LoopKind.VECTORIZED,
-    LoopKind.GPU_BLOCK,
-    LoopKind.GPU_THREAD,
-)
-"""Kinds of loops whose iterations run at once, so that storage cannot be shared by them."""
-
-CONSTANT = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
-"""Kinds of loops whose extent must be known."""
-
-
 def _require_loop(order: DomainOrder, func: str, loop: str) -> None:
     if loop not in order.names:
         raise MoveError(f"{func} has no loop {loop}; it has {', '.join(order.names)}.")
@@ -302,7 +290,7 @@ def apply_moves(pipeline: Pipeline, schedule: Schedule, moves: Iterable[Move]) -
     return schedule
 
 
-CPU_KINDS = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
+CPU_KINDS = tuple(kind for kind in LoopKind if not kind.is_gpu)
 
 
 def moves(
@@ -351,8 +339,8 @@ def _candidates(
         reduced = reduction_loops(stage, order)
         for loop in order.loops:
             for kind in kinds:
-                is_known = kind not in CONSTANT or loop.name in extents
-                is_pure = kind not in CONCURRENT or loop.name not in reduced
+                is_known = not kind.has_constant_extent or loop.name in extents
+                is_pure = not kind.is_concurrent or loop.name not in reduced
                 if is_known and is_pure and not _separates(state, func.name, loop.name, kind):
                     yield ChangeLoopType(func.name, index, loop.name, kind)
 
@@ -364,14 +352,14 @@ def _placements(state: State, func: str) -> Iterator[Move]:
     yield MoveCompute(func, ROOT)
     path = state.levels.compute_path(func)
     for depth in range(len(path), -1, -1):
-        if depth < len(path) and state.levels.kind(path[depth]) in CONCURRENT:
+        if depth < len(path) and state.levels.kind(path[depth]).is_concurrent:
             break
         yield MoveStorage(func, path[depth - 1].level if depth else ROOT)
 
 
 def _separates(state: State, func: str, loop: str, kind: LoopKind) -> bool:
     """Whether a concurrent loop there would part the computation of a Func from its storage."""
-    if kind not in CONCURRENT:
+    if not kind.is_concurrent:
         return False
     return any(
         (one.func, one.loop) == (func, loop)

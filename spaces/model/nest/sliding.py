@@ -24,7 +24,7 @@ from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError,
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import divided, factor_expr
 from spaces.model.nest.traversal import LoopVar, loop_ranges
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, Fuse
 from spaces.model.schedules.schedule import FuncSchedule
 
 Widen = Callable[[Function, Box], Box]
@@ -123,7 +123,7 @@ def _windows(
     tiled = divided(schedule.stages[0])
     slides: list[Slide] = []
     for loop in reversed(between):
-        if loop.kind not in (LoopKind.SERIAL, LoopKind.UNROLLED):
+        if loop.kind.is_concurrent:
             break
         moving = [name for name, i in zip(function.args, box, strict=True) if _moves(i, loop)]
         if not moving:

@@ -28,6 +28,31 @@ class LoopKind(StrEnum):
     GPU_BLOCK = "gpu_block"
     GPU_THREAD = "gpu_thread"
 
+    @property
+    def is_gpu(self) -> bool:
+        """Whether blocks or threads of a GPU run the iterations."""
+        return self is LoopKind.GPU_BLOCK or self is LoopKind.GPU_THREAD
+
+    @property
+    def uses_threads(self) -> bool:
+        """Whether several threads run the iterations, on the CPU or on a GPU."""
+        return self is LoopKind.PARALLEL or self.is_gpu
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether iterations run at once, in threads or vector lanes; others run in order."""
+        return self is LoopKind.VECTORIZED or self.uses_threads
+
+    @property
+    def has_constant_extent(self) -> bool:
+        """Whether the extent must be constant, because each iteration is a lane or a copy."""
+        return self is LoopKind.VECTORIZED or self is LoopKind.UNROLLED
+
+    @property
+    def is_scalar_loop(self) -> bool:
+        """Whether CPU code runs it as a loop around a body that is there once."""
+        return self is LoopKind.SERIAL or self is LoopKind.PARALLEL
+
 
 class Tail(Choice, halide="TailStrategy", called="a tail strategy"):
     """What a split does where the factor does not divide the extent."""

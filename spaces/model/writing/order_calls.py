@@ -149,8 +149,6 @@ _KIND_ORDER = (
     LoopKind.PARALLEL,
 )
 
-_GPU_KINDS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
-
 
 def _kind_call(kind: LoopKind, names: tuple[str, ...]) -> DirectiveCall:
     return DirectiveCall(KIND_DIRECTIVES[kind], names)
@@ -158,7 +156,7 @@ def _kind_call(kind: LoopKind, names: tuple[str, ...]) -> DirectiveCall:
 
 def _kind_calls(kind: LoopKind, names: tuple[str, ...]) -> Iterator[DirectiveCall]:
     """GPU directives take up to three loops, the others one."""
-    width = 3 if kind in _GPU_KINDS else 1
+    width = 3 if kind.is_gpu else 1
     for i in range(0, len(names), width):
         yield _kind_call(kind, names[i : i + width])
 

@@ -1,0 +1,20 @@
+"""The properties of each kind of loop, written down by hand."""
+
+import pytest
+
+from spaces.model.schedules.domain_order import LoopKind
+
+PROPERTIES = {
+    LoopKind.SERIAL: {"is_scalar_loop"},
+    LoopKind.PARALLEL: {"uses_threads", "is_concurrent", "is_scalar_loop"},
+    LoopKind.VECTORIZED: {"is_concurrent", "has_constant_extent"},
+    LoopKind.UNROLLED: {"has_constant_extent"},
+    LoopKind.GPU_BLOCK: {"is_gpu", "uses_threads", "is_concurrent"},
+    LoopKind.GPU_THREAD: {"is_gpu", "uses_threads", "is_concurrent"},
+}
+
+
+@pytest.mark.parametrize("kind", LoopKind)
+def test_each_kind_has_the_properties_of_how_it_runs(kind: LoopKind) -> None:
+    names = [name for name, value in vars(LoopKind).items() if isinstance(value, property)]
+    assert {name for name in names if getattr(kind, name)} == PROPERTIES[kind]
