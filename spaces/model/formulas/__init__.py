@@ -1,1 +1,1 @@
-"""What expressions mean as formulas: polynomials, limits, intervals, and the solver's terms."""
+"""Expressions as formulas: their readings, normal forms, limits, intervals and z3 terms."""

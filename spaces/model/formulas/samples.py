@@ -1,7 +1,7 @@
-"""One assignment of numbers to all variables that their known limits allow.
+"""An assignment of numbers to variables, within their known limits.
 
-Where a claim is false of it no proof can be found, and none need be looked for: looking in vain is
-what costs time.
+A claim that is false for an assignment has no proof. Trying the assignment first saves the search,
+which takes longest when it fails.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _Ranges = Mapping[str, tuple[Expr | None, Expr | None]]
 
 @define
 class Sample:
-    """An assignment, found as it is asked for.
+    """An assignment; it picks the number of a variable at the first use.
 
     Attributes:
-        ranges: the limits of variables, which its owner may add to.
-        consulted: the names whose limits were looked at, which is added to here.
-        pick: of ``(least, most, seed)``, either of the first two of which may be missing, a number
-            between them; the seed is another one for every variable.
-        outer: an assignment that gives all but the variable ``own`` the same values.
-        own: what it may not be asked about.
+        ranges: the limits of variables; the owner of the assignment may add to them.
+        consulted: the names of variables whose limits the assignment used; it adds to this set.
+        pick: maps ``(least, most, seed)`` to a number between the limits. A limit may be None; each
+            variable has its own seed.
+        outer: an assignment with the same values for all variables but ``own``.
+        own: the one variable that ``outer`` does not know.
     """
 
     ranges: _Ranges
@@ -39,11 +39,11 @@ class Sample:
     _values: dict[Expr, int | None] = field(init=False, factory=dict)
 
     def forget(self) -> None:
-        """Limits that were looked at have changed."""
+        """Drops all numbers, after a change of limits in use."""
         self._values.clear()
 
     def of(self, form: Polynomial) -> int | None:
-        """The value of a normal form; None where this assignment breaks a limit."""
+        """The value of a normal form; None if this assignment breaks a limit."""
         total, known = 0, self._values
         for monomial, coefficient in form.terms.items():
             for atom in monomial:
@@ -60,7 +60,7 @@ class Sample:
         if expr not in self._values:
             if self.outer is not None and self.own not in expr.names:
                 return self.outer._value(expr)
-            self._values[expr] = None  # what a limit that refers to itself sees
+            self._values[expr] = None  # for a limit that refers to itself
             self._values[expr] = self._found(expr)
         return self._values[expr]
 
@@ -73,7 +73,7 @@ class Sample:
             if any(o is None for o in operands):
                 return None
             return int(INTEGERS.operators[expr.name](*operands))
-        # Of any other value nothing is known but its type.
+        # Only the type limits other values.
         return self.pick(expr.type.min_value, expr.type.max_value, expr.digest)
 
     def _variable(self, variable: Variable) -> int | None:
@@ -92,41 +92,41 @@ class Sample:
 
 
 _FAR = 1009
-"""How far from a limit numbers are picked, where the other limit is missing."""
+"""The distance of a picked number from its only limit."""
 
 
 def least(low: int | None, high: int | None, seed: int) -> int:
-    """The least number between two limits."""
+    """The smallest number between two limits; 0 or less if there is no lower limit."""
     if low is not None:
         return low
     return 0 if high is None else min(high, 0)
 
 
 def most(low: int | None, high: int | None, seed: int) -> int:
-    """The largest number between two limits; a large one where there is none."""
+    """The largest number between two limits; a large number if there is no upper limit."""
     if high is not None:
         return high
     return _FAR if low is None else low + _FAR
 
 
 def middle(low: int | None, high: int | None, seed: int) -> int:
-    """A number between two limits, well away from both."""
+    """A number halfway between two limits."""
     return (least(low, high, seed) + most(low, high, seed)) // 2
 
 
 def scattered(low: int | None, high: int | None, seed: int) -> int:
-    """A number between two limits that tells variables of the same limits apart."""
+    """A number between two limits, different for variables with the same limits."""
     first, last = least(low, high, seed), most(low, high, seed)
     return first + seed % (last - first + 1)
 
 
 def mirrored(low: int | None, high: int | None, seed: int) -> int:
-    """The number as far from the other limit as :func:`scattered` is from the one: of two
-    variables the other one is the larger.
+    """The number as far from the upper limit as :func:`scattered` is from the lower one. It
+    reverses the order of two variables with the same limits.
     """
     first, last = least(low, high, seed), most(low, high, seed)
     return last - seed % (last - first + 1)
 
 
 PICKS = (least, most, middle, scattered, mirrored)
-"""Ways to pick, which together show most false claims to be false."""
+"""The ways to pick a number; together they refute most false claims."""

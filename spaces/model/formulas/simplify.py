@@ -1,6 +1,6 @@
 """Simplification of index arithmetic under known ranges of its variables.
 
-Integers of type int32 are treated as mathematical integers, as Halide treats coordinates.
+Integers of type int32 count as mathematical integers, as coordinates do in Halide.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from spaces.model.formulas.variable_ranges import VariableRanges
 from spaces.model.formulas.widened import wrapped
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
-    # What must be how much smaller than what for the comparison to hold (or, of "eq", to fail).
+    # For each comparison: (lesser side, greater side, minimum gap) if it holds ("eq": if it fails).
     "lt": lambda a, b: (a, b, 1),
     "le": lambda a, b: (a, b, 0),
     "gt": lambda a, b: (b, a, 1),
@@ -54,13 +54,14 @@ _FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
 
 @frozen
 class _Operand:
-    """One of several sums of which the smallest or largest is asked for.
+    """An operand of a min or max: a sum.
 
     Attributes:
         form: the sum.
         seen: its values in some assignments.
-        cases: the one condition that decides on it, and what it is where that holds and where not.
-        has_rest: whether the rest of a division is part of it.
+        cases: (condition, sum where it holds, sum where it does not), if one condition decides
+            the sum; else None.
+        has_rest: whether the sum contains a remainder of a division.
     """
 
     form: Polynomial
@@ -69,16 +70,16 @@ class _Operand:
     has_rest: bool
 
     def may_be_at_most(self, other: _Operand) -> bool:
-        """Whether no assignment shows it to be larger than another one."""
+        """Whether in no assignment this operand is larger than ``other``."""
         pairs = zip(self.seen, other.seen, strict=True)
         return all(a is None or b is None or a <= b for a, b in pairs)
 
 
 @define
 class Simplifier(VariableRanges):
-    """Simplifies expressions, remembering results and the ranges of variables.
+    """Simplifies expressions; it remembers results and the ranges of variables.
 
-    Ranges are given by :meth:`assume` before the variables are used.
+    Call :meth:`assume` for a variable before the first use of that variable.
     """
 
     _settled: dict[str, Const] = field(factory=dict)
@@ -86,21 +87,21 @@ class Simplifier(VariableRanges):
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
 
     def inside(self, name: str, low: Expr | None, high: Expr | None) -> Simplifier:
-        """A simplifier that knows the limits of one more variable, or other ones of it. This one is
-        asked about all that does not mention the variable, and is to learn nothing more.
+        """A simplifier with new limits for one variable. It asks this simplifier about expressions
+        without the variable; assume nothing more here afterwards.
         """
         inner = Simplifier(dict(self._ranges), self, name, dict(self._settled))
         inner.assume(name, low, high)
         return inner
 
     def settle(self, name: str, value: Const) -> None:
-        """An int32 variable has this one value, and stands for it from now on."""
+        """Replaces an int32 variable by ``value`` in all later results."""
         self._settled[name] = value
         self._done.clear()
         self._polynomials.clear()
 
     def __call__(self, expr: Expr) -> Expr:
-        """An equal expression, in normal form where it is integer arithmetic."""
+        """An equal expression; integer arithmetic in it is in normal form."""
         known = self._done.get(expr)
         if known is not None:
             return known
@@ -117,7 +118,7 @@ class Simplifier(VariableRanges):
         return self._done[expr]
 
     def _arithmetic(self, expr: Expr) -> Expr:
-        """Arithmetic of coordinates, whose parts are asked for as sums only."""
+        """Simplifies arithmetic on coordinates; its parts need no result but their polynomials."""
         for node in walk(expr, known=self._polynomials):
             if node is expr or not is_part(node):
                 if node.type is Int32:
@@ -132,7 +133,7 @@ class Simplifier(VariableRanges):
             return self.normal(self.polynomial(node))
         if not node.children:
             return self._leaf(node)
-        # A part of an extreme is one by itself, too, where it stands under something else.
+        # An inner part of an extreme counts as a whole one here, under another operator.
         children = tuple(self(c) if is_part(c) else self._done.get(c, c) for c in node.children)
         if isinstance(node, Op) and node.type.is_bool:
             return self._condition(node, children)
@@ -151,13 +152,13 @@ class Simplifier(VariableRanges):
         return self._settled.get(node.name, node) if isinstance(node, Variable) else node
 
     def normal(self, form: Polynomial) -> Expr:
-        """A normal form as an expression, which then need not be taken apart again."""
+        """A normal form as an expression; the simplifier remembers that this is its normal form."""
         result = form.expr()
         self._polynomials.setdefault(result, form)
         return self._done.setdefault(result, result)
 
     def adopt(self, forms: Mapping[Expr, Polynomial]) -> None:
-        """Take over the normal forms of expressions that are in normal form already."""
+        """Takes over the normal forms of expressions that are already in normal form."""
         for expr, form in forms.items():
             if expr not in self._done:
                 self._done[expr] = expr
@@ -201,7 +202,7 @@ class Simplifier(VariableRanges):
 
     @staticmethod
     def _number(expr: Expr) -> int | None:
-        """What is calculated from numbers alone, as one, where formulas can say it."""
+        """The value of arithmetic on numbers alone; None if it is not a formula or not an int32."""
         try:
             value = evaluate(expr, {})
         except FormulaError:
@@ -209,7 +210,7 @@ class Simplifier(VariableRanges):
         return value if Int32.holds(value) else None
 
     def _shifted(self, expr: Op) -> Polynomial:
-        """A product or quotient by a power of two, where a shift is known to be by 0 to 30 bits."""
+        """A shift as a product or quotient by a power of two, if its amount is from 0 to 30."""
         value, by = expr.args
         least, most = self.numbers(by)
         one = constant(1, Int32)
@@ -239,7 +240,7 @@ class Simplifier(VariableRanges):
         return quotient + Polynomial.of(Op(Int32, "div", (rest.expr(), b.expr())))
 
     def _certain_quotient(self, a: Polynomial, b: Polynomial) -> int | None:
-        """``a / b`` where ``a`` is proven to lie in ``0 .. b - 1`` or just below, ``-b .. -1``."""
+        """``a / b`` if ``a`` provably lies in ``0 .. b - 1`` or in ``-b .. -1``; else None."""
         for whole in (0, -1):
             rest = a - b.scaled(whole)
             if self.proves_at_most(_ZERO, rest) and self.proves_positive(b - rest):
@@ -260,9 +261,7 @@ class Simplifier(VariableRanges):
         return Polynomial.of(Op(Int32, "mod", (rest.expr(), b.expr())))
 
     def _extreme(self, name: str, forms: Sequence[Polynomial]) -> Polynomial:
-        """The min or max of several sums; what all of them add moves outside, so that it can
-        cancel.
-        """
+        """The min or max of several sums. Common terms move outside, where they can cancel."""
         kept: list[_Operand] = []
         for form in self._flat(name, forms):
             self._admit(name, kept, form)
@@ -273,12 +272,12 @@ class Simplifier(VariableRanges):
             shared = shared - Polynomial.of(shared.offset)
         values = sorted((self.normal(o.form - shared) for o in kept), key=lambda e: e.digest)
         atom = extreme(name, values)
-        # None of them decides another: it need not be taken apart again.
+        # No operand decides against another one: this form needs no further simplification.
         whole = self._polynomials[atom] = Polynomial.of(atom)
         return shared + whole
 
     def _flat(self, name: str, forms: Sequence[Polynomial]) -> Iterator[Polynomial]:
-        """The sums with the operands of those that are an extreme themselves, and a number."""
+        """Yields the sums. An extreme plus common terms and a constant becomes its operands."""
         shared = common(forms)
         for form in forms:
             inner = lone_extreme(name, form)
@@ -289,7 +288,7 @@ class Simplifier(VariableRanges):
             yield from parts if all(map(_fits, parts)) else (form,)
 
     def _admit(self, name: str, kept: list[_Operand], form: Polynomial) -> None:
-        """Add an operand to others of which none decides another."""
+        """Adds an operand to ``kept``, and merges operands if one of two always wins."""
         added = self._operand(form)
         place = 0
         while place < len(kept):
@@ -310,7 +309,7 @@ class Simplifier(VariableRanges):
         return _Operand(form, self.seen(form), self._cases(form), has_rest)
 
     def _merged(self, name: str, a: _Operand, b: _Operand) -> Polynomial | None:
-        """The one sum that is the min or max of two; None where it takes both."""
+        """The min or max of two operands as one sum; None if it needs both."""
         smaller, larger = (a, b) if name == "min" else (b, a)
         if smaller.may_be_at_most(larger) and self.proves_at_most(smaller.form, larger.form):
             return a.form
@@ -326,7 +325,7 @@ class Simplifier(VariableRanges):
         return None if parity is None else self._rounded_up(shared + parity)
 
     def _cases(self, form: Polynomial) -> tuple[Expr, Polynomial, Polynomial] | None:
-        """The one condition that decides on a sum, with the sum where it holds and where not."""
+        """The only condition that decides a sum, with the sum where it holds and where it fails."""
         selects = [a for a in form.atoms if isinstance(a, Op) and a.name == "select"]
         coefficient = form.terms.get((selects[0],)) if len(selects) == 1 else None
         if coefficient is None:
@@ -337,7 +336,7 @@ class Simplifier(VariableRanges):
         return condition, held, failed
 
     def _rounded_up(self, form: Polynomial) -> Polynomial:
-        """``form`` with ``x / 2 + x % 2`` written ``(x + 1) / 2``, which grows with ``x``."""
+        """``form`` with ``(x + 1) / 2``, which grows with ``x``, in place of ``x / 2 + x % 2``."""
         for monomial, coefficient in form.terms.items():
             match monomial:
                 case (Op(name="mod", args=(x, Const(value=2))) as odd,) if coefficient > 0:
@@ -357,12 +356,12 @@ class Simplifier(VariableRanges):
         return self._chosen(condition, a, b)
 
     def _chosen(self, condition: Expr, a: Polynomial, b: Polynomial) -> Polynomial:
-        """``a`` where a condition holds, else ``b``."""
+        """``a`` if a condition holds, else ``b``."""
         if a.terms == b.terms:
             return a
         common = a.common(b)
         rest = (a - common, b - common)
-        # What both are multiples of moves outside, so that it can be divided by, too.
+        # A common factor moves outside, where a division can cancel it.
         factor = gcd(*rest[0].terms.values(), *rest[1].terms.values())
         first, second = (Polynomial({m: c // factor for m, c in p.terms.items()}) for p in rest)
         chosen = Op(Int32, "select", (condition, first.expr(), second.expr()))
@@ -411,12 +410,12 @@ _ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
 
 
 def _fits(form: Polynomial) -> bool:
-    """Whether the number in a sum is one of int32: code that calculates with another wraps."""
+    """Whether int32 holds the constant of a sum; code with a larger constant would wrap."""
     return Int32.holds(form.offset)
 
 
 def _nested_division(a: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial] | None:
-    """(x / c + k) / d as (x + k * c, c * d), so that halvings of halvings become one."""
+    """``(x + k * c, c * d)`` for ``(x / c + k) / d``: two divisions become one; None for others."""
     factors = [m for m in a.terms if m]
     if len(factors) != 1 or len(factors[0]) != 1 or a.terms[factors[0]] != 1:
         return None

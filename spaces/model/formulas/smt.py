@@ -1,5 +1,6 @@
-"""Formulas read as z3 terms; with :mod:`spaces.constraints` the only user of z3, which has no
-type annotations, so that ``Any`` for its terms stays in one place.
+"""Reads formulas as z3 terms.
+
+z3 has no type annotations; ``Any`` for its terms stays in this module.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ Term: TypeAlias = Any
 
 
 def new_context() -> z3.Context:
-    """A home for terms and solvers that shares nothing with others; it takes some 2 ms to make.
+    """A new z3 context for terms and solvers, independent of other contexts; this takes about 2 ms.
 
-    One thread at a time may use it. A context of its own for each question keeps threads apart, and
-    makes answers independent of what was asked before.
+    Only one thread at a time may use a context. A new context for each question keeps threads
+    apart, and makes answers independent of earlier questions.
     """
     context = z3.Context()
     # Python may collect terms in any thread, also while a solver of the context is at work.
@@ -53,14 +54,12 @@ def _convert(type: Type, value: Term) -> Term:
 
 
 def _bits(a: Term, b: Term, combine: Callable[[Term, Term], Term]) -> Term:
-    """Bits of numbers of at most 64 bits."""
+    """A bitwise operator on numbers of at most 64 bits."""
     return z3.BV2Int(combine(z3.Int2BV(a, 64), z3.Int2BV(b, 64)), is_signed=True)
 
 
 def _power(exponent: Term) -> Term:
-    """Two to the power of a number that is not negative, as far as a number of 64 bits tells one
-    from the next.
-    """
+    """Two to the power of ``exponent``, from 0 on; exponents above 63 all give ``2**64``."""
     result = z3.IntVal(1 << 64, exponent.ctx)
     for number in range(64):
         result = z3.If(exponent == number, 1 << number, result)
@@ -76,7 +75,7 @@ def _number(value: Term) -> Term:
 
 
 def _alike(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
-    """``combine`` of two conditions as such, and of what else there is as numbers."""
+    """``combine`` of two conditions, or of two numbers; a mixed pair becomes numbers."""
 
     def combined(a: Term, b: Term) -> Term:
         both = z3.is_bool(a) and z3.is_bool(b)
@@ -86,7 +85,7 @@ def _alike(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term
 
 
 def _numbers(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
-    """``combine`` of numbers, which conditions are too: 0 or 1."""
+    """``combine`` of two numbers; a condition counts as 0 or 1."""
     return lambda a, b: combine(_number(a), _number(b))
 
 
@@ -124,7 +123,7 @@ def _reading(context: z3.Context) -> Reading[Term]:
 
 
 def term(formula: Expr, values: Mapping[str, Term], context: z3.Context) -> Term:
-    """``formula`` as a z3 term over the terms given for its parameters, all of one context."""
+    """``formula`` as a z3 term; ``values`` are the terms of its parameters, all in ``context``."""
     return read(formula, values, _reading(context))
 
 
@@ -134,7 +133,7 @@ def condition(
     context: z3.Context,
     done: dict[Expr, Term] | None = None,
 ) -> Term:
-    """A boolean ``formula`` as a z3 condition over terms of one context; terms of parts are shared
-    by all calls with the same ``done``.
+    """A boolean ``formula`` as a z3 condition; all terms are in ``context``. Calls with the same
+    ``done`` share the terms of common parts.
     """
     return _truth(read_all((formula,), values, _reading(context), done)[0])

@@ -1,7 +1,7 @@
-"""What is known of integer variables, and what follows: lower limits of polynomials, and proofs.
+"""Ranges of integer variables, and their consequences: limits of polynomials, and proofs.
 
-A variable lies between two expressions, which may mention variables known before it. Sizes
-(``B.extent.D``) are at least 1. A limit that is found holds; that none is found means nothing.
+A variable lies between two expressions, which may contain earlier variables. Sizes
+(``B.extent.D``) are at least 1. Every limit found here holds; a missing limit means nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from spaces.model.formulas.polynomial import Monomial, Polynomial, multiples
 from spaces.model.formulas.samples import PICKS, Sample
 
 _MOST_PAIRS = 16
-"""Of how many pairs of operands of two extremes it is asked how they are ordered."""
+"""Compare the operands of two extremes only up to this many pairs."""
 
 _FEW = 4
-"""So many operands of an extreme are all tried for its limit."""
+"""Try all operands of an extreme for its limit only up to this many."""
 
 
 _ONE = Polynomial.of(1)
@@ -53,19 +53,19 @@ class VariableRanges(ABC):
         )
 
     def _outside(self, names: frozenset[str]) -> VariableRanges | None:
-        """Who knows as much of what mentions these variables, and may have been asked before."""
+        """The outer ranges, if they know all of ``names``; they may already have the answer."""
         return None if self._own in names else self._outer
 
     @abstractmethod
     def __call__(self, expr: Expr) -> Expr:
-        """An equal expression, in normal form where it is integer arithmetic."""
+        """An equal expression; integer arithmetic in it is in normal form."""
 
     @abstractmethod
     def polynomial(self, expr: Expr) -> Polynomial:
         """The normal form of an int32 expression."""
 
     def assume(self, name: str, low: Expr | None, high: Expr | None) -> None:
-        """Variable ``name`` lies in ``low .. high``, both inclusive; None is no limit."""
+        """Limits the variable ``name`` to ``low .. high``, both inclusive; None is no limit."""
         if self._ranges.get(name) != (low, high):
             self._ranges[name] = (low, high)
             self._ranks.setdefault(name, len(self._ranks))
@@ -77,7 +77,7 @@ class VariableRanges(ABC):
                     sample.forget()
 
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
-        """The limits of a variable that were assumed."""
+        """The assumed limits of a variable."""
         return self._ranges.get(name, (None, None))
 
     def proves_positive(self, p: Polynomial) -> bool:
@@ -85,11 +85,11 @@ class VariableRanges(ABC):
         return self.proves_at_most(_ONE, p)
 
     def seen(self, p: Polynomial) -> tuple[int | None, ...]:
-        """The values of ``p`` in some assignments that the known ranges allow."""
+        """The values of ``p`` in some assignments within the known ranges."""
         return tuple(sample.of(p) for sample in self._samples)
 
     def _is_refuted(self, p: Polynomial) -> bool:
-        """Whether ``p >= 0`` is false of some assignment that the known ranges allow."""
+        """Whether ``p >= 0`` is false for an assignment within the known ranges."""
         return any((sample.of(p) or 0) < 0 for sample in self._samples)
 
     def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
@@ -105,9 +105,9 @@ class VariableRanges(ABC):
         return low is not None and low >= 0
 
     def _operandwise(self, difference: Polynomial) -> bool:
-        """``max(a, b) <= max(c, d) + r`` because ``a`` is at most ``c + r`` or ``d + r``, and so
-        is ``b``; likewise for min. Overlapping clamps, as stencils at a border read, are ordered by
-        it.
+        """Proves ``max(a, b) <= max(c, d) + r`` by proving that ``a`` is at most ``c + r`` or
+        ``d + r``, and ``b`` too; likewise for min. It orders the overlapping clamps of a stencil at
+        a border.
         """
         pair = self._pair(difference, EXTREMES)
         if pair is None or pair[0].name != pair[1].name:
@@ -128,14 +128,14 @@ class VariableRanges(ABC):
         return self.proves_at_most(self.polynomial(a), self.polynomial(b))
 
     def lower(self, p: Polynomial, depth: int = 3) -> int | None:
-        """A number that ``p`` is never below, or None where none is found."""
+        """A lower limit of ``p`` as a number; None if the search finds no limit."""
         if p.constant is not None:
             return p.constant
         key = (frozenset(p.terms.items()), depth)
         if key not in self._lowers:
             if self._outer is not None and self._own not in p.names:
                 return self._outer.lower(p, depth)
-            self._lowers[key] = None  # what a range that refers to itself sees
+            self._lowers[key] = None  # for a range that refers to itself
             self._lowers[key] = self._find_lower(p, depth)
         return self._lowers[key]
 
@@ -157,14 +157,14 @@ class VariableRanges(ABC):
                 if low is not None:
                     return low
             tried += bool(bounds)
-            # The order in which atoms are replaced seldom matters; trying all is exponential.
+            # The order of replacements seldom matters; trying all orders is exponential.
             if tried == 2:
                 break
         return self._by_numerators(p, depth) if tried == 0 else None
 
     def _by_numerators(self, p: Polynomial, depth: int) -> int | None:
-        """A limit of ``p`` with the limits of ``a`` in place of those of ``a / c``: tiles are
-        counted by ``extent / c``, and none is beyond the last.
+        """A lower limit of ``p`` by the limits of ``a`` in a quotient ``a / c``. It proves, for
+        instance, that no tile lies beyond the last of ``extent / c`` tiles.
         """
         for atom in p.atoms:
             parts = p.split(atom)
@@ -178,8 +178,8 @@ class VariableRanges(ABC):
         return None
 
     def _quotient_ends(self, atom: Op, sign: int) -> Iterator[Expr]:
-        """Quotients that ``a / c`` is never below (``sign`` 1) or above (-1), one variable of
-        ``a`` less in each.
+        """Yields lower limits (``sign`` 1) or upper limits (-1) of ``a / c``; each is a quotient
+        with one variable less than ``a``.
         """
         form, divisor = self.polynomial(atom.args[0]), atom.args[1]
         if sign == 0 or not isinstance(divisor, Const) or divisor.value < 1:
@@ -190,9 +190,10 @@ class VariableRanges(ABC):
                     yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
 
     def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
-        """``p`` with a number in place of ``a / c - b / c``, which is at least ``(a - b) / c``:
-        neighbors in an image of half the size, as ``x / 2`` and ``(x + 1) / 2``, are ordered by it.
-        What is added to them may be part of either: ``x / 2 + y`` is ``(x + 2 * y) / 2``.
+        """``p`` with a lower limit, a number, in place of ``a / c - b / c``, which is at least
+        ``(a - b) / c``. It orders neighbors in an image of half the size, such as ``x / 2`` and
+        ``(x + 1) / 2``. The rest of ``p`` may join the quotients: ``x / 2 + y`` is
+        ``(x + 2 * y) / 2``.
         """
         pair = self._pair(p, ("div",))
         if pair is None or pair[0].args[1] is not pair[1].args[1]:
@@ -209,9 +210,9 @@ class VariableRanges(ABC):
         return None if low is None else Polynomial.of(low // divisor)
 
     def _extremes(self, p: Polynomial, depth: int) -> int | None:
-        """A limit by ``max(a, b) - max(c, d) >= min(max(a - c, b - c), max(a - d, b - d))``, and
-        likewise for min: clamped neighbors, as stencils at a border read, are no further apart than
-        those that are not.
+        """A lower limit by ``max(a, b) - max(c, d) >= min(max(a - c, b - c), max(a - d, b - d))``;
+        likewise for min. It proves that clamping does not move the neighbors that a stencil reads
+        further apart.
         """
         pair = self._pair(p, EXTREMES)
         if pair is None or pair[0].name != pair[1].name:
@@ -231,7 +232,7 @@ class VariableRanges(ABC):
 
     @staticmethod
     def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op] | None:
-        """The one operator of ``names`` that is added in ``p``, and the one that is taken away."""
+        """The only operator of ``names`` that ``p`` adds and the only one that it subtracts."""
         signed: dict[int, Op] = {}
         for monomial, coefficient in p.terms.items():
             for atom in monomial:
@@ -242,7 +243,7 @@ class VariableRanges(ABC):
         return (signed[1], signed[-1]) if len(signed) == 2 else None
 
     def _replacement_order(self, atom: Expr) -> tuple[int, int]:
-        """Compound atoms first, then variables whose limits may mention earlier ones."""
+        """Compound atoms first, then variables, later ones before earlier ones."""
         if isinstance(atom, Variable):
             rank = self._ranks.get(atom.name)
             return (2, 0) if rank is None else (1, -rank)
@@ -264,7 +265,7 @@ class VariableRanges(ABC):
         return total
 
     def _replaced(self, p: Polynomial, atom: Expr) -> list[Polynomial]:
-        """Polynomials that ``p`` is never below, without ``atom``."""
+        """Lower limits of ``p``, as polynomials without ``atom``."""
         parts = p.split(atom)
         if parts is None:
             return []
@@ -280,7 +281,9 @@ class VariableRanges(ABC):
     def _without_division(
         self, atom: Op, factor: Polynomial, rest: Polynomial, sign: int
     ) -> list[Polynomial]:
-        """A - c < c * (a / c) <= a, where the factor of ``a / c`` is a multiple of c >= 1."""
+        """The lower limit by ``a - c < c * (a / c) <= a``, if the factor of ``a / c`` is a multiple
+        of ``c >= 1``.
+        """
         a, c = self.polynomial(atom.args[0]), self.polynomial(atom.args[1])
         times, over = multiples(factor, c)
         if over.terms or not self.proves_positive(c):
@@ -296,7 +299,7 @@ class VariableRanges(ABC):
         return -1 if low is not None and low >= 0 else 0
 
     def _symbolic_range(self, atom: Expr) -> tuple[Sequence[Expr], Sequence[Expr]]:
-        """Lower and upper limits of an atom, each holding on its own."""
+        """Lower limits and upper limits of an atom; each of them holds."""
         if isinstance(atom, Variable):
             self._consulted.add(atom.name)
             low, high = self._ranges.get(atom.name, (None, None))
@@ -308,7 +311,9 @@ class VariableRanges(ABC):
         return [], []
 
     def _deciding(self, extreme: Op) -> tuple[Expr, ...]:
-        """The operands of a min or max; of many, one that decides it in each assignment."""
+        """The operands of a min or max; if there are many, only the deciding one of each
+        assignment.
+        """
         values = operands(extreme)
         if len(values) <= _FEW:
             return values
@@ -338,8 +343,8 @@ class VariableRanges(ABC):
         return (None, None)
 
     def never_wrap(self, *forms: Polynomial) -> bool:
-        """Whether sums are the integers that they say, and not these modulo 2**32: what is
-        calculated from coordinates alone is, and from what is read where its types leave room.
+        """Whether int32 arithmetic computes these sums without wrapping. Sums of coordinates do not
+        wrap; sums of values that are read do not wrap if their types leave room.
         """
         return all(map(self._never_wraps, forms))
 
@@ -357,7 +362,7 @@ class VariableRanges(ABC):
         return not is_data or (Int32.holds(low) and Int32.holds(high))
 
     def _data_range(self, atom: Expr) -> tuple[int, int]:
-        """The numbers between which a value lies by its type, or as far as more is known."""
+        """The range of an atom as numbers; its type gives the ends that are unknown otherwise."""
         while isinstance(atom, Cast) and atom.type.holds_all(atom.value.type):
             atom = atom.value
         low, high = self._number_range(atom)
@@ -400,8 +405,8 @@ class VariableRanges(ABC):
         return self._corners(atom)
 
     def ends(self, form: Polynomial, depth: int = 3) -> tuple[int | None, int | None]:
-        """The numbers between which a sum lies, as far as int32 holds them: one beyond says
-        nothing of a coordinate, and is none of a size.
+        """The range of a sum as numbers. An end beyond int32 becomes None: it does not limit a
+        coordinate, and no size has it.
         """
         low, negated = self.lower(form, depth), self.lower(form.scaled(-1), depth)
         high = None if negated is None else -negated
@@ -411,8 +416,9 @@ class VariableRanges(ABC):
         )
 
     def numbers(self, expr: Expr) -> tuple[int | None, int | None]:
-        """Numbers between which an integer expression lies; of a type that is no int32, those of
-        the type at least. What is read may wrap in each step, which is then not limited.
+        """The range of an integer expression as numbers; for types other than int32, the type gives
+        unknown ends. Arithmetic on values that are read may wrap; it then has no limit from its
+        operands.
         """
         if expr.type is Int32 and not expr.loads:
             return self.ends(self.polynomial(expr), 2)
@@ -436,7 +442,7 @@ class VariableRanges(ABC):
         )
 
     def _corners(self, atom: Op) -> tuple[int | None, int | None]:
-        """The limits of an operator from those of its operands, or of their types."""
+        """The range of an operator, from the ranges or the types of its operands."""
         if atom.name not in CORNERS or any(a.type.is_float for a in atom.args):
             return None, None
         ends = [

@@ -1,7 +1,7 @@
-"""Coordinates that are calculated in more bits than they have, and then fit again.
+"""Rewrites coordinates computed in wider types as int32 arithmetic.
 
-``saturating_add(x, 3)`` is ``int32(clamp(int64(x) + 3, ...))``: no step of it can wrap, so that it
-is the same sum of mathematical integers, which normal forms take apart.
+``saturating_add(x, 3)`` is ``int32(clamp(int64(x) + 3, ...))``. No step of it can wrap, so it
+equals the same sum of mathematical integers, which normal forms expand.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.corners import CORNERS, Ends
 
 _ALIKE = ("add", "sub", "mul", "div", "mod", "min", "max")
-"""Operators that are the same in all types as long as nothing wraps."""
+"""Operators with the same result in all types, as long as nothing wraps."""
 
 _RING = ("add", "sub", "mul", "reinterpret")
-"""Operators that need the lowest bits of their operands only, for as many bits of the result."""
+"""Operators whose lowest n bits depend only on the lowest n bits of their operands."""
 
 
 def narrowed(node: Expr) -> Expr | None:
-    """An int32 expression over the int32 parts of a conversion to int32, if no step between can
-    wrap whatever these are, or if it is the same where all steps wrap to int32; None otherwise.
-    What is read may wrap there, and is left alone.
+    """A conversion to int32 rewritten as int32 arithmetic over its int32 parts. This needs that no
+    step can wrap, or that wrapping every step to int32 gives the same result; otherwise None.
+    Expressions that read values give None, too.
     """
     if not _is_from_wider(node):
         return None
@@ -33,20 +33,22 @@ def narrowed(node: Expr) -> Expr | None:
 
 
 def wrapped(node: Expr) -> Expr | None:
-    """Likewise where int32 arithmetic that wraps gives the same; None otherwise."""
+    """A conversion to int32 rewritten as int32 arithmetic that wraps, if the result is the same;
+    else None.
+    """
     return _modular(node.value) if _is_from_wider(node) else None
 
 
 def _is_from_wider(node: Expr) -> TypeGuard[Cast]:
-    """Whether an int32 number is made of integers of 32 bits or more, none of which is read."""
+    """Whether ``node`` converts an integer of 32 bits or more, without reads, to int32."""
     if not isinstance(node, Cast) or node.type is not Int32 or node.loads:
         return False
     return not node.value.type.is_float and node.value.type.bits >= 32
 
 
 def _modular(node: Expr) -> Expr | None:
-    """An int32 expression that is equal modulo 2**32: sums and products of 32 bits and more have
-    the same lowest 32 bits, whatever else they have.
+    """An int32 expression equal to ``node`` modulo 2**32, or None. Sums and products in wider types
+    have the same lowest 32 bits.
     """
     kind = node.type
     if kind.is_float or kind.is_bool:
@@ -67,7 +69,7 @@ def _modular(node: Expr) -> Expr | None:
 
 
 def _plain(node: Expr) -> tuple[Expr, Ends] | None:
-    """The same number as an int32 expression, and its ends; None where a step may wrap."""
+    """The same number as an int32 expression, and its ends; None if a step may wrap."""
     kind = node.type
     if kind.is_float or kind.is_bool:
         return None
@@ -100,7 +102,7 @@ def _operation(node: Op) -> tuple[Expr, Ends] | None:
 
 
 def _halved(node: Op) -> tuple[Expr, Ends] | None:
-    """A shift to the right by a number, which is a quotient."""
+    """A right shift by a constant, as a quotient."""
     value, by = node.args
     found = _plain(value)
     if found is None or not isinstance(by, Const) or not 0 <= by.value <= 30:

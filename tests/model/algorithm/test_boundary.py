@@ -1,4 +1,4 @@
-"""Boundary conditions against what Halide 21 gives for the same image."""
+"""Boundary conditions against Halide 21's values for the same image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X, Y = Var("x"), Var("y")
 
 
 def around(condition: Callable[[ImageParam], Func], data: list[int], low: int, high: int) -> list:
-    """Values at coordinates low .. high, of which the image has 0 .. len(data) - 1."""
+    """Values at coordinates low .. high of an image with coordinates 0 .. len(data) - 1."""
     source, f = ImageParam(Int32, 1, "input"), Func("f")
     f[X] = condition(source)[X]
     image, sizes = np.array(data, dtype=np.int32), {"f": [(low, high - low + 1)]}

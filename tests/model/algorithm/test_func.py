@@ -1,4 +1,4 @@
-"""The definition language: what it builds, and what it says about definitions without meaning."""
+"""The definition language: the pipelines that it builds, and its messages about mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipelines of more than a hundred stages: every step is linear in what the algorithm says."""
+"""Pipelines of more than a hundred stages: the work of each step is linear in their size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ X, Y = Var("x"), Var("y")
 
 
 def ladder(stages: int) -> Pipeline:
-    """Each Func reads the one before twice and an earlier one; each value uses its parts twice."""
+    """Each Func reads the Func before it twice, and an earlier Func; each value uses its parts
+    twice.
+    """
     made: list[Func | ImageParam] = [ImageParam(Int32, 2, "input")]
     for number in range(stages):
         func, near, far = Func(f"s{number}"), made[-1], made[max(0, len(made) - 4)]
@@ -43,7 +45,7 @@ def ladder(stages: int) -> Pipeline:
 
 
 def nodes(algorithm: Pipeline) -> int:
-    """Distinct nodes of all values."""
+    """The number of distinct nodes of all values."""
     return sum(1 for _ in walk(*(f.stages[0].values[0] for f in algorithm.functions)))
 
 
@@ -69,7 +71,7 @@ def test_texts_grow_with_the_stages_only() -> None:
 
 
 def fan(outputs: int) -> Pipeline:
-    """Outputs that all read one Func at other places; each is of a size of its own."""
+    """Outputs that read one Func at different coordinates; each output has its own size."""
     image, read = ImageParam(Int32, 2, "input"), Func("read")
     read[X, Y] = image[X, Y] * 2
     made = []
@@ -80,13 +82,13 @@ def fan(outputs: int) -> Pipeline:
 
 
 def at_root(algorithm: Pipeline) -> Schedule:
-    """All that is read computed at root."""
+    """Computes at root every Func that another Func reads."""
     read = [f.name for f in algorithm.functions if f.name not in algorithm.outputs]
     return reduce(lambda s, name: s.func(name).compute_root(), read, schedule(algorithm)).schedule
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> int:
-    """How often a normal form, a proof or a limit is asked for."""
+    """The number of requests for a normal form, a proof or a limit."""
     calls = 0
 
     def counted(method):
@@ -116,9 +118,7 @@ def test_twice_the_stages_are_placed_with_twice_the_work(monkeypatch, family) ->
 
 
 def test_what_many_outputs_read_is_one_flat_minimum_and_maximum() -> None:
-    """The box of what they read: an operand for each output, in a tree that is no deeper than the
-    number of its halvings.
-    """
+    """The box of their reads has one operand for each output, in a balanced tree."""
     algorithm = fan(60)
     (box,) = loop_nest(algorithm, at_root(algorithm)).inputs.values()
     sizes = {
@@ -136,7 +136,7 @@ def test_what_many_outputs_read_is_one_flat_minimum_and_maximum() -> None:
 
 
 def depth(expr: Expr) -> int:
-    """The most nodes on a way down."""
+    """The most nodes on a path from the root to a leaf."""
     found: dict[Expr, int] = {}
     for node in walk(expr):
         found[node] = 1 + max((found[c] for c in node.children), default=0)

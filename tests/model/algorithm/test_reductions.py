@@ -1,4 +1,4 @@
-"""sum, maximum and minimum written inside an expression."""
+"""Reductions inside an expression: sum, maximum, minimum and argmax."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_values_are_those_of_halide() -> None:
         out = evaluate(pipeline(f), {"input": data}, sizes={"f": [1]})["f"]
         assert str(out.dtype) == str(reduced.type)
         found.append(int(out[0]))
-    # Halide 21 gives these; the sum, 2000, wraps.
+    # Halide 21 gives these values; the sum, 2000, wraps.
     assert found == [208, 15, -15]
 
 
@@ -74,7 +74,7 @@ def test_reductions_may_nest() -> None:
 
 
 def test_a_reduction_over_a_named_domain_leaves_other_domains_free() -> None:
-    """The numbers are what Halide 21 gives for the same expressions, ``argmax(r, e)`` and so on."""
+    """Halide 21 gives these numbers for the same expressions, ``argmax(r, e)`` and so on."""
     inner, outer, few = RDom([(0, 5)]), RDom([(0, 3)]), RDom([(1, 3)], "few")
     for reduced, expected in (
         (sum(inner, outer + inner.x * 10 + X), [315, 330, 345, 360]),
@@ -96,7 +96,7 @@ def test_a_reduction_over_a_named_domain_leaves_other_domains_free() -> None:
 
 def test_a_domain_that_the_value_does_not_mention_changes_nothing() -> None:
     r, empty = RDom([(0, 5)], "r"), RDom([(0, 0)], "none")
-    for reduced in (sum(r, X), sum(empty, X), maximum(r, X), argmax(r, X)[1]):  # as Halide 21
+    for reduced in (sum(r, X), sum(empty, X), maximum(r, X), argmax(r, X)[1]):  # as in Halide 21
         f = Func("f")
         f[X] = reduced
         assert evaluate(pipeline(f), {}, sizes={"f": [4]})["f"].tolist() == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Operators with a definition against what they mean over Python's unbounded integers."""
+"""Operators with a definition against the same operators over Python's unbounded integers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NARROW = [t for t in INTEGERS if t.bits <= 32]
 
 
 def value(expr: Expr) -> int:
-    """What the reference computes."""
+    """The value that the reference computes."""
     with np.errstate(all="ignore"):
         (found,) = Formula((expr,)).values({}, lambda call, at: at[0])
     return int(found)
 
 
 def opaque(number: int, element: Type) -> Expr:
-    """A literal that is not folded while expressions are built."""
+    """A literal that building an expression does not fold."""
     return constant(number, element)
 
 

@@ -1,4 +1,4 @@
-"""Expressions: one node a structure, comparisons, hashing, pickling and printing."""
+"""Expressions: one node for each structure, comparisons, hashing, pickling and printing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_nodes_without_users_are_forgotten_when_many_others_were_made(monkeypatc
     interning._recent.clear()
     used, forgotten = X * 12345 + 679, weakref.ref(X * 12345 + 678)
     digest = used.digest
-    assert forgotten() is X * 12345 + 678  # nobody uses it, but it may be asked for again
+    assert forgotten() is X * 12345 + 678  # unused, but kept for a while
     for i in range(1000):
         X * 54321 + i
     gc.collect()
@@ -192,7 +192,7 @@ def test_variables_are_told_apart_by_type() -> None:
 
 
 def doubled(times: int) -> Expr:
-    """``(x + 1) * 2**times`` by as many additions."""
+    """``(x + 1) * 2**times``, made by ``times`` additions."""
     result = X + 1
     for _ in range(times):
         result = result + result

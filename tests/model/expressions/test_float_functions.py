@@ -1,4 +1,4 @@
-"""Quick functions and random numbers: errors against float64, uniformity, coordinates."""
+"""Fast functions and random numbers: errors against float64, uniformity, coordinates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X, Y = Var("x"), Var("y")
 
 
 def both(func: Func, inputs: dict[str, np.ndarray], size: tuple[int, ...]) -> np.ndarray:
-    """The reference's values, to which those of vectorized code are equal, bit for bit."""
+    """The reference's values; asserts that vectorized code gives the same bits."""
     algorithm = pipeline(func)
     sizes = {func.name: size}
     expected = evaluate(algorithm, inputs, sizes=sizes)[func.name]

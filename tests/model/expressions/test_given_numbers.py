@@ -1,4 +1,4 @@
-"""Numbers that users give: each is taken as it is, rounded as its type rounds, or refused."""
+"""Users' numbers: a type holds each number exactly, rounds it, or refuses it with a message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Element types and Halide's promotion between them, as literal tables.
 
-The tables are what Halide 21 gives for ``cast(a, x) + cast(b, y)`` and its kin.
+Halide 21 gives these tables for ``cast(a, x) + cast(b, y)`` and similar expressions.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def test_two_stars_are_pow() -> None:
 @pytest.mark.parametrize("number", [3, -2, 0.5])
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.float32, np.float64])
 def test_numbers_of_numpy_are_numbers(number: float, kind: type[np.number]) -> None:
-    """As in Halide's Python bindings: what their type is does not count, their value does."""
+    """Their value counts, not their type, as in Halide's Python bindings."""
     given = kind(number)
     plain = given.item()
     assert X + given is X + plain

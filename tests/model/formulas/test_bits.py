@@ -1,4 +1,4 @@
-"""Ends of bits of two numbers, in formulas: no two numbers between the ends leave them."""
+"""Ranges of bitwise operators: the result for any two numbers in range lies between the ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_numbers_stay_between_the_ends(name: str, a: tuple[int, int], b: tuple[i
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_ranges_without_numbers_have_an_answer(name: str) -> None:
-    """The ends of an empty domain, 0 and -1, are of numbers both negative and not negative."""
+    """The ends of an empty domain are 0 and -1, so its numbers look negative and not negative."""
     empty = Interval(constant(0, Int32), constant(-1, Int32))
     for other in (empty, UNBOUNDED):
         ranges = Ranges(Simplifier(), {"a": empty, "b": other})
@@ -48,7 +48,7 @@ def test_ranges_without_numbers_have_an_answer(name: str) -> None:
 def test_formulas_stay_between_the_ends(
     name: str, a: tuple[int, int], b: tuple[int, int], is_open: bool, is_fixed: bool
 ) -> None:
-    """Ends are variables, of which something is known or nothing."""
+    """Ends are variables, with or without known limits."""
     simplify, values, ranges = Simplifier(), dict[str, int](), dict[str, Interval]()
     for variable, (low, high) in ((A, a), (B, b)):
         ends = [Variable(Int32, f"{variable.name}.{end}") for end in ("low", "high")]

@@ -1,4 +1,4 @@
-"""Where a table is read by index arithmetic on data: regions, checked against what is reached."""
+"""Regions of a table whose indices depend on data, checked against the indices that occur."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INDICES: dict[str, tuple[Expr, int, int]] = {
     "sum": ((cast(Int32, A) >> 2) + (cast(Int32, B) >> 4), 0, 78),
     "likely": (fixed.likely(A) >> 5, 0, 7),
 }
-"""Indices, and the least and the largest that a region gives."""
+"""Indices, each with the smallest and the largest index of its region."""
 
 
 def looked_up(index: Expr) -> tuple[CheckedSchedule, dict[str, np.ndarray]]:

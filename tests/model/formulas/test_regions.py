@@ -47,7 +47,7 @@ BOX = st.tuples(
 
 
 def bounds(expr: Expr, box: tuple[int, ...]) -> tuple[int | None, int | None]:
-    """The bounds that interval analysis gives while x and y range over the box, at w."""
+    """The bounds by interval analysis while x and y range over the box and w is fixed."""
     x0, xn, y0, yn, w = box
     ranges = {
         "x": Interval(constant(x0, Int32), constant(x0 + xn, Int32)),
@@ -124,7 +124,7 @@ def test_every_value_in_the_box_lies_inside_the_bounds(expr: Expr, box: tuple[in
 @settings(max_examples=300)
 @given(EXPRESSIONS, BOX, st.sampled_from(["neither", "below", "above"]))
 def test_one_end_alone_lies_beyond_every_value(expr: Expr, box: tuple[int, ...], side: str) -> None:
-    """Also where x has no limit on one side, of which some values are tried."""
+    """The same holds if x has no limit on one side; the test tries some values there."""
     x0, xn, y0, yn, w = box
     first = x0 - 40 if side == "below" else x0
     last = x0 + xn + 40 if side == "above" else x0 + xn
@@ -169,7 +169,7 @@ def test_casts_to_types_that_do_not_hold_all_values_wrap() -> None:
 
 
 def test_the_example_of_the_toy_paper() -> None:
-    """f reads g at (x, y) and (x + 1, y + 1); over 512 x 512 that is 513 x 513 of g [TOY]."""
+    """f reads g at (x, y) and (x + 1, y + 1); over 512 x 512 it needs 513 x 513 of g [TOY]."""
     box = (1, 511, 1, 511, 0)
     lows, highs = zip(*(bounds(e, box) for e in (X, X + 1)), strict=True)
     assert max(highs) - min(lows) + 1 == 513

@@ -1,4 +1,4 @@
-"""Simplification keeps values, cancels what cancels, and proves only what holds."""
+"""Simplification keeps values, cancels equal terms, and proves only true claims."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ VALUES = st.fixed_dictionaries(
 
 
 def informed() -> Simplifier:
-    """What VALUES promises: b in 2..7, t at least 1."""
+    """A simplifier with the limits of VALUES: b in 2..7, t at least 1."""
     simplify = Simplifier()
     simplify.assume("b", constant(2, Int32), constant(7, Int32))
     simplify.assume("t", constant(1, Int32), None)
@@ -254,7 +254,7 @@ def test_extremes_of_many_are_what_they_are_and_ordered_as_they_are(
     apart: int,
     values: dict[str, int],
 ) -> None:
-    """A claim that holds is not always proven; one that is proven always holds."""
+    """A true claim may stay unproven; a proven claim is always true."""
     a, b = pick(*first) + apart, pick(*second)
     simplify = informed()
     for expr in (a, pick(a, b), pick(b, *first), a - b):
@@ -266,7 +266,7 @@ def test_extremes_of_many_are_what_they_are_and_ordered_as_they_are(
 
 
 def test_what_is_known_inside_is_known_apart_from_what_is_outside() -> None:
-    """Inside, the variable has limits of its own; all else is as outside."""
+    """Inside, the variable has its own limits; everything else is as outside."""
     outside = informed()
     inside = outside.inside("a", constant(0, Int32), B - 1)
     assert str(inside(fn.min(A, B))) == "a"
@@ -277,7 +277,7 @@ def test_what_is_known_inside_is_known_apart_from_what_is_outside() -> None:
 
 
 def test_what_holds_of_one_operand_does_not_hold_of_the_extreme() -> None:
-    """At t = 37 alone it fails, which no assignment that is tried is likely to show."""
+    """The claim fails only at t = 37; the assignments that the simplifier tries rarely have it."""
     other = fn.select(T == 37, 0, T)
     for pick in (fn.min, fn.max):
         assert not informed().at_most(pick(A, T), pick(A, other))
@@ -307,5 +307,5 @@ def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
     ids=str,
 )
 def test_numbers_beyond_int32_do_not_arise_in_extremes(expr: Expr, expected: str) -> None:
-    """The difference of 5 moves outside where what it leaves is still an int32 number."""
+    """The difference of 5 moves outside only if int32 still holds the rest."""
     assert str(Simplifier()(expr)) == expected

@@ -1,4 +1,4 @@
-"""What a Func's definition says about its values limits what is read at them."""
+"""The definition of a Func limits its values, and thus the region that it indexes."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ WIDTH = 40
 
 
 def clamped() -> tuple[Expr, str, int, int]:
-    """An offset that is clamped where it is defined."""
+    """An offset that its definition clamps."""
     offset = Func("offset")
     offset[X] = fn.clamp(IMAGE[X], -3, 5)
     return X + offset[X], "offset.compute_root()", -3, WIDTH - 1 + 5
 
 
 def of_a_tuple() -> tuple[Expr, str, int, int]:
-    """Two offsets, the second of which is read, moved on by a Func that is inlined."""
+    """A Func of two offsets; another Func, inlined, reads the second one and adds to it."""
     offsets, moved = Func("offsets"), Func("moved")
     offsets[X] = (IMAGE[X], fn.clamp(IMAGE[X], 0, 2))
     moved[X] = offsets[X][1] * 2 - 1
@@ -56,7 +56,7 @@ def of_a_tuple() -> tuple[Expr, str, int, int]:
 
 
 def scaled() -> tuple[Expr, str, int, int]:
-    """A share of a parameter whose range is known."""
+    """A fraction of a parameter with a known range."""
     share, step = Func("share"), Func("step")
     share[X] = fn.clamp(cast(Float32, IMAGE[X]) / 4.0, 0.0, 1.0)
     step[X] = cast(Int32, share[X] * GAIN)
@@ -64,14 +64,14 @@ def scaled() -> tuple[Expr, str, int, int]:
 
 
 def by_size() -> tuple[Expr, str, int, int]:
-    """A place inside an image, wherever it is."""
+    """A coordinate inside an image of any position."""
     place = Func("place")
     place[X] = fn.clamp(IMAGE[X], IMAGE.min(0), IMAGE.min(0) + IMAGE.extent(0) - 1)
     return place[X].as_expr(), "place.compute_root().vectorize(x, 8)", 0, WIDTH - 1
 
 
 def of_bytes() -> tuple[Expr, str, int, int]:
-    """A table of bytes has no more values than bytes have."""
+    """A table indexed by bytes needs only the values of a byte."""
     byte = Func("byte")
     byte[X] = cast(UInt8, IMAGE[X] * 7)
     return byte[X].as_expr(), "byte.compute_root()", 0, 255
@@ -115,7 +115,7 @@ def test_what_is_read_lies_between_the_limits_of_the_values(
 def test_limits_are_those_of_the_pipeline_that_is_asked_about(
     limits: list[tuple[int, int]],
 ) -> None:
-    """Pipelines of the same names, asked about by turns."""
+    """Asks in turns about pipelines whose Funcs have the same names."""
     algorithms = []
     for low, more in limits:
         offset = Func("offset")
