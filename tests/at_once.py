@@ -1,4 +1,4 @@
-"""Compile, verify, prove and search, in as many threads at once as the command line says.
+"""Compile for CPU and GPU, verify, prove and search, in as many threads as the command line says.
 
 Prints, as JSON, what each thread found. Run by ``tests/test_threads_at_once.py`` in a process of
 its own: a fault in native code ends the process.
@@ -15,6 +15,8 @@ from threading import Barrier
 import numpy as np
 
 from backend.compile import compile_cpu
+from backend.compile_gpu import compile_gpu
+from backend.lowering.gpu.passes import GPU_PASSES
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -110,6 +112,22 @@ def compiled(tag: int) -> list[str]:
     return [made.program_text("parallel"), *_digests(made.object_bytes(), result.tobytes())]
 
 
+def tiled_for_gpu(algorithm: Pipeline, tag: int) -> Schedule:
+    """A blur's blocks, each with a tile of the first stage in shared memory."""
+    directives = schedule(algorithm).func("blur_y")
+    directives = directives.gpu_tile("x", "y", "xi", "yi", 8 << tag % 3, 8, Tail.GUARD_WITH_IF)
+    return directives.func("blur_x").compute_at("blur_y", "x").gpu_threads("x", "y").schedule
+
+
+def printed(tag: int) -> list[str]:
+    """The CUDA text of a schedule, and its program before and after all passes."""
+    algorithm = blur(tag)
+    checked = verify(algorithm, tiled_for_gpu(algorithm, tag), device("sm_80"))
+    assert isinstance(checked, CheckedSchedule)
+    made = compile_gpu(checked)
+    return [made.source, made.program_text(), made.program_text(GPU_PASSES[-1])]
+
+
 def _digests(*data: bytes) -> list[str]:
     return [sha256(one).hexdigest() for one in data]
 
@@ -123,7 +141,7 @@ def searched(tag: int) -> list[str]:
     return [*(f"{found.cost} {found.schedule}" for found in done.best), str(empty)]
 
 
-WORK = (verified, proven, compiled, searched)
+WORK = (verified, proven, compiled, printed, searched)
 
 
 def found(thread: int, start: Barrier) -> list[list[str]]:

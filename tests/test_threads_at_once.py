@@ -1,4 +1,4 @@
-"""Threads that compile, verify, prove and search at once find what one thread finds."""
+"""Threads that compile for CPU and GPU, verify, prove and search find what one thread finds."""
 
 import subprocess
 import sys
