@@ -16,7 +16,7 @@ _recent: dict[Any, Any] = {}
 again and again, and finds them here.
 """
 
-_MOST_RECENT = 1 << 16
+_MOST_RECENT = 1 << 14
 """The most nodes in ``_recent``; at this number it drops all of them."""
 
 
