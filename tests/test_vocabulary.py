@@ -52,12 +52,13 @@ def is_type(node):
 
 @cache
 def types():
-    """For each public name of a class or type of the product the modules that define it."""
+    """For each class and public alias of a type in the product, the modules that define it."""
     found = defaultdict(list)
     for folder in ("spaces", "backend", "apps"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for name, node in defined(path):
-                if re.fullmatch(r"[A-Z]+[a-z]\w*", name) and is_type(node):
+                is_private = name.startswith("_") and not isinstance(node, ast.ClassDef)
+                if re.fullmatch(r"_?[A-Z]+[a-z]\w*", name) and is_type(node) and not is_private:
                     found[name].append(str(path.relative_to(ROOT)))
     return found
 

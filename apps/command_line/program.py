@@ -65,7 +65,7 @@ class _Commands(Mapping[str, TyperCommand]):
         return len(_MODULES)
 
 
-class _Program(TyperGroup):
+class _CommandGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Commands()  # type: ignore[assignment]  # none is added later
@@ -81,7 +81,7 @@ def _lines(head: str, lines: list[str]) -> str:
 
 program = typer.Typer(
     name="spaces",
-    cls=_Program,
+    cls=_CommandGroup,
     help="Schedules of array pipelines as values: enumerate, count, rank, verify, compile and run.",
     epilog="\n\n".join(
         (

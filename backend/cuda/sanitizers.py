@@ -178,7 +178,7 @@ class _Subprocess(HostMemory):
             ) from None
 
 
-class _Program:
+class _BuiltProgram:
     """A built program. Its folder is removed when the last reference to the object goes."""
 
     def __init__(self, module: CudaModule, sanitizers: Sanitizers) -> None:
@@ -187,8 +187,8 @@ class _Program:
 
 
 @lru_cache(maxsize=64)
-def _program(module: CudaModule, sanitizers: Sanitizers) -> _Program:
-    return _Program(module, sanitizers)
+def _program(module: CudaModule, sanitizers: Sanitizers) -> _BuiltProgram:
+    return _BuiltProgram(module, sanitizers)
 
 
 def _kind(param: KernelParam) -> int:

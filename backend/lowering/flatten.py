@@ -70,7 +70,7 @@ _Kept: TypeAlias = Callable[[Allocate, Layout], tuple[BufferDimension, ...]]
 
 def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
     layouts = {b.name: _parameter(b) for b in program.buffers}
-    return evolve(program, body=_Pass(layouts, kept, Simplifier()).statement(program.body))
+    return evolve(program, body=_Flattening(layouts, kept, Simplifier()).statement(program.body))
 
 
 def _dimensions(node: Allocate, layout: Layout) -> tuple[BufferDimension, ...]:
@@ -95,7 +95,7 @@ def _parameter(buffer: BufferParameter) -> Layout:
 
 
 @frozen
-class _Pass:
+class _Flattening:
     layouts: Mapping[str, Layout]
     kept: _Kept
     simplify: Simplifier
@@ -105,7 +105,7 @@ class _Pass:
         match statement:
             case Allocate(buffer=name):
                 layout = _allocated(statement)
-                inner = _Pass({**self.layouts, name: layout}, self.kept, self.simplify)
+                inner = _Flattening({**self.layouts, name: layout}, self.kept, self.simplify)
                 return evolve(
                     statement,
                     mins=(),

@@ -27,10 +27,10 @@ _ONE = constant(1, Int32)
 @named("simplify")
 def simplify(program: LoopProgram) -> LoopProgram:
     """Simplifies index arithmetic; removes loops of one iteration and constant conditions."""
-    return evolve(program, body=_Pass(known_sizes(program)).statement(program.body))
+    return evolve(program, body=_Simplification(known_sizes(program)).statement(program.body))
 
 
-class _Pass:
+class _Simplification:
     def __init__(self, known: Simplifier) -> None:
         self.known = known
         self._done: dict[Expr, Expr] = {}
@@ -73,7 +73,7 @@ class _Pass:
             return EMPTY
         if extent is _ONE and not loop.kind.is_gpu:
             return self.statement(bind(loop.body, loop.var, low))
-        inner = _Pass(inside_loop(self.known, loop.var, low, extent))
+        inner = _Simplification(inside_loop(self.known, loop.var, low, extent))
         body = inner.statement(loop.body)
         if body == EMPTY and not loop.kind.is_gpu:
             return EMPTY

@@ -141,7 +141,7 @@ class Work:
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
     stage = stage.mapped(expanded)
-    reader = _Reader.of(stage)
+    reader = _AffineReader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
     # The components of a Tuple are one element: read once, as many bytes as all of them have.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
@@ -214,7 +214,7 @@ class _Coordinate:
 
 
 @frozen
-class _Reader:
+class _AffineReader:
     """Reads coordinates as affine maps of the Vars and RVars of one stage.
 
     Attributes:
@@ -227,7 +227,7 @@ class _Reader:
     moved_by: Mapping[Expr, frozenset[str]] = field(eq=False)
 
     @staticmethod
-    def of(stage: Stage) -> _Reader:
+    def of(stage: Stage) -> _AffineReader:
         coordinates = frozenset(stage.dimensions)
         moved_by: dict[Expr, frozenset[str]] = {}
         for node in walk(*stage.values, *stage.args, *stage.predicates):
@@ -237,7 +237,7 @@ class _Reader:
                 moved_by[node] = coordinates & {node.name}
             else:
                 moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
-        return _Reader(coordinates, moved_by)
+        return _AffineReader(coordinates, moved_by)
 
     def grouped(self, calls: list[Call]) -> tuple[ReadGroup, ...]:
         """Reads of one buffer with the same moves become one access that spreads over them."""

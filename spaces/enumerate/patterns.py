@@ -57,7 +57,7 @@ Maker: TypeAlias = Callable[[Shape], Pattern | None]
 
 
 @define
-class _Builder:
+class _PatternBuilder:
     """Collects splits and loops; loops are given outermost first."""
 
     shape: Shape
@@ -94,14 +94,14 @@ def _rest(shape: Shape, used: tuple[str, ...]) -> tuple[OrderedLoop, ...]:
 
 def serial(shape: Shape) -> Pattern | None:
     """Row-major loops, one iteration after another."""
-    return _Builder(shape).done(_rest(shape, ()))
+    return _PatternBuilder(shape).done(_rest(shape, ()))
 
 
 def vectors(shape: Shape) -> Pattern | None:
     """Row-major loops with vectors along rows."""
     if not shape.rows:
         return None
-    build = _Builder(shape)
+    build = _PatternBuilder(shape)
     return build.done((*_rest(shape, (shape.rows,)), *build.vectors(shape.rows)))
 
 
@@ -110,7 +110,7 @@ def strips(shape: Shape) -> Pattern | None:
     if not shape.long:
         return None
     along = shape.long[-1]
-    build = _Builder(shape)
+    build = _PatternBuilder(shape)
     lines = build.tile(along)
     outer = OrderedLoop(along, LoopKind.PARALLEL)
     if along == shape.rows:
@@ -124,7 +124,7 @@ def tiles(shape: Shape) -> Pattern | None:
     if len(shape.long) < 2 or not shape.rows:
         return None
     across, along = shape.rows, shape.long[-1]
-    build = _Builder(shape)
+    build = _PatternBuilder(shape)
     inner, lines = build.tile(across), build.tile(along)
     outer = (OrderedLoop(along, LoopKind.PARALLEL), OrderedLoop(across), OrderedLoop(lines))
     return build.done((*outer, *_rest(shape, (along, across)), *build.vectors(inner)))
@@ -135,7 +135,7 @@ def blocks(shape: Shape) -> Pattern | None:
     used = _grid(shape)
     if not used:
         return None
-    build = _Builder(shape)
+    build = _PatternBuilder(shape)
     inner = []
     for name in used:
         role = "row" if name == used[0] else "tile"
@@ -151,7 +151,7 @@ def threads(shape: Shape) -> Pattern | None:
     if not used:
         return None
     loops = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
-    return _Builder(shape).done((*loops, *_rest(shape, used)))
+    return _PatternBuilder(shape).done((*loops, *_rest(shape, used)))
 
 
 def _grid(shape: Shape) -> tuple[str, ...]:

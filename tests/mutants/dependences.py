@@ -62,7 +62,7 @@ DEPENDENCES = (
     ),
     Mutant(
         "reads-come-later",
-        "_Formulas._meetings",
+        "_TwoIterations._meetings",
         "(*..., *((read, self.write) for read in self.reads))",
         "(*...,)",
         "An iteration that reads what a later one overwrites is not looked at.",
@@ -70,7 +70,7 @@ DEPENDENCES = (
     ),
     Mutant(
         "unknown-is-apart",
-        "_Formulas._ask",
+        "_TwoIterations._ask",
         "answer == z3.unsat",
         "answer != z3.sat",
         "Iterations of which the solver finds nothing out are said not to meet.",
@@ -78,7 +78,7 @@ DEPENDENCES = (
     ),
     Mutant(
         "values-that-are-read-are-alike",
-        "iterations:_Formulas.__init__",
+        "_TwoIterations.__init__",
         "Second(stage.dimensions)",
         "Second()",
         "The second iteration has the coordinates of the first.",

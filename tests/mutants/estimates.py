@@ -17,7 +17,7 @@ ESTIMATES = (
     ),
     Mutant(
         "needed-where-no-iteration-runs",
-        "_Search._running",
+        "_NeededPoints._running",
         "runs &= np.asarray(holds, np.bool_)",
         "runs |= np.asarray(holds, np.bool_)",
         "Iterations that a reduction domain leaves out read, too.",
@@ -33,7 +33,7 @@ ESTIMATES = (
     ),
     Mutant(
         "writes-of-updates-forgotten",
-        "_Search._follow",
+        "_NeededPoints._follow",
         "stage is not function.stages[0]",
         "stage is function.stages[0]",
         "Updates need no place to write to.",

@@ -159,7 +159,7 @@ FUSING = (
     ),
     Mutant(
         "drawn-at-the-wrong-depth",
-        "_Builder.turn",
+        "_TreeBuilder.turn",
         "stage != turn.root",
         "stage != turn.root and not outside",
         "A schedule tree shows only the outermost of fused loops as one.",

@@ -82,7 +82,7 @@ LAYOUT = (
     ),
     Mutant(
         "scratch-for-the-smallest-tile",
-        "_Pass._sizes",
+        "_Simplification._sizes",
         "-least",
         "-least - 1",
         "Scratch on the stack is one value a dimension too small for the largest tile.",

@@ -77,7 +77,7 @@ STEADY = (
     ),
     Mutant(
         "nearest-of-the-lower-limits",
-        "_Pass._split",
+        "_Partitioning._split",
         "_largest",
         "_smallest",
         "The steady state begins where the first of its tests is decided, not the last.",
@@ -85,7 +85,7 @@ STEADY = (
     ),
     Mutant(
         "steady-one-too-long",
-        "_Pass._split",
+        "_Partitioning._split",
         "1",
         "2",
         "The steady state has one iteration too many.",
@@ -93,7 +93,7 @@ STEADY = (
     ),
     Mutant(
         "steady-in-all-iterations",
-        "_Pass._asked",
+        "_Partitioning._asked",
         "usual.body",
         "steady.body",
         "An outer loop runs the body of its steady state in every iteration.",
@@ -104,7 +104,7 @@ STEADY = (
 LOOPS = (
     Mutant(
         "single-iterations-vanish",
-        "_Pass._loop",
+        "_Simplification._loop",
         "0",
         "1",
         "Loops of one iteration are left out.",
@@ -112,7 +112,7 @@ LOOPS = (
     ),
     Mutant(
         "guards-around-nothing-stay",
-        "_Pass._guard",
+        "_Simplification._guard",
         "body == otherwise == EMPTY",
         "body == EMPTY and otherwise == 0",
         "A condition is asked although nothing depends on it.",
@@ -179,7 +179,7 @@ VECTORS = (
     ),
     Mutant(
         "partitioned-all-the-same",
-        "_Pass._loop",
+        "_Partitioning._loop",
         "not loop.kind.is_scalar_loop or loop.partition is Partition.NEVER or not wanted",
         "not loop.kind.is_scalar_loop or not wanted",
         "Loops are split that the schedule says are to stay whole.",

@@ -12,7 +12,7 @@ _DRAWN = (
 PASSES = (
     Mutant(
         "loop-of-one-begins-at-zero",
-        "_Pass._loop",
+        "_Simplification._loop",
         "bind(loop.body, loop.var, low)",
         "bind(loop.body, loop.var, constant(0, Int32))",
         "A loop of one iteration is taken to run at 0.",
@@ -36,7 +36,7 @@ PASSES = (
     ),
     Mutant(
         "steady-state-ends-with-the-loop",
-        "_Pass._split",
+        "_Partitioning._split",
         "fn.min(_smallest(decisions.highs) + 1, end)",
         "end",
         "The steady state runs on to the end of its loop.",

@@ -30,7 +30,7 @@ ENCODING = (
     ),
     Mutant(
         "table-inverted",
-        "_Formulas._table",
+        "_DecisionTerms._table",
         "not z3.is_true(z3.simplify(condition(holds, numbers, self.context)))",
         "z3.is_true(z3.simplify(condition(holds, numbers, self.context)))",
         "The combinations for which a rule holds are excluded.",
@@ -78,7 +78,7 @@ ENCODING = (
     ),
     Mutant(
         "giving-up-is-not-told",
-        "_Search._may_continue",
+        "_ModelSearch._may_continue",
         "answer == z3.unknown",
         "answer == z3.unsat and False",
         "A branch that the solver gives up is left as if it were empty.",
@@ -188,7 +188,7 @@ READINGS = (
 UPPER = (
     Mutant(
         "smaller-of-two-values",
-        "_Search._either",
+        "_UpperBound._either",
         "fn.max",
         "fn.min",
         "The upper limit of a select is the smaller of its values'.",
@@ -196,7 +196,7 @@ UPPER = (
     ),
     Mutant(
         "subtracted-minimum",
-        "_Search._adds",
+        "_UpperBound._adds",
         "(factor.constant or 0) > 0",
         "(factor.constant or 0) != 0",
         "A minimum that is subtracted is replaced by one of its operands.",
@@ -204,7 +204,7 @@ UPPER = (
     ),
     Mutant(
         "replacement-makes-smaller",
-        "_Search._below",
+        "_UpperBound._below",
         "self.simplify.at_most(whole, larger)",
         "self.simplify.at_most(larger, whole)",
         "An operand replaces a minimum where that makes the whole smaller.",

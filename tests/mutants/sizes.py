@@ -106,7 +106,7 @@ SIZES = (
     ),
     Mutant(
         "sizes-of-the-first-dimension",
-        "_Pass._sizes",
+        "_Simplification._sizes",
         """
         if ...:
             return node.extents

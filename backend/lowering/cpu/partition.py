@@ -33,11 +33,11 @@ def partition(program: LoopProgram) -> LoopProgram:
     each loop that the schedule partitions always; leaves a loop whole that the schedule partitions
     never. Removes `likely` hints.
     """
-    outside = _Pass(known_sizes(program), Sight.of(program), program.hinted)
+    outside = _Partitioning(known_sizes(program), Sight.of(program), program.hinted)
     return unhinted(evolve(program, body=outside.statement(program.body)))
 
 
-class _Pass:
+class _Partitioning:
     """Facts that hold around a statement, and the middle of each loop around it."""
 
     def __init__(self, known: Simplifier, sight: Sight, hinted: bool) -> None:
@@ -52,7 +52,7 @@ class _Pass:
 
     def _loop(self, loop: For) -> Statement:
         known = inside_loop(self.known, loop.var, loop.min, loop.extent)
-        inside = _Pass(known, self.sight.into(loop), self.hinted)
+        inside = _Partitioning(known, self.sight.into(loop), self.hinted)
         usual = evolve(loop, body=inside.statement(loop.body))
         always = loop.partition is Partition.ALWAYS
         hinted = self.hinted and has_hints(loop.body)

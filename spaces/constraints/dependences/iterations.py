@@ -199,7 +199,7 @@ class _Question:
 
     def decided(self, candidates: tuple[str, ...]) -> Ordering:
         """The order of those ``candidates`` that neither intervals nor the solver exclude."""
-        asked = _Formulas(self)
+        asked = _TwoIterations(self)
         met = tuple(name for name in candidates if not asked.excludes(asked.along(name)))
         before = frozenset(
             (a, b)
@@ -211,12 +211,12 @@ class _Question:
 
     def conflict(self, along: str, against: str | None) -> Conflict | None:
         """Two iterations that meet, by the solver."""
-        asked = _Formulas(self)
+        asked = _TwoIterations(self)
         where = asked.along(along) if against is None else asked.against(along, against)
         return asked.conflict(where)
 
 
-class _Formulas:
+class _TwoIterations:
     """Accesses of two iterations as formulas; the names of the second one are primed."""
 
     def __init__(self, about: _Question) -> None:

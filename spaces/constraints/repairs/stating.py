@@ -25,7 +25,7 @@ _Lines: TypeAlias = Sequence[Line]
 
 
 @frozen
-class _Statement:
+class _EditStatement:
     """``added`` stands instead of ``lost`` among the directives of ``stage``."""
 
     stage: str
@@ -54,7 +54,7 @@ class _Stated:
 
     edit: Edit
     before: _Lines | None
-    statements: tuple[_Statement, ...] = ()
+    statements: tuple[_EditStatement, ...] = ()
 
     @property
     def size(self) -> int:
@@ -109,7 +109,7 @@ def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
         return None
 
 
-def _statements(before: _Lines, after: _Lines) -> Iterator[_Statement]:
+def _statements(before: _Lines, after: _Lines) -> Iterator[_EditStatement]:
     """What tells the one text from the other."""
     start, end = _same(before, after)
     old, new = before[start : len(before) - end], after[start : len(after) - end]
@@ -129,7 +129,7 @@ def _statements(before: _Lines, after: _Lines) -> Iterator[_Statement]:
             yield _statement(one, other, before)
 
 
-def _statement(old: Line, new: Line, text: _Lines) -> _Statement:
+def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
     """What tells one line of ``text`` from the line instead of it."""
     start, end = _same(old.calls, new.calls)
     is_last = not end and not old.adds_func
@@ -138,7 +138,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _Statement:
         lost = old.calls[start : len(old.calls) - end]
         added = new.calls[start : len(new.calls) - end]
         if not lost and (is_last or not old.calls):
-            return _Statement(new.stage, added, ())
+            return _EditStatement(new.stage, added, ())
         if lost and sum(_count(line.calls, lost) for line in others) == 1:
             break
         # More of the line tells this place from others.
@@ -148,7 +148,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _Statement:
             end -= 1
         else:
             break
-    return _Statement(old.stage, added, lost)
+    return _EditStatement(old.stage, added, lost)
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:

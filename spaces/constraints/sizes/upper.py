@@ -29,7 +29,7 @@ def upper_bound(
 
     Where none is found, the largest value of ``expr`` as a formula over sizes, or ``expr`` itself.
     """
-    found = _Search(simplify, is_constant).bound(expr, _MOST_CASES)
+    found = _UpperBound(simplify, is_constant).bound(expr, _MOST_CASES)
     if found is not None:
         return found
     names = {loop.var.name for loop in loops}
@@ -43,7 +43,7 @@ def upper_bound(
     return expr if most is None else most
 
 
-class _Search:
+class _UpperBound:
     """Takes minima and selects apart; what is left over cancels, as in a tile's end less its
     beginning.
     """

@@ -81,7 +81,7 @@ def encode(
         menus[decision.name] = z3.Bool(f"{decision.name} is chosen", context)
         solver.add(z3.AtMost(*terms, 1), z3.Implies(menus[decision.name], z3.Or(*terms)))
         chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
-    formulas = _Formulas(universe, chosen, context)
+    formulas = _DecisionTerms(universe, chosen, context)
     table = clauses(universe, device, deadline=deadline)
     labels: dict[Label, Term] = {}
     for clause in table:
@@ -98,7 +98,7 @@ combination by combination; products and quotients of unknowns are hard for the 
 """
 
 
-class _Formulas:
+class _DecisionTerms:
     """Formulas over the numeric decisions of a universe, as terms over options."""
 
     def __init__(
@@ -181,7 +181,7 @@ class ModelStream:
         Raises:
             KeyError: the universe has no such decision or option as is given.
         """
-        search = _Search(self.encoded, self.chosen, time.monotonic() + self.seconds)
+        search = _ModelSearch(self.encoded, self.chosen, time.monotonic() + self.seconds)
         for number, choice in enumerate(search.choices(0)):
             if number == self.limit:
                 self.end = "limit"
@@ -213,7 +213,7 @@ def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> 
     return Models(choices, stream.end or "unknown")
 
 
-class _Search:
+class _ModelSearch:
     """Depth first over the decisions; a branch is left where the solver finds it empty.
 
     Nothing is asserted, only assumed: a search may rest while others ask the same solver.

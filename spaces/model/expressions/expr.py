@@ -186,11 +186,11 @@ class Expr(Arithmetic, metaclass=Interned):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A table, not a tree: pickle would visit operands by recursion.
-        numbers: dict[Expr, _Operand] = {}
+        numbers: dict[Expr, _NodeNumber] = {}
         table = []
         for node in walk(self):
             table.append((type(node), tuple(_numbered(f, numbers) for f in node._fields())))
-            numbers[node] = _Operand(len(numbers))
+            numbers[node] = _NodeNumber(len(numbers))
         return _from_table, (tuple(table),)
 
     def written(self, children: tuple[str, ...]) -> str:
@@ -334,11 +334,11 @@ class Text(Expr):
     words: str = field()
 
 
-class _Operand(int):
+class _NodeNumber(int):
     """The number of a node in a table of nodes."""
 
 
-def _numbered(value: Any, numbers: dict[Expr, _Operand]) -> Any:
+def _numbered(value: Any, numbers: dict[Expr, _NodeNumber]) -> Any:
     """A field of a node with numbers in place of operands."""
     if isinstance(value, Expr):
         return numbers.get(value, value)
@@ -352,7 +352,7 @@ def _from_table(table: tuple[tuple[type[Expr], tuple[Any, ...]], ...]) -> Expr:
     nodes: list[Expr] = []
 
     def field(value: Any) -> Any:
-        if isinstance(value, _Operand):
+        if isinstance(value, _NodeNumber):
             return nodes[value]
         return tuple(map(field, value)) if isinstance(value, tuple) else value
 

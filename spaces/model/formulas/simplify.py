@@ -53,7 +53,7 @@ _FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
 
 
 @frozen
-class _Operand:
+class _ExtremeOperand:
     """An operand of a min or max: a sum.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Operand:
     cases: tuple[Expr, Polynomial, Polynomial] | None
     has_rest: bool
 
-    def may_be_at_most(self, other: _Operand) -> bool:
+    def may_be_at_most(self, other: _ExtremeOperand) -> bool:
         """Whether in no assignment this operand is larger than ``other``."""
         pairs = zip(self.seen, other.seen, strict=True)
         return all(a is None or b is None or a <= b for a, b in pairs)
@@ -262,7 +262,7 @@ class Simplifier(VariableRanges):
 
     def _extreme(self, name: str, forms: Sequence[Polynomial]) -> Polynomial:
         """The min or max of several sums. Common terms move outside, where they can cancel."""
-        kept: list[_Operand] = []
+        kept: list[_ExtremeOperand] = []
         for form in self._flat(name, forms):
             self._admit(name, kept, form)
         if len(kept) == 1:
@@ -287,7 +287,7 @@ class Simplifier(VariableRanges):
             parts = [self.polynomial(value) + inner[1] for value in operands(inner[0])]
             yield from parts if all(map(_fits, parts)) else (form,)
 
-    def _admit(self, name: str, kept: list[_Operand], form: Polynomial) -> None:
+    def _admit(self, name: str, kept: list[_ExtremeOperand], form: Polynomial) -> None:
         """Adds an operand to ``kept``, and merges operands if one of two always wins."""
         added = self._operand(form)
         place = 0
@@ -304,11 +304,11 @@ class Simplifier(VariableRanges):
                     added, place = self._operand(merged), 0
         kept.append(added)
 
-    def _operand(self, form: Polynomial) -> _Operand:
+    def _operand(self, form: Polynomial) -> _ExtremeOperand:
         has_rest = any(isinstance(a, Op) and a.name == "mod" for m in form.terms for a in m)
-        return _Operand(form, self.seen(form), self._cases(form), has_rest)
+        return _ExtremeOperand(form, self.seen(form), self._cases(form), has_rest)
 
-    def _merged(self, name: str, a: _Operand, b: _Operand) -> Polynomial | None:
+    def _merged(self, name: str, a: _ExtremeOperand, b: _ExtremeOperand) -> Polynomial | None:
         """The min or max of two operands as one sum; None if it needs both."""
         smaller, larger = (a, b) if name == "min" else (b, a)
         if smaller.may_be_at_most(larger) and self.proves_at_most(smaller.form, larger.form):

@@ -46,7 +46,7 @@ def needed_ranges(
 
     An output needs itself, what other outputs read of it, and the places that its updates write.
     """
-    search = _Search(pipeline, sizes)
+    search = _NeededPoints(pipeline, sizes)
     for name in pipeline.outputs:
         search.need(name, _corners(name, len(pipeline.function(name).args), sizes))
     for function in reversed(pipeline.functions):
@@ -71,7 +71,7 @@ def _corners(output: str, dimensions: int, sizes: Mapping[str, int]) -> Points:
 
 
 @define
-class _Search:
+class _NeededPoints:
     """The points found so far, by Func or image, those of unlike known dimensions apart."""
 
     pipeline: Pipeline

@@ -71,7 +71,7 @@ def schedule_tree(pipeline: Pipeline, schedule: Schedule) -> RootNode:
     """
     check_pipeline("schedule_tree", pipeline)
     check_schedule("schedule_tree", schedule)
-    return RootNode(_Builder(pipeline, schedule).body(_ROOT, ()))
+    return RootNode(_TreeBuilder(pipeline, schedule).body(_ROOT, ()))
 
 
 _Slot: TypeAlias = tuple[str, int, int]
@@ -81,7 +81,7 @@ _ROOT: _Slot = ("", 0, 0)
 
 
 @define
-class _Builder:
+class _TreeBuilder:
     pipeline: Pipeline
     schedule: Schedule
     levels: Levels = field(init=False)

@@ -195,7 +195,7 @@ def read_condition(text: str, pipeline: Pipeline) -> Expr:
         raise ConditionError(f"`{_shortened(text)}` is no condition.") from None
     _check_tree(tree)
     try:
-        condition = _Reader(pipeline).expr(tree)
+        condition = _ConditionReader(pipeline).expr(tree)
     except (TypeError, OverflowError) as error:
         raise ConditionError(str(error)) from None
     if not condition.type.is_bool:
@@ -262,7 +262,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-class _Reader:
+class _ConditionReader:
     """Expressions of Python's grammar over the sizes and parameters of one pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
