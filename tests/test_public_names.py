@@ -59,3 +59,8 @@ def test_the_package_is_the_program(tmp_path):
     run = [sys.executable, "-m", "spaces", "--version"]
     out = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert out == f"spaces {spaces.__version__}\n"
+
+
+def test_a_pipeline_that_promises_nothing_needs_no_solver():
+    code = "import spaces; f = spaces.Func('f'); f[spaces.Var('x')] = 1; spaces.pipeline(f)"
+    assert "z3" not in imported(code)

@@ -9,6 +9,7 @@ _REPLAY = (
     "replay/test_replay.py",
 )
 _REPAIR = ("test_repair.py",)
+_STATING = ("test_stating.py", *_REPAIR)
 _SIZES = ("test_preconditions.py",)
 
 REPLAY = (
@@ -134,7 +135,7 @@ STATING = (
         "joint.size < first.size + second.size",
         "joint.size < 0",
         "An edit is stated, and after it one of what it wrote.",
-        _REPAIR,
+        _STATING,
     ),
     Mutant(
         "statement-of-two-places",
@@ -142,7 +143,7 @@ STATING = (
         "sum(_count(line.calls, lost) for line in others) == 1",
         "sum(_count(line.calls, lost) for line in others) >= 1",
         "What is to be left out stands at several places of the text.",
-        _REPAIR,
+        _STATING,
     ),
     Mutant(
         "equal-ends-overlap",
@@ -150,7 +151,7 @@ STATING = (
         "most -= start",
         "most -= 0",
         "A directive counts as one that both texts begin with and end with.",
-        _REPAIR,
+        _STATING,
     ),
     Mutant(
         "added-after-a-func-that-is-added",
@@ -158,7 +159,7 @@ STATING = (
         "not end and not old.adds_func",
         "not end",
         "A directive is added to a Func that another directive adds, as if it were the first Func.",
-        _REPAIR,
+        _STATING,
     ),
     Mutant(
         "added-in-the-middle",
@@ -166,7 +167,7 @@ STATING = (
         "not end and not old.adds_func",
         "not old.adds_func",
         "A directive before others is told as one after them.",
-        _REPAIR,
+        _STATING,
     ),
     Mutant(
         "inlined-off-the-gpu",

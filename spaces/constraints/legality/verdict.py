@@ -23,7 +23,7 @@ from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
 
 
-@frozen
+@frozen(repr=False)
 class SizeCondition:
     """A condition on the sizes of a call under which a rule holds.
 
@@ -47,6 +47,9 @@ class SizeCondition:
     def message(self) -> str:
         """What is wrong with a call where it does not hold, with formulas for what is not known."""
         return told_at(self.check, {})
+
+    def __repr__(self) -> str:
+        return f"<SizeCondition {self.rule}: {self.condition}>"
 
 
 @frozen

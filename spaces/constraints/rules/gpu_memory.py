@@ -14,6 +14,7 @@ from spaces.constraints.devices.occupancy import INTS, Extremes, blocks_per_sm
 from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
+from spaces.constraints.rules.gpu_room import room_in_shared_memory
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import (
     VIOLATED,
@@ -85,12 +86,14 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
             "The kernel of {kernel} asks for {bytes} bytes of shared memory a block "
             "({arrays}), {allocated} with the reserve of {reserve} and in units of {unit}; "
             "{device} has {limit} (compute capability {capability}).",
-            "Choose a smaller tile, compute one of these Funcs inside the thread loops or inline, "
-            "or store it outside the kernel.",
+            "{advice}",
             stage=kernel.stage,
             loop=kernel.blocks[0].loop,
             values={
                 **names(gpu, kernel),
+                "advice": partial(
+                    room_in_shared_memory, view.nest, kernel, partial(_fits_shared, gpu)
+                ),
                 "bytes": kernel.shared_bytes,
                 "arrays": partial(in_bytes, kernel.shared),
                 "allocated": _allocated(gpu, kernel),

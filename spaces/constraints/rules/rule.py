@@ -60,7 +60,7 @@ class Check:
     advice: str = ""
     stage: int = 0
     loop: str = ""
-    values: Mapping[str, CheckValue] = field(factory=dict)
+    values: Mapping[str, CheckValue] = field(factory=dict, repr=False)
 
 
 S = TypeVar("S")

@@ -6,22 +6,15 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import z3
-
 from spaces.model.algorithm.pipeline import Pipeline, Promise
-from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.numbers import shown_number
-from spaces.model.expressions.types import Bool, Int32
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.smt import Term, condition, new_context
 
 MOST_BYTES = 1 << 47
 """Bytes that a process can address: the user half of 48-bit addresses (AMD64 Architecture
 Programmer's Manual, volume 2, 5.3; Linux gives 64-bit Arm processes 48 bits, too).
 """
-
-_MILLISECONDS = 1000
-"""Time limit of the search for a contradiction; after it the conditions count as consistent."""
 
 
 def estimate_problems(pipeline: Pipeline) -> Iterator[str]:
@@ -85,7 +78,10 @@ def _promise_problems(pipeline: Pipeline) -> Iterator[str]:
     broken = [p for p in pipeline.promises if _is_broken(p, sizes)]
     yield from dict.fromkeys(_problem(p, sizes) for p in broken)
     if not broken and len(pipeline.promises) > 0:
-        yield from _contradictions(pipeline.promises, sizes)
+        # Most pipelines promise nothing; they need no solver, which takes a while to load.
+        from spaces.model.algorithm.contradictions import contradictions  # noqa: PLC0415
+
+        yield from contradictions(pipeline.promises, sizes)
 
 
 def _is_broken(promise: Promise, sizes: Mapping[str, int]) -> bool:
@@ -103,43 +99,3 @@ def _problem(promise: Promise, sizes: Mapping[str, int]) -> str:
         return f"{promise.message} No call can meet that: `{promise.condition}` never holds."
     shown = ", ".join(f"{name} as {sizes[name]}" for name in names)
     return f"{promise.message} But the estimates give {shown}."
-
-
-def _contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Iterator[str]:
-    """The sentence for conditions over integers that contradict one another, if there are any."""
-    context = new_context()
-    solver = z3.Solver(ctx=context)
-    solver.set("timeout", _MILLISECONDS)
-    terms: dict[str, Term] = {}
-    tracked: dict[str, str] = {}
-    for number, promise in enumerate(promises):
-        terms |= _terms(promise.condition, terms, solver)
-        try:
-            asked = condition(promise.condition, terms, context)
-        except FormulaError:
-            continue  # over floats
-        tracked[f"promise {number}"] = f"`{promise.condition}` ({promise.message})"
-        solver.assert_and_track(asked, f"promise {number}")
-    for name in sizes.keys() & terms.keys():
-        solver.assert_and_track(terms[name] == sizes[name], name)
-    if solver.check() != z3.unsat:
-        return
-    core = sorted(map(str, solver.unsat_core()))
-    parts = dict.fromkeys(tracked[label] for label in core if label in tracked)
-    given = ", ".join(f"{name} is {sizes[name]}" for name in core if name in sizes)
-    where = f" where {given}, as estimated" if given else ""
-    listed = "; ".join(parts)
-    yield f"No call can meet these conditions together{where}: {listed}. Change one of them."
-
-
-def _terms(asked: Expr, known: Mapping[str, Term], solver: Term) -> dict[str, Term]:
-    """Terms for the variables without one, each limited to the values of its type."""
-    found: dict[str, Term] = {}
-    for node in walk(asked):
-        if isinstance(node, Variable) and not node.type.is_float and node.name not in known:
-            made = z3.Bool if node.type == Bool else z3.Int
-            found[node.name] = made(node.name, solver.ctx)
-            if node.type != Bool:
-                lowest = 1 if ".extent." in node.name else node.type.min_value
-                solver.add(found[node.name] >= lowest, found[node.name] <= node.type.max_value)
-    return found

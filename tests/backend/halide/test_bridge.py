@@ -1,13 +1,18 @@
 """The same pipelines evaluated by reference and by Halide, bit for bit on integers."""
 
+import re
+
 import attrs
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from backend.compile import compile_cpu
 from backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from backend.reference import evaluate
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -31,6 +36,7 @@ from spaces.model.expressions.types import (
     UInt16,
     UInt64,
 )
+from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
@@ -362,3 +368,40 @@ def test_gpu_schedules_lower_without_a_gpu() -> None:
     statement = build(built, parse_schedule(text, built)).lowered(CUDA)
     # The stencil widens the block of 32 x 8 threads to 32 x 10, of a shared uint16 each.
     assert ", 32, 10, 1, 0 + (320*2)," in statement
+
+
+SPLIT_TWICE = [
+    "vectorize(x, 8).vectorize(x, 4)",
+    "unroll(x, 8).unroll(x, 4)",
+    "parallel(y, 8).parallel(y, 2)",
+    "vectorize(x, 8).unroll(x, 4)",
+]
+
+
+@pytest.mark.parametrize("text", SPLIT_TWICE)
+def test_a_loop_split_twice_by_its_kind_gives_halides_loops(text: str) -> None:
+    x, y = Var("x"), Var("y")
+    image = ImageParam(Int32, 2, "input")
+    f = Func("f")
+    f[x, y] = image[x, y] * 3 + x
+    pipe = pipeline(f)
+    written = parse_schedule(f"f.{text}", pipe)
+    peer = bridge.build(pipe, written)
+    loop = re.compile(r"^ *(for|\w+ed|parallel) (\w+)\S*?(?: in \[0, (\d+)\])?:$", re.MULTILINE)
+    theirs = [
+        (kind, name, int(last) + 1 if last else None)
+        for kind, name, last in loop.findall(peer.loop_nest())
+    ]
+    order = written.of("f").stages[0]
+    factors = {split.inner: split.factor for split in order.splits if isinstance(split, Split)}
+    ours = [
+        (str(at.kind).replace("serial", "for"), at.name.partition("_")[0], factors.get(at.name))
+        for at in order.loops
+    ]
+    assert ours == theirs
+    values = np.random.default_rng(5).integers(-99, 99, (64, 64), np.int32)
+    sizes = {"f": [(0, 64), (0, 64)]}
+    checked = verify(pipe, written, device("cpu"))
+    assert checked, str(checked)
+    found = compile_cpu(checked).run({"input": values}, sizes=sizes)["f"]
+    assert np.array_equal(found, peer.realize({"input": values}, sizes=sizes)["f"])

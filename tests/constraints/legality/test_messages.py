@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from spaces import device, verify
+from spaces import Func, ImageParam, Int32, RDom, Var, cast, device, pipeline, verify
 from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.model.algorithm.pipeline import Pipeline
@@ -254,6 +254,26 @@ def test_one_sentence_tells_of_all_loops_of_a_stage_outside_blocks():
     told = str(verify(BLUR, parse_schedule("by.gpu_threads(x).gpu_threads(y)", BLUR), SM80))
     assert told.count("gpu.threads-outside-blocks") == 1
     assert "The thread loops y, x of by (by.gpu_threads(x, y)) lie in no block loop." in told
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (20000, "Choose a smaller tile, compute one of these Funcs inside the thread loops or "),
+        (50000, "Even a tile of 1 element needs 200004 bytes. Compute wide outside the kernel (c"),
+    ],
+)
+def test_a_smaller_tile_is_advised_only_where_one_fits(width: int, told: str):
+    x, y, r = Var("x"), Var("y"), RDom([(0, width)], "r")
+    image = ImageParam(Int32, 2, "input")
+    wide, narrow, out = Func("wide"), Func("narrow"), Func("out")
+    wide[x, y] = image[x, y] + 1
+    narrow[x, y] = image[x, y] + 2
+    out[x, y] = cast(Int32, 0)
+    out[x, y] += wide[x + r, y] + narrow[x, y]
+    text = "out.compute_root(); out.update(0).gpu_tile(x, y, xi, yi, 8, 8)\n"
+    text += "wide.compute_at(out, x)\nnarrow.compute_at(out, x)"
+    assert told in messages(text, SM80, pipeline(out))["gpu.shared-bytes"]
 
 
 def test_a_rename_to_a_name_that_is_there_says_so():

@@ -13,7 +13,7 @@ from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu
 from backend.preconditions import SizeError
 from backend.reference import evaluate as reference
-from spaces import Schedule, device, size_preconditions, verify
+from spaces import Schedule, device, parse_schedule, size_preconditions, verify
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.boundary import repeat_edge
@@ -228,3 +228,10 @@ def test_an_array_to_write_to_begins_where_the_estimate_does():
 def test_a_schedule_that_is_not_verified_is_answered_with_a_sentence():
     with pytest.raises(TypeError, match=r"what verify\(pipeline.* not Schedule"):
         size_preconditions(Schedule.default(BLUR))
+
+
+def test_a_condition_on_sizes_is_printed_in_one_line():
+    found = verify(BLUR, parse_schedule("by.split(x, xo, xi, 8)", BLUR), device("cpu"))
+    assert isinstance(found, CheckedSchedule)
+    shown = "<SizeCondition bounds.smaller-than-tile: by.extent.0 - 8 >= 0>"
+    assert repr(found.size_conditions[0]) == shown
