@@ -31,6 +31,7 @@ from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+from tests.constraints.proofs.broken import nest_of, shortened
 from tests.model.nest.nest_interpreter import NestError, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -215,6 +216,36 @@ def test_what_is_made_of_unset_values_is_wrong_where_another_reads_it() -> None:
     assert list(memory.made_of_unset) == [((1,), 7, unset)]
     memory.write((1,), 8, ())
     assert memory.read((1,), ()) == (8, None)
+
+
+def scan_of_all() -> Pipeline:
+    """An update changes 8 values, and ``out`` reads them."""
+    x, r = Var("x"), RDom([(0, 8)], "r")
+    f, out = Func("f"), Func("out")
+    f[x] = x * 3
+    f[r.x] = f[r.x] + 1
+    out[x] = f[x]
+    return pipeline(out)
+
+
+def test_what_an_update_makes_of_unset_values_is_wrong_where_another_reads_it() -> None:
+    plain = nest_of(scan_of_all(), lambda d: d.func("f").compute_root())
+    assert not replay_nest(plain, {"out.extent.0": 8}).faults
+    (fault,) = replay_nest(shortened(plain, "f", "x"), {"out.extent.0": 8}).faults
+    assert (fault.kind, fault.access, fault.buffer) == (FaultKind.UNWRITTEN, "read", "f")
+    assert fault.coordinate == (7,)
+    assert set(fault.iteration) == {"out.s0.x"}
+
+
+def test_an_unset_value_of_another_func_is_wrong_where_it_is_read() -> None:
+    found = replay_nest(shortened(nest_of(BLUR, bx_at_root), "bx", "y"), SMALL)
+    assert {(f.kind, f.access, f.buffer) for f in found.faults} == {
+        (FaultKind.UNWRITTEN, "read", "bx")
+    }
+
+
+def bx_at_root(directives: Directives) -> Directives:
+    return directives.func("bx").compute_root()
 
 
 @st.composite
