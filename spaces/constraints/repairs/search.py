@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import chain
 
 from attrs import define, field, frozen
 
@@ -141,11 +142,11 @@ class Search:
             return
         self._seen.add(key)
         self.tick()
-        blocked = self._blocked(schedule, factors)
         if structural == 0:
-            if not blocked:
+            if not self._is_blocked(schedule, factors):
                 self._finish(schedule, edits, factors)
             return
+        blocked = self._blocked(schedule, factors)
         if least_edits(blocked) > structural:
             return
         support = min(blocked, key=lambda s: s.size, default=self._anything(schedule))
@@ -183,6 +184,17 @@ class Search:
                 key: a for key, a in self._violated(open_factors(schedule)).items() if key in found
             }
         return [self._support(item) for item in found.values()]
+
+    def _is_blocked(self, schedule: Schedule, factors: int) -> bool:
+        """Whether a violation stays that no change of ``factors`` factors mends."""
+        if factors or not is_covered(self.pipeline, schedule):
+            return bool(self._blocked(schedule, factors))
+        # One is enough: most schedules at the end of a search have one that is found soon.
+        asked = chain(
+            (a for a in ask_matching(self.pipeline, schedule) if a.rule is not open_parameter),
+            filter(is_violated, ask_records(Records(self.pipeline, schedule, self.device))),
+        )
+        return any(True for _ in asked)
 
     def _violated(self, schedule: Schedule) -> dict[tuple[str, str, int, str], Asked]:
         """The checks of rules about records that fail whatever the sizes are, by what they ask."""
