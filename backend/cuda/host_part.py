@@ -96,8 +96,8 @@ def compile_host_part(
     inside = tuple(walk_nodes(part.body))
     lowered = LoopProgram(
         name=part.name,
-        # Flat memory: the sizes and strides of a buffer that the part uses come as scalars. They
-        # replace the sizes of its flat memory, which only hardened code uses.
+        # Buffers are flat memory. The sizes and strides that the part uses come as scalars; they
+        # replace the sizes of the flat memory, which only hardened code uses.
         buffers=tuple(BufferParameter(b, types[b], 1, True) for b in buffers),
         scalars=tuple(ScalarParameter(v.name, v.type) for v in variables),
         size_checks=(),

@@ -3,14 +3,14 @@
 // The threads of a block run as fibers, one at a time, in an order that the caller chooses; a
 // barrier is a switch to the next thread. Blocks run one after another. A race between threads
 // therefore shows as a result that changes with the order, or, in a build with -fsanitize=thread,
-// as a report: there each thread is a fiber of its own to the sanitizer, and only barriers (and
-// the ends of a block) order two threads.
+// as a report: the sanitizer sees each thread as a separate fiber, and only barriers (and the ends
+// of a block) order two threads.
 //
-// What it adds to the text's meaning, to make mistakes visible:
+// It adds to the text's meaning, to make mistakes visible:
 //   - shared memory is filled with 0xFF (NaN in every float) before each block;
-//   - a barrier that some threads of a block reach and others do not is an error in words;
-//   - in hardened text, an access outside of the memory that was obtained ends the launch.
-// What it leaves out: warps, textures, constant memory, and blocks that race.
+//   - a barrier that only some threads of a block reach is an error with a message;
+//   - in hardened text, an access outside of the obtained memory ends the launch.
+// It leaves out warps, textures, constant memory, and blocks that race.
 #pragma once
 
 #include <math.h>
@@ -25,8 +25,8 @@
 #endif
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
-// The scheduler itself must be invisible to the thread sanitizer, or its own bookkeeping, shared
-// by all fibers, would be reported.
+// The scheduler itself must be invisible to the thread sanitizer, which would otherwise report the
+// scheduler's own data that all fibers share.
 #define SHIM_QUIET __attribute__((no_sanitize_thread, noinline))
 #else
 #define SHIM_QUIET
@@ -41,7 +41,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
-// A section of its own gives shared memory a beginning and an end, which poisoning needs.
+// A separate section gives shared memory a beginning and an end, which poisoning needs.
 #define __shared__ static __attribute__((section("shim_shared"), aligned(16)))
 #define DYNAMIC_SHARED(name) unsigned char* const name = shim::dynamic_shared
 #define __syncthreads() shim::barrier(__COUNTER__, __LINE__)
@@ -53,7 +53,7 @@
 #define CHECKED(type, name, memory, bytes, buffer) \
     const shim::Checked<type> name = {memory, (long long)(bytes), buffer}
 #define GIVEN_BYTES(argument) (shim::launch->nbytes[argument])
-// What is there of a part of the shared memory that the launch asks for.
+// The existing bytes of a part of the dynamic shared memory.
 #define PART_BYTES(start, bytes) \
     ((start) + (bytes) <= shim::launch->dynamic_shared_bytes \
          ? (long long)(bytes) \
@@ -71,7 +71,7 @@ struct Index {
 
 enum Order : int { FORWARD = 0, REVERSE = 1, SHUFFLED = 2 };
 
-// What a launch needs beside its arguments. `entry` calls the kernel with `arguments`.
+// One launch. `entry` calls the kernel with `arguments`.
 struct Launch {
     const char* kernel;
     void (*entry)(void** arguments);
@@ -80,7 +80,7 @@ struct Launch {
     int order;
     uint64_t seed;
     void** arguments;
-    const uint64_t* nbytes;  // of what each argument points to
+    const uint64_t* nbytes;  // the size of each argument's memory
 };
 
 static Index thread_index, block_index, block_dim, grid_dim;
@@ -109,7 +109,7 @@ struct Fiber {
 SHIM_QUIET static void fiber_main();
 
 #if defined(__x86_64__) && !defined(SHIM_UCONTEXT)
-// Saves what the System V ABI wants kept across a call, then continues where `to` was left.
+// Saves the registers that the System V ABI keeps across a call, then continues where `to` stopped.
 extern "C" void shim_switch(void** from, void* to) __attribute__((visibility("hidden")));
 asm(".text\n"
     ".type shim_switch, @function\n"
@@ -174,8 +174,8 @@ enum State : int { READY, WAITING, FINISHED, STOPPED };
 
 struct Thread {
     State state;
-    int barrier;  // which __syncthreads() of the text it waits at
-    int line;     // and that one's line
+    int barrier;  // the __syncthreads() of the text at which it waits
+    int line;     // and the line of it
 };
 
 static const Launch* launch;
@@ -183,7 +183,7 @@ static Fiber scheduler, fibers[max_threads];
 static Thread threads[max_threads];
 static unsigned current, prepared_fibers;
 // Barriers of odd and of even number use different sync objects: with one, a thread that is late
-// to leave a barrier would also be ordered after what an early one did behind it.
+// to leave a barrier would also be ordered after the steps of an early thread behind it.
 static char sync_objects[2], sync_start, sync_end;
 static unsigned generation;
 
@@ -205,14 +205,14 @@ SHIM_QUIET static void barrier(int number, int line) {
 
 // ---- Memory whose accesses are tested ----------------------------------------------------------
 
-// The access that ended the launch, where `buffer` is not null.
+// The access that ended the launch, if `buffer` is not null.
 struct Outside {
     const char* buffer;
     long long index, element_bytes, bytes;
 };
 static Outside outside;
 
-// The thread stops here; nobody switches back to it.
+// The thread stops here; the scheduler never switches back to it.
 __attribute__((noinline, cold)) SHIM_QUIET static void stop_outside(const Outside& access) {
     outside = access;
     threads[current].state = STOPPED;
@@ -230,7 +230,7 @@ template <class T> struct Checked {
     }
 };
 
-// Runs one kernel thread a loop; the scheduler switches to it anew for each block.
+// Each round runs one kernel thread; the scheduler switches to it again for each block.
 SHIM_QUIET static void fiber_main() {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(nullptr, &scheduler.stack_low, &scheduler.stack_size);
@@ -272,7 +272,7 @@ SHIM_QUIET static void prepare_fibers(unsigned count) {
         fiber.sanitizer = __tsan_create_fiber(0);
 #endif
     }
-    // Anew for each launch: one that ended in an error left its fibers in the middle of a kernel.
+    // New fibers for each launch: a launch that ended in an error left its fibers inside a kernel.
     for (unsigned number = 0; number < count; ++number) prepare_stack(fibers[number], number);
 }
 
@@ -319,7 +319,7 @@ SHIM_QUIET static Index index_in_block(unsigned thread) {
     return {thread % block_dim.x, row % block_dim.y, row / block_dim.y};
 }
 
-// The first thread and one that did not come as far as it or came elsewhere, in words.
+// Describes the first thread, and a thread that did not reach the same barrier.
 SHIM_QUIET static void describe_divergence(unsigned first, unsigned other, char* message, size_t size) {
     char states[2][160];
     unsigned pair[2] = {first, other};
@@ -418,7 +418,7 @@ SHIM_QUIET static bool run_grid(const Launch& what, char* message, size_t size) 
     return finished;
 }
 
-// ---- What the code that is generated beside the text uses -------------------------------------
+// ---- Declarations for the code generated after the text ---------------------------------------
 
 struct Entry {
     const char* kernel;
@@ -432,7 +432,7 @@ template <class A> struct Same<A, A> { static constexpr bool value = true; };
 
 #include "shim_math.h"
 
-// What a sanitizer build stops at and says, said here rather than in the environment.
+// The options of sanitizer builds, set here rather than in the environment.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" const char* __asan_default_options() {
     return "detect_leaks=0:redzone=2048";  // wide, so that a miss by a row still hits one

@@ -1,11 +1,11 @@
-// A program that makes one launch: the sanitizers want a process of their own.
+// A program that makes one launch: the sanitizers need a separate process.
 //
 // usage: program JOB RESULT. JOB holds a Header, then for each argument its size in bytes
-// (uint64), 1 if it is a buffer that the kernel writes, 2 if one that it only reads, 0 if a scalar
-// (uint64), and its bytes. RESULT receives the bytes of the written buffers in their order. Each
-// buffer is an allocation of its own and of its exact size, so that a step over its end is seen.
-// Exit: 0 done; 3 a divergent barrier, told on standard output; 4 a file that can't be used; 5 an
-// access outside of memory, told on standard output.
+// (uint64), its kind (uint64: 1 a buffer that the kernel writes, 2 a buffer that it only reads,
+// 0 a scalar), and its bytes. RESULT receives the bytes of the written buffers in their order. Each
+// buffer is a separate allocation of its exact size, so that a sanitizer sees a step over its end.
+// Exit: 0 done; 3 a divergent barrier, 5 an access outside of memory (both with a message on
+// standard output); 4 an unusable file.
 #pragma once
 
 struct Header {

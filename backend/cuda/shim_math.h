@@ -1,7 +1,7 @@
-// The functions that CUDA C text may call without including anything, as CPU functions.
+// The functions that CUDA C text may call without any include, as CPU functions.
 //
-// Those of C's math library (expf, sinf, floorf, fmaf, ...) come from <math.h>: correctly rounded
-// ones agree with a GPU bit for bit, transcendental ones may differ in the last place. The mixed
+// Functions of C's math library (expf, sinf, floorf, fmaf, ...) come from <math.h>:
+// correctly rounded ones agree with a GPU bit for bit, others may differ in the last place. The mixed
 // overloads of min and max that CUDA has (int with unsigned and the like) are left out, so that a
 // text that relies on them does not build.
 #pragma once
@@ -20,7 +20,7 @@ SHIM_MIN_MAX(unsigned long)
 SHIM_MIN_MAX(long long)
 SHIM_MIN_MAX(unsigned long long)
 #undef SHIM_MIN_MAX
-// Of floats CUDA's are fmin and fmax: a NaN loses against a number.
+// For floats, CUDA's min and max are fmin and fmax: a NaN loses against a number.
 static inline float min(float a, float b) { return fminf(a, b); }
 static inline float max(float a, float b) { return fmaxf(a, b); }
 static inline double min(double a, double b) { return fmin(a, b); }

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of pipelines that exercise a code generator: types, operators, boundary
+"""Hypothesis strategies for pipelines that exercise a code generator: types, operators, boundary
 conditions, updates.
 """
 
@@ -58,7 +58,7 @@ _FIXED_POINT: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 
 def random_image(type: Type, shape: tuple[int, ...], seed: int) -> NDArray[np.generic]:
-    """Values of all magnitudes, the extremes and (for floats) infinities and NaN among them."""
+    """Values of all magnitudes, including the extremes and (for floats) infinities and NaN."""
     random = np.random.default_rng(seed)
     if type.is_bool:
         return random.integers(0, 2, shape).astype(bool)

@@ -1,4 +1,4 @@
-"""Compiled code against the reference, on buffers whose surroundings trap or are watched."""
+"""Compiled code against the reference, on buffers with traps or canaries around them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ Ranges = dict[str, list[tuple[int, int]]]
 
 
 def picture(height: int, width: int) -> NDArray[np.uint16]:
-    """A grey image, of one look for each height."""
+    """A grey image, with a different pattern for each height."""
     return np.random.default_rng(height).integers(0, 9999, (height, width)).astype(np.uint16)
 
 
 def buffer_sizes(
     pipeline: Pipeline, nest: LoopNest, outputs: Ranges, least: tuple[int, ...] = (1, 1, 1)
 ) -> Ranges:
-    """The outputs' (min, extent) and, for each image, the least that covers what is read."""
+    """The (min, extent) of each output and, for each image, the smallest range that covers all
+    reads.
+    """
     sizes = dict(outputs)
     values = {
         f"{name}.{part}.{d}": value
@@ -51,7 +53,7 @@ def buffer_sizes(
 
 
 def images(pipeline: Pipeline, sizes: Ranges, seed: int, *, at_end: bool = True) -> dict[str, Any]:
-    """A random array for each image, flush with a page that traps."""
+    """A random array for each image, directly beside a page that traps."""
     arrays = {}
     for image in pipeline.images:
         shape = tuple(extent for _, extent in reversed(sizes[image.name]))
@@ -63,7 +65,7 @@ def images(pipeline: Pipeline, sizes: Ranges, seed: int, *, at_end: bool = True)
 def run_guarded(
     compiled: CompiledPipeline, inputs: dict[str, Any], sizes: Ranges
 ) -> dict[str, NDArray[Any]]:
-    """Run into outputs with canaries, and check these."""
+    """Runs into outputs with canaries, and checks the canaries."""
     out, canaries = {}, []
     for function in map(compiled.pipeline.function, compiled.pipeline.outputs):
         shape = tuple(extent for _, extent in reversed(sizes[function.name]))
@@ -85,10 +87,10 @@ def check(
     threads: int = 2,
     at_end: bool = True,
 ) -> CompiledPipeline:
-    """Compile, run, and compare every output with the reference bit for bit.
+    """Compiles, runs, and compares every output with the reference bit for bit.
 
     Raises:
-        SizeError: the schedule cannot work on these sizes.
+        SizeError: the schedule does not work for these sizes.
     """
     compiled = compile_cpu_unchecked(pipeline, schedule, threads=threads)
     sizes = buffer_sizes(pipeline, loop_nest(pipeline, schedule), outputs, least)

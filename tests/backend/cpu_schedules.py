@@ -1,4 +1,4 @@
-"""Hypothesis strategies of schedules for the CPU: every kind of loop wherever it is legal."""
+"""Hypothesis strategies for CPU schedules: every kind of loop wherever it is legal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.strategies import schedules
 
 @st.composite
 def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
-    """A schedule whose loops are drawn from the kinds that each may have."""
+    """A schedule that draws each loop's kind from the kinds it may have."""
     schedule = draw(schedules(algorithm, kinds=False))
     nest = loop_nest(algorithm, schedule)
     levels = Levels(algorithm, schedule)
@@ -41,7 +41,7 @@ def cpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
 
 
 def _kept_across(levels: Levels) -> set[LoopOf]:
-    """Loops that some Func is stored outside and computed inside: their order matters."""
+    """Loops with a Func that is stored outside and computed inside: their order matters."""
     kept: set[LoopOf] = set()
     for function in levels.functions:
         path = levels.compute_path(function.name)

@@ -1,5 +1,5 @@
-"""Arrays whose neighborhood must not be touched: pages without access after the last element (or
-before the first), and canaries between rows.
+"""Arrays with guards around them: pages without access after the last element (or before the
+first), and canaries between rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CANARY = 0xAB
 def guarded(
     values: NDArray[Any], *, at_end: bool = True, padding: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A copy of ``values`` in memory of its own, and its canaries.
+    """A copy of ``values`` in new memory, and its canaries.
 
     With ``at_end`` its last element ends at a page that traps, else its first begins after one.
     ``padding`` elements of canary follow each row (the last axis).
@@ -46,5 +46,5 @@ def guarded(
 
 
 def assert_untouched(canaries: NDArray[Any]) -> None:
-    """The canaries are as they were."""
+    """Asserts that the canaries are unchanged."""
     assert (np.ascontiguousarray(canaries).view(np.uint8) == _CANARY).all()

@@ -1,4 +1,6 @@
-"""What compiled pipelines are called with: arrays of any make, sizes and parameters, or others."""
+"""The arguments of compiled pipelines: arrays of all layouts, sizes and parameters, and wrong
+ones.
+"""
 
 from __future__ import annotations
 
@@ -246,7 +248,7 @@ def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
 
 
 def test_no_size_is_invented(tiled: CompiledPipeline) -> None:
-    """Estimates say what a schedule is for, and not what a call computes."""
+    """Estimates say for which sizes a schedule is chosen, not what a call computes."""
     image = {"input": picture(10, 18)}
     for run in (tiled.run, partial(evaluate, BLUR)):
         with pytest.raises(ArgumentError) as caught:

@@ -27,7 +27,7 @@ INTEGERS = [t for t in SCALAR_TYPES.values() if not t.is_float]
 
 
 def divided(a: int, b: int) -> int:
-    """The quotient that leaves a remainder in [0, |b|)."""
+    """The quotient with a remainder in [0, |b|)."""
     return 0 if b == 0 else (a - remainder(a, b)) // b
 
 
@@ -80,7 +80,7 @@ def test_integers_wrap_and_divide_as_defined(case: tuple[Type, int, int]) -> Non
     element, a, b = case
     with np.errstate(all="ignore"):
         for name, meaning in WRAPPING.items():
-            # Twice, as NumPy treats arrays of one element and scalars by other code.
+            # Arrays and scalars, because NumPy computes arrays and scalars by different code.
             both = OPERATORS[name](array(element, a, a, a), array(element, b, b, b))
             one = OPERATORS[name](np.asarray(a, element.dtype), np.asarray(b, element.dtype))
             expected = element.wrap(meaning(a, b))

@@ -1,4 +1,4 @@
-"""Updates of one element by iterations at once: values that NumPy computes, however they meet."""
+"""Updates of one element by concurrent iterations: the same values as NumPy, in any order."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def combined(operator: str, a: Expr, b: Expr) -> Expr:
 
 
 def reduced(operator: str, element: spaces.Type) -> Pipeline:
-    """Rows of an image reduced into one value, and values of it into those of few places."""
+    """Each row of an image reduced into one value, and all its values reduced into few places."""
     image = ImageParam(element, 2, "input")
     place = ImageParam(Int32, 2, "place")
     f, h, out = Func("f"), Func("h"), Func("out")

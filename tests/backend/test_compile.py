@@ -1,4 +1,6 @@
-"""Compiled pipelines: every directive, random schedules, and what cannot be compiled or run."""
+"""Compiled pipelines: every directive, random schedules, and the errors of compiling and
+running.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def test_random_pipelines_under_random_schedules(family: st.SearchStrategy[Pipel
         outputs = {algorithm.outputs[0]: [data.draw(extents), data.draw(extents)]}
         least = (data.draw(st.integers(1, 12)), data.draw(st.integers(1, 9)))
         seed = data.draw(st.integers(0, 99))
-        # Tails may not fit these sizes; that this is told is another test.
+        # Tails may not fit these sizes; another test checks the error.
         with contextlib.suppress(SizeError):
             check(algorithm, chosen, outputs, seed, least, at_end=data.draw(st.booleans()))
 
@@ -211,7 +213,7 @@ def test_other_float_modes_are_close(mode: FloatMode) -> None:
 
 @pytest.mark.parametrize("period", [5, 8, 13, 16, 23, 24])
 def test_vectors_that_begin_anew_within_a_row(period: int) -> None:
-    """Coordinates that are taken modulo the extent of the image, at every place of a vector."""
+    """Coordinates modulo the extent of the image wrap at every lane of a vector."""
     image, out = ImageParam(Int32, 1, "input"), Func("out")
     out[X] = image[X % image.width()] + X
     algorithm = pipeline(out)

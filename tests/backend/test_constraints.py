@@ -1,4 +1,4 @@
-"""Sizes, strides and ranges that a pipeline knows beforehand: used in bounds, checked at calls."""
+"""Sizes, strides and ranges that a pipeline declares: bounds use them, and calls check them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ X, Y, C = Var("x"), Var("y"), Var("c")
 
 
 def interleaved() -> Pipeline:
-    """Each channel less the next one, of pixels whose three channels lie side by side."""
+    """Each channel minus the next one, for pixels with three interleaved channels."""
     image = ImageParam(UInt8, 3, "rgb")
     image.dim(0).set_stride(3)
     image.dim(2).set_bounds(0, 3).set_stride(1)
@@ -48,7 +48,7 @@ def interleaved() -> Pipeline:
 
 
 def pixels(width: int = 38, height: int = 11) -> np.ndarray:
-    """Interleaved, indexed [c, y, x]."""
+    """Interleaved pixels with the index [c, y, x]."""
     generator = np.random.default_rng(5)
     return np.moveaxis(generator.integers(0, 256, (height, width, 3)).astype(np.uint8), 2, 0)
 
@@ -67,7 +67,7 @@ def test_interleaved_pixels_are_read_and_written_in_place() -> None:
     found = vectorized(algorithm).run({"rgb": image}, sizes=sizes)["out"]
     assert (found == expected).all()
     assert found.strides == (1, 37 * 3, 3)
-    planar = np.ascontiguousarray(image)  # copied into the strides wanted
+    planar = np.ascontiguousarray(image)  # the run copies it to the declared strides
     assert (vectorized(algorithm).run({"rgb": planar}, sizes=sizes)["out"] == expected).all()
     into = np.zeros((3, 11, 37), np.uint8)
     vectorized(algorithm).run({"rgb": image}, out={"out": into})
@@ -217,7 +217,7 @@ def test_senseless_dimensions_are_refused() -> None:
 
 
 ASKED: dict[str, tuple[Callable[[Expr, Expr, Expr, Expr], Expr], bool]] = {
-    # Of a width of 16, byte = 200, word = 5 and share = 0.5, by hand.
+    # Computed by hand for a width of 16, byte = 200, word = 5 and share = 0.5.
     "absd": (lambda w, b, k, f: fixed.absd(w, 5) < 11, False),
     "absd holds": (lambda w, b, k, f: fixed.absd(w, 5) < 12, True),
     "popcount": (lambda w, b, k, f: fixed.popcount(w) == 1, True),

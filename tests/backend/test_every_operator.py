@@ -1,5 +1,5 @@
-"""Every operator of the language in every place where an expression may stand: what is compiled
-gives what the reference gives.
+"""Every operator of the language in every place where an expression may stand: compiled code gives
+the values of the reference.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ X, C = Var("x"), Var("c")
 SIZE = 40
 
 ROUNDED = frozenset(FLOAT_FUNCTIONS) - {"sqrt", "floor", "ceil", "round", "trunc"}
-"""Functions whose last bits are not those of NumPy: what they decide may be decided otherwise."""
+"""Functions whose last bits differ from NumPy: a decision by their values may differ too."""
 
 Making = Callable[[Form], list[Func]]
 
 
 def pixels(type: Type, seed: int, size: int = SIZE) -> np.ndarray:
-    """Numbers of a type, the ends of its range among them; of signed ones of 32 bits and more small
-    ones, for their sums must not overflow.
+    """Numbers of a type, including the ends of its range. Signed numbers of 32 bits and more are
+    small, because their sums must not overflow.
     """
     random = np.random.default_rng([seed, type.bits])
     if type.is_bool:
@@ -121,7 +121,7 @@ def inlined_constants(form: Form) -> list[Func]:
 
 @cache
 def table() -> Func:
-    """What is read at coordinates."""
+    """The Func that is read at coordinates."""
     squares = Func("table")
     squares[X] = X * X
     return squares
@@ -134,7 +134,7 @@ def coordinate(form: Form) -> list[Func]:
 
 
 def inlined_coordinate(form: Form) -> list[Func]:
-    """The operator over the coordinate itself, which it meets when a Func is substituted."""
+    """The operator over the coordinate itself, after inlining substitutes a Func."""
     f, place = func("moved", form), func("place", form)
     place[X] = form.of(*(cast(type, X + i) for i, type in enumerate(form.operands)))
     f[X] = table()[fn.clamp(number(place[X]), 0, 9)]
@@ -209,7 +209,7 @@ def assert_same(found: np.ndarray, wanted: np.ndarray, about: str, is_rounded: b
 
 
 def outcome(run: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] | None:
-    """What a run gives; None where a requirement does not hold."""
+    """The outputs of a run; None if a requirement does not hold."""
     try:
         return run()
     except RequirementError:
@@ -217,7 +217,7 @@ def outcome(run: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] |
 
 
 def assert_compiled_as_evaluated(name: str, algorithm: Pipeline, is_rounded: bool) -> None:
-    """By loops and by vectors."""
+    """Asserts that compiled loops and compiled vectors give the values of the reference."""
     sizes = dict.fromkeys(algorithm.outputs, (SIZE,))
     wanted = outcome(lambda: evaluate(algorithm, inputs(algorithm), sizes=sizes))
     vectors = schedule(algorithm)
@@ -243,7 +243,7 @@ def test_values_and_conditions(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
 def test_places(name: str) -> None:
     for form in some(name, 3):
-        # require() stands in values alone.
+        # require() may stand only in values.
         direct = ("where", "left side") if name == REQUIRE else ()
         kinds = {k: v for k, v in PLACES.items() if k not in direct}
         funcs = [f for making in kinds.values() for f in making(form)]

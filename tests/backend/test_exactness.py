@@ -1,5 +1,5 @@
-"""Which schedules give the bits of the algorithm: those called exact do, whatever floats they meet,
-and of those called otherwise some are seen to differ.
+"""Which schedules give the bits of the algorithm. Schedules called exact do, for all floats; some
+of the others are seen to differ.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ ODD = {
     "no numbers": (0.0, -0.0, np.nan, 0.0, -0.0, 0.5),
     "all": (0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan),
 }
-"""What floats are met beside some that are drawn, by name."""
+"""Special floats, by name; each image has them besides drawn values."""
 
 
 def values(element: spaces.Type, kind: str, seed: int) -> np.ndarray:
-    """An image of a type; of floats with those of a kind among them."""
+    """An image of a type; an image of floats includes the floats of a kind."""
     random = np.random.default_rng(seed)
     shape = (HEIGHT, WIDTH)
     if not element.is_float:
@@ -137,7 +137,7 @@ def values(element: spaces.Type, kind: str, seed: int) -> np.ndarray:
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """What is compared: all NaN are one."""
+    """The bits to compare: all NaN are equal."""
     if array.dtype.kind != "f":
         return array
     known = np.where(np.isnan(array), np.nan, array).astype(array.dtype)
@@ -145,7 +145,7 @@ def bits(array: np.ndarray) -> np.ndarray:
 
 
 def differs(pipeline: Pipeline, run: Callable[..., Mapping[str, Array]], image: np.ndarray) -> bool:
-    """Whether results have other bits than those of the reference."""
+    """Whether the results have other bits than the reference."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = evaluate(pipeline, {"image": image}, sizes=SIZES)
@@ -174,7 +174,9 @@ def test_exact_schedules_give_the_bits_of_the_algorithm(
 
 
 SEEN = [*REORDERED[:2], *REORDERED[3:5]]
-"""Partial results of more than one value, and vector lanes; threads of a short run come in turn."""
+"""Partial results of more than one value, and vector lanes. In a short run, threads run in
+order.
+"""
 
 DIFFERENT = [
     *itertools.product([added, multiplied, least], ["f32"], SEEN),

@@ -1,4 +1,4 @@
-"""What compilers, provers and spaces are given by mistake is told in sentences."""
+"""Wrong arguments of compilers, provers and spaces give errors in whole sentences."""
 
 from __future__ import annotations
 

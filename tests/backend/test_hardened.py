@@ -1,4 +1,6 @@
-"""Code that tests its accesses: it computes the same, and says where it would leave its memory."""
+"""Code that tests its accesses: it computes the same values, and reports an access outside of its
+memory.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ SIZES = {"out": (65, 33)}
 
 
 def stencil() -> Pipeline:
-    """``g`` is read at four places around each one."""
+    """``out`` reads ``g`` at four neighbors."""
     image = ImageParam(UInt8, 2, "image")
     g, out = Func("g"), Func("out")
     g[X, Y] = image[X, Y] + image[X + 1, Y]
@@ -52,7 +54,7 @@ def stencil() -> Pipeline:
 
 
 def histogram() -> Pipeline:
-    """``g`` is written and read where values say."""
+    """``g`` is written and read at coordinates from data."""
     image = ImageParam(UInt8, 2, "image")
     g, out = Func("g"), Func("out")
     r = RDom([(0, 65), (0, 33)])
@@ -113,7 +115,7 @@ def compile_wrong(
     wrong: Callable[[LoopProgram], LoopProgram],
     access_mode: AccessMode = AccessMode.HARDENED,
 ) -> CompiledPipeline:
-    """Code of a program that a pass after all others makes wrong."""
+    """Compiles a program after ``wrong`` has changed it to a wrong one."""
 
     def lower(nest: LoopNest, mode: AccessMode) -> dict[str, LoopProgram]:
         stages = passes.lower(nest, mode)
@@ -124,7 +126,7 @@ def compile_wrong(
 
 
 def one_element_short(program: LoopProgram, buffer: str = "g") -> LoopProgram:
-    """The allocation of a buffer lacks the last element."""
+    """The program, with the allocation of a buffer one element shorter."""
 
     def shorter(node: Allocate) -> Allocate:
         first, *others = node.sizes
@@ -217,7 +219,7 @@ def test_updates_in_one_step_are_tested() -> None:
 
 @pytest.mark.parametrize("name", ["masked", "masked lanes"])
 def test_lanes_that_are_not_kept_are_not_tested(name: str) -> None:
-    """Of 24 lanes 2 are there."""
+    """Only 2 of 24 lanes are active."""
     built = stencil()
     chosen = parse_schedule(SCHEDULES[name], built)
     compiled = compile_cpu_unchecked(built, chosen, access_mode=AccessMode.HARDENED)
@@ -229,7 +231,7 @@ def test_lanes_that_are_not_kept_are_not_tested(name: str) -> None:
 
 
 def unasked(program: LoopProgram) -> LoopProgram:
-    """A program that takes any sizes."""
+    """The program without size checks."""
     return evolve(program, size_checks=())
 
 
@@ -260,7 +262,7 @@ def test_an_output_is_not_written_beyond() -> None:
 
 
 def test_what_is_not_written_is_poison() -> None:
-    """A program that forgets to compute what it reads."""
+    """A program that does not compute values that it reads."""
     built = stencil()
 
     def forgetful(program: LoopProgram) -> LoopProgram:
@@ -313,7 +315,9 @@ def test_plain_code_tests_nothing() -> None:
 
 
 def test_c_programs_learn_of_it(tmp_path: Path) -> None:
-    """A C program that passes fewer rows than it says gets the status, and is told the place."""
+    """A C program that passes fewer rows than it declares gets the status and a report of the
+    access.
+    """
     built = stencil()
     compiled = compile_wrong(built, SCHEDULES["dense"], unasked)
     header = compiled.c_header()

@@ -1,4 +1,4 @@
-"""Conditions on coordinates and pixels: a run stops where they do not hold, and only there."""
+"""Conditions on coordinates and pixels: a run ends where they do not hold, and only there."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ON_CPU = (
 
 
 def dark() -> Pipeline:
-    """Pixels below 200, doubled; two rows are read."""
+    """Doubled pixels, which must be below 200; it reads two rows."""
     image = ImageParam(UInt8, 2, "input")
     g, f = Func("g"), Func("f")
     g[X, Y] = require(image[X, Y] < 200, cast(Int32, image[X, Y]) + 1, "Pixels are below", 200)
@@ -100,7 +100,7 @@ def test_stopping_keeps_no_memory() -> None:
             with pytest.raises(RequirementError):
                 program.run({"input": bright}, sizes=SIZES)
             kept.append(scratch_bytes())
-        # What was freed is kept for the next run, which then takes no more.
+        # Freed memory is kept for the next run, which then allocates no more.
         assert kept[-1] == kept[9]
 
 
@@ -148,7 +148,7 @@ def test_updates_require_where_they_do_something(text: str) -> None:
     f[Y] = (f[Y][0] + value, require(f[Y][1] > 0, f[Y][1] + 1))
     algorithm = pipeline(f)
     image_given = np.full((6, 8), 99, np.uint8)
-    image_given[:, 3] = 255  # left out, and so are its conditions
+    image_given[:, 3] = 255  # excluded, and its conditions too
     runs = (compiled(text, algorithm).run, lambda i, sizes: evaluate(algorithm, i, sizes=sizes))
     for run in runs:
         found = run({"input": image_given}, sizes={"f": [6]})
@@ -198,7 +198,7 @@ def coordinate_of_update(asked: Func, r: RDom) -> Func:
 def test_a_func_that_is_inlined_where_a_stage_says_where_still_requires(
     making: Callable[[Func, RDom], Func], text: str, limit: int
 ) -> None:
-    """Of coordinates 0 to 7, that less than ``limit`` is asked of all."""
+    """All coordinates 0 to 7 must be less than ``limit``."""
     if making is left_side and text == "VECTOR":
         pytest.skip("an update without Vars has no loop to vectorize")
     asked = Func("asked")

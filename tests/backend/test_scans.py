@@ -1,4 +1,6 @@
-"""Reductions that read their own earlier values, or write where data says; several outputs."""
+"""Reductions that read their own earlier values, or write at coordinates from data; several
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ PLACES = _random.integers(-3, 20, 16).astype(np.int32)
 
 @frozen(eq=False)
 class Example:
-    """A pipeline, what it is run on, what NumPy finds, and schedules of it."""
+    """A pipeline, its arguments, the values by NumPy, and schedules of it."""
 
     algorithm: Pipeline
     inputs: Arrays
@@ -53,7 +55,9 @@ class Example:
 
 
 def equalized() -> Example:
-    """A histogram indexed by pixels, without clamps: a uint8 has 256 values; and its sums."""
+    """A histogram with pixels as index, without clamps because a uint8 has 256 values, and its
+    sums.
+    """
     image = ImageParam(UInt8, 2, "input")
     counts, below, out = Func("counts"), Func("below"), Func("out")
     r = RDom([(0, image.width()), (0, image.height())], "r")
@@ -79,7 +83,7 @@ def equalized() -> Example:
 
 
 def recursive() -> Example:
-    """A filter down the columns and up again, each row made of the one before it."""
+    """A filter down the columns and up again; each row is made from the row before."""
     image = ImageParam(Float32, 2, "input")
     rows, out = Func("rows"), Func("out")
     down, up = RDom([(1, image.height() - 1)], "down"), RDom([(0, image.height() - 1)], "up")
@@ -112,7 +116,7 @@ def recursive() -> Example:
 
 
 def running() -> Example:
-    """The brightest pixel of a row so far, and where it is: a scan of Tuples, and of its sums."""
+    """The brightest pixel of a row so far and its place: a scan of Tuples, and a scan of sums."""
     image = ImageParam(UInt8, 2, "input")
     best, sums = Func("best"), Func("sums")
     r, s = RDom([(1, 39)], "r"), RDom([(1, 39)], "s")
@@ -146,7 +150,7 @@ def running() -> Example:
 
 
 def scattered() -> Example:
-    """Written and read where an image says, in the order of the domain."""
+    """A table that is written and read at coordinates from an image, in the order of the domain."""
     places, table, out = ImageParam(Int32, 1, "places"), Func("table"), Func("out")
     r = RDom([(0, 16)], "r")
     here, beside = fn.clamp(places[r], 0, 15), fn.clamp(places[r] + 1, 0, 15)

@@ -1,4 +1,4 @@
-"""Vectors cut by a guard: their lanes are masked, and touch nothing where there is no lane."""
+"""Vectors cut by a guard: their lanes are masked, and inactive lanes touch no memory."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_lanes_pass_every_guard_around_them() -> None:
 
 
 def test_what_lanes_share_is_not_read_where_there_is_no_lane() -> None:
-    """Whole vectors beyond the end of a reduction: one value of the image is all that is read."""
+    """Whole vectors beyond the end of a reduction: the run reads only one value of the image."""
     image, out = ImageParam(Int32, 1, "image"), Func("out")
     r = RDom([(0, 3)], "r")
     out[X] = 0

@@ -1,4 +1,4 @@
-"""Funcs of several values: all are evaluated before any is stored, and each is an array."""
+"""Funcs of several values: all values are evaluated before one is stored, and each has an array."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def swaps(*size: int) -> Pipeline:
 
 
 def swapped(width: int, height: int) -> np.ndarray:
-    """The same by NumPy."""
+    """The same values by NumPy."""
     pixels = PIXELS[:height, : width + 1].astype(np.int64)
     first, second = pixels * 7, (pixels + np.arange(width + 1)) % 256
     for step in range(3):
@@ -96,7 +96,7 @@ def test_values_change_places_under_every_schedule(text: str) -> None:
 
 
 def test_short_vectors_of_narrow_values_are_stored_in_their_lanes_only() -> None:
-    """One lane of four holds; what lies beside it in memory is the next row."""
+    """One lane of four is active; the memory beside it is the next row."""
     source, pair, out = ImageParam(Int32, 2, "input"), Func("pair"), Func("out")
     pair[X, Y] = (source[X, Y], cast(Int16, X - Y))
     pair[X, Y] = (cast(Int32, pair[X, Y][1]) * 3, cast(Int16, pair[X, Y][0] + Y))
@@ -145,7 +145,9 @@ def test_shared_memory_holds_all_components() -> None:
 
 
 def nearest() -> Pipeline:
-    """Where each window of 5 x 2 pixels is darkest and brightest, as a Tuple that is an output."""
+    """The darkest and the brightest place of each window of 5 x 2 pixels, as a Tuple that is an
+    output.
+    """
     source, out = ImageParam(UInt8, 2, "input"), Func("out")
     r = RDom([(0, 5), (0, 2)], "r")
     low, high = argmin(source[X + r.x, Y + r.y]), argmax(source[X + r.x, Y + r.y])
@@ -212,7 +214,7 @@ def test_outputs_are_written_into_given_arrays() -> None:
     found = compiled.run({"input": PIXELS}, out=given)
     assert found["out.2"] is given["out.2"]
     np.testing.assert_array_equal(given["out.1"], windows(12, 7)[1])
-    with pytest.raises(ArgumentError, match=r"Output out.2 is said to have .* \[12, 8\]"):
+    with pytest.raises(ArgumentError, match=r"sizes= gives out.2 the extents .* \[12, 8\]"):
         compiled.run({"input": PIXELS}, out={**given, "out.1": np.zeros((8, 12), np.int32)})
     with pytest.raises(ArgumentError, match=r"has no output 'out'; it has out.0, out.1"):
         compiled.run({"input": PIXELS}, out={"out": given["out.1"]})
@@ -236,7 +238,7 @@ def test_accumulations_are_by_component() -> None:
 
 
 def crossed() -> Pipeline:
-    """Sums each of which takes the other component: their order matters."""
+    """Two sums, and each reads the other component: their order matters."""
     pair, out = Func("pair"), Func("out")
     r = RDom([(0, 9)], "r")
     pair[X] = (X, X * 0 + 1)

@@ -1,4 +1,4 @@
-"""Updates that leave values as they are where theirs are undefined."""
+"""Updates that keep old values where the new values are undefined."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_undefined_values_are_not_calculated_with() -> None:
 
 
 def partly() -> Pipeline:
-    """A Tuple of which definitions give one component; the other begins without a value."""
+    """A Tuple whose definitions each give one component; the other begins without a value."""
     image, f = ImageParam(Int32, 1, "in"), Func("f")
     f[X] = (undef(Int32), image[X])
     f[X] = (image[X] * 2, undef(Int32))
@@ -154,7 +154,7 @@ def test_on_a_gpu_too() -> None:
 
 
 PARTIAL: dict[str, tuple[Callable[[], Expr], list[int]]] = {
-    # What Halide 21 leaves in memory that held 77.
+    # The memory after Halide 21 ran; it held 77 before.
     "select": (lambda: fn.select(X > 2, X, undef(Int32)), [77, 77, 77, 3, 4, 5, 6, 7]),
     "sum": (lambda: fn.select(X > 2, X, undef(Int32)) + 1, [77, 77, 77, 4, 5, 6, 7, 8]),
     "nested": (
@@ -205,7 +205,7 @@ def test_halide_stores_at_the_same_places(name: str, text: str) -> None:
 
 
 def crumbs() -> Pipeline:
-    """Values in places, one of which an update changes, read where they have been given."""
+    """Values at some places, read only there; an update changes one of them."""
     image, part, other, out = ImageParam(Int32, 1, "in"), Func("part"), Func("other"), Func("out")
     part[X] = fn.select(image[X] > 5, image[X] * 2, undef(Int32)) - X
     other[X] = (fn.select(X > 9, part[X], undef(Int32)), undef(Int32))

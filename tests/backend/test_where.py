@@ -1,4 +1,4 @@
-"""Reduction domains with predicates: updates do nothing at the points that these leave out."""
+"""Reduction domains with predicates: updates do nothing at points that the predicates exclude."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Arrays = Mapping[str, NDArray[np.int32]]
 
 
 def triangle() -> Pipeline:
-    """Sums over a triangle that grows with ``y``, of columns up to the row, in a square image."""
+    """Sums over a triangle that grows with ``y``: columns up to the row, in a square image."""
     source, total, out = ImageParam(Int32, 2, "input"), Func("total"), Func("out")
     r = RDom([(0, 12), (0, 12)], "r")
     r.where(r.x < r.y)
@@ -166,7 +166,7 @@ def test_kernels_read_for_predicates_only_where_a_tail_computes() -> None:
 
 
 def test_what_predicates_leave_out_is_not_needed() -> None:
-    """``input`` is read in columns 0 to 10 and rows 1 to 11 only: ``r.x < r.y``."""
+    """``input`` is read only in columns 0 to 10 and rows 1 to 11: ``r.x < r.y``."""
     nest = loop_nest(triangle(), Schedule.default(triangle()))
     box = nest.inputs["input"]
     assert (str(box[0].min), str(box[0].max)) == ("0", "10")
@@ -180,7 +180,7 @@ def test_what_predicates_leave_out_is_not_needed() -> None:
 
 
 def test_an_order_that_predicates_need() -> None:
-    """A sum may run in any order, but not if it asks how far it has come."""
+    """A sum may run in any order, but not if a predicate reads the current sum."""
     source, total = ImageParam(Int32, 1, "input"), Func("total")
     r = RDom([(0, 9)], "r")
     total[X] = X
@@ -193,8 +193,8 @@ def test_an_order_that_predicates_need() -> None:
 
 
 def test_tails_visit_points_that_predicates_would_leave_out() -> None:
-    """Of ``total`` columns up to ``x`` are required, but tiles of 5 are updated; the rows that they
-    touch grow with their columns.
+    """Columns of ``total`` up to ``x`` are required, but updates run over tiles of 5; the rows that
+    they touch grow with their columns.
     """
     total, out = Func("total"), Func("out")
     r = RDom([(0, 4), (1, 3)], "r")
@@ -219,7 +219,7 @@ def test_tails_visit_points_that_predicates_would_leave_out() -> None:
 
 
 def test_a_nest_without_its_predicates_is_not_as_defined() -> None:
-    """And reads more of the image than it says."""
+    """It also reads more of the image than it declares."""
     nest = loop_nest(triangle(), Schedule.default(triangle()))
     broken = changed(nest, lambda n: evolve(n, predicates=()) if isinstance(n, Compute) else n)
     report = prove(broken)

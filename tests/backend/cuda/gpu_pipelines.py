@@ -60,7 +60,7 @@ def _weighted(at: Callable[[int], Expr]) -> Expr:
 
 
 def products() -> Pipeline:
-    """A matrix product whose sums are a Func of their own, scaled by a parameter."""
+    """A matrix product with its sums in a separate Func, scaled by a parameter."""
     a, b = ImageParam(Int32, 2, "a"), ImageParam(Int32, 2, "b")
     scale = Param(Int32, "scale", 3)
     k = RDom([(0, a.width())], "k")
@@ -72,7 +72,9 @@ def products() -> Pipeline:
 
 
 def histogram() -> Pipeline:
-    """How often each value occurs, and running sums of that: updates that loops must not share."""
+    """The count of each value, and running sums of the counts: updates that loops must not
+    share.
+    """
     image = ImageParam(UInt8, 2, "input")
     r = RDom([(0, image.width()), (0, image.height())], "r")
     counts, sums = Func("counts"), Func("sums")
@@ -85,7 +87,7 @@ def histogram() -> Pipeline:
 
 
 def lookups() -> Pipeline:
-    """A table that is read where the data say, and a choice between two stages."""
+    """A table that is read at coordinates from data, and a choice between two stages."""
     image = ImageParam(Int32, 2, "input")
     table, looked = Func("table"), Func("looked")
     table[X] = X * X - 3 * X
@@ -95,7 +97,9 @@ def lookups() -> Pipeline:
 
 
 def promised_bytes() -> Pipeline:
-    """Two promises of a byte, of a sum that wraps too: as integers they contradict each other."""
+    """Two promises about a byte and about a sum that wraps: as integers they contradict each
+    other.
+    """
     image, byte = ImageParam(Int32, 2, "image"), Param(UInt8, "byte", 100)
     copied, sums = Func("copied"), Func("sums")
     copied[X, Y] = image[X, Y]
@@ -105,7 +109,7 @@ def promised_bytes() -> Pipeline:
 
 
 def promised_tiles() -> Directives:
-    """What is copied of each tile is shared by its threads."""
+    """The threads of a tile share the copied values."""
     directives = schedule(promised_bytes()).gpu_tile("x", "y", "xi", "yi", 8, 8)
     copied = directives.func("copied").compute_at("sums", "x")
     return copied.gpu_threads("x", "y").store_in("gpu_shared")

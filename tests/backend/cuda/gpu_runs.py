@@ -25,7 +25,7 @@ ORDERS: tuple[CudaExecutor, ...] = (
 
 
 def image(pipeline: Pipeline, name: str, *extents: int) -> NDArray[Any]:
-    """An image with the extents given, innermost first; floats lie in [0, 1]."""
+    """An image with the given extents, innermost first; floats lie in [0, 1]."""
     generator = np.random.default_rng(len(name) + sum(extents))
     type = next(i.type for i in pipeline.images if i.name == name)
     shape = tuple(reversed(extents))
@@ -42,7 +42,7 @@ def check(
     params: Mapping[str, int] | None = None,
     executors: Sequence[CudaExecutor] = ORDERS,
 ) -> GpuPipeline:
-    """Compile and run on each executor; every bit must be that of the reference."""
+    """Compiles and runs on each executor; every bit must equal the reference."""
     plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
     compiled = compile_gpu_unchecked(pipeline, plain)
     expected = evaluate(pipeline, inputs, params, sizes)

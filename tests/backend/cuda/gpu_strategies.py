@@ -52,8 +52,8 @@ def stencil_chains(draw: st.DrawFn, max_stages: int = 3) -> Pipeline:
 
 @st.composite
 def gpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
-    """The output on a grid of blocks; the others inline, at root (on a grid of their own, or on the
-    CPU), or inside a kernel: at a block, at a serial loop in it, or in a thread.
+    """The output is on a grid of blocks. The other Funcs are inline, at root (on another grid or on
+    the CPU), or inside a kernel: at a block, at a serial loop in it, or in a thread.
     """
     directives = schedule(algorithm)
     for function in reversed(algorithm.functions):
@@ -78,7 +78,9 @@ def gpu_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
 
 
 def _levels_in_kernels(kinds: list[LoopKind]) -> list[int]:
-    """Loops to compute at: from the innermost block loop on, but not between thread loops."""
+    """The loops at which Funcs may be computed: from the innermost block loop on, but not between
+    thread loops.
+    """
     levels = []
     for i in range(len(kinds)):
         around, further = kinds[: i + 1], kinds[i + 1 :]
@@ -118,7 +120,7 @@ def _inside(
 
 @st.composite
 def _with_sum_outside(draw: st.DrawFn, directives: Directives, stage: Stage) -> Directives:
-    """The loop over the sum moved to the outside, or left inside."""
+    """Moves the loop over the sum to the outside, or leaves it inside."""
     if draw(st.booleans()):
         return directives
     loops = [loop.name for loop in directives.schedule.of(directives.selected).stages[1].loops]

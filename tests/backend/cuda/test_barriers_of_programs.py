@@ -1,4 +1,4 @@
-"""Where barriers stand in programs written by hand: under guards, around loops, after writes."""
+"""The places of barriers in programs written by hand: under guards, around loops, after writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.backend.cuda.written_kernels import (
 
 
 def shape(statement: Statement) -> object:
-    """The order of barriers and what is written, loops and guards as lists."""
+    """The order of barriers and written buffers; loops and guards are lists."""
     match statement:
         case Barrier():
             return "wait"
@@ -61,7 +61,7 @@ SHIFT = each(Store("s", T, load("s", T) + load("s", number(THREADS - 1) - T)))
             (write("s"), If(FEW, block(write("u"), read("u"))), read("s", "out2")),
             ["s", ["u", "wait", "out"], "wait", "out2"],
         ),
-        # The next round overwrites what this one still reads.
+        # The next round overwrites elements that this round still reads.
         ((rounds(write("s"), read("s")),), ["wait", "s", "wait", "out"]),
         ((write("s"), rounds(read("s"))), ["s", "wait", ["out"]]),
         ((rounds(write("s")), read("s")), [["s"], "wait", "out"]),

@@ -79,7 +79,8 @@ def test_a_missing_barrier_shows_as_nan(order: ThreadOrder) -> None:
 
 
 def test_a_missing_barrier_that_one_order_hides_shows_in_another() -> None:
-    # Each thread reads what its left neighbour wrote, which running forward has always done.
+    # Each thread reads the element of its left neighbour; in forward order, the neighbour has
+    # always written it before.
     text = """
         extern "C" __global__ void left_kernel(int* __restrict__ out) {
             __shared__ int row[32];
@@ -125,7 +126,7 @@ def test_two_barriers_are_not_one() -> None:
     )
     with pytest.raises(DivergentBarrierError, match=r"(waits at the barrier .*){2}"):
         run_blur(module, 8, 8, Emulator())
-    # The same library goes on working after an error.
+    # The same library still works after an error.
     with pytest.raises(DivergentBarrierError):
         run_blur(module, 8, 8, Emulator("reverse"))
 
@@ -167,7 +168,7 @@ def test_orders_visit_every_thread_once_and_end_where_they_should() -> None:
     drawn = [run_last(Emulator("shuffled", seed)) for seed in range(8)]
     assert drawn == [run_last(Emulator("shuffled", seed)) for seed in range(8)]
     assert len({tuple(each) for each in drawn}) > 5
-    assert any(before != after for before, after in drawn)  # drawn anew behind the barrier
+    assert any(before != after for before, after in drawn)  # a new order behind the barrier
 
 
 def test_shared_memory_does_not_outlive_a_block() -> None:

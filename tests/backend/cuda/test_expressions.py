@@ -95,7 +95,7 @@ def expressions(draw: st.DrawFn, type: Type, depth: int) -> Expr:
     if kind == 8:
         of = Type("uint" if type.is_float else draw(st.sampled_from(["int", "uint"])), type.bits)
         if type.bits >= 32 and not type.is_float and draw(st.booleans()):
-            # The bits of a NaN that is computed are not said.
+            # The bits of a computed NaN are undefined.
             return reinterpret(type, IMAGES[Type("float", type.bits)][X])
         return reinterpret(type, draw(expressions(of, depth - 1)))
     if kind == 7 and type.is_uint:
@@ -138,7 +138,7 @@ def leaves(draw: st.DrawFn, type: Type) -> Expr:
 
 
 def values(type: Type) -> NDArray[np.generic]:
-    """Elements of a type, the awkward ones among them."""
+    """Elements of a type, including the awkward ones."""
     generator = np.random.default_rng(type.bits)
     count = LENGTH + 2
     if type.is_float:
@@ -168,7 +168,7 @@ def test_random_expressions_are_defined(data: st.DataObject) -> None:
 
 
 def check_expressions(data: st.DataObject, count: int, executor: CudaExecutor) -> None:
-    """Draws expressions, many to a text, for the compiler takes most of the time."""
+    """Draws many expressions for each text, because the compiler takes most of the time."""
     funcs = []
     for number in range(count):
         type = data.draw(st.sampled_from(TYPES))

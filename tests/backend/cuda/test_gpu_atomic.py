@@ -1,4 +1,4 @@
-"""Updates of one element by threads of kernels: values that NumPy computes, in every order."""
+"""Updates of one element by threads of kernels: the same values as NumPy, in every order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Barriers: as many as needed, none divergent, and what happens without them."""
+"""Barriers: as many as needed, no divergent one, and the faults without them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def barriers(pipeline: Pipeline, build: Callable[[Pipeline], Directives]) -> lis
         (BLUR["two kernels"], [0, 0]),
         (BLUR["shared"], [1]),
         (BLUR["shared, by one thread"], [1]),
-        # One between writing a row and reading it, one before the next round overwrites.
+        # One barrier between writing a row and reading it, and one before the next round overwrites
+        # it.
         (BLUR["rows"], [2]),
         (BLUR["columns in a thread"], [0]),
     ],
@@ -72,7 +73,7 @@ def test_a_sum_in_place_needs_no_barrier_in_its_loop() -> None:
 
 
 def crossing() -> Pipeline:
-    """The second stage reads its neighbors' values of the first, in this row and the next."""
+    """The second stage reads values of the first stage at neighbors, in this row and the next."""
     source = ImageParam(UInt16, 2, "input")
     x, y = Var("x"), Var("y")
     first, second = Func("first"), Func("second")
@@ -87,7 +88,7 @@ def in_tiles(p: Pipeline) -> Directives:
 
 
 def in_rows(p: Pipeline) -> Directives:
-    """Rows one after the other, of which two are kept: each is overwritten in its turn."""
+    """Rows in order, with storage for two: each row overwrites the one before the last."""
     d = schedule(p).tile("x", "y", "xi", "yi", 8, 4).gpu_blocks("x", "y").gpu_threads("xi")
     d = d.func("first").compute_at("second", "yi").store_at("second", "x")
     return d.gpu_threads("x").fold_storage("y", 2)

@@ -1,4 +1,4 @@
-"""Kernels of Funcs that are computed with each other, executed in several thread orders."""
+"""Kernels of fused Funcs, executed in several thread orders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ IMAGE = np.random.default_rng(0).integers(0, 256, (60, 60), np.uint8)
 
 
 def three() -> Pipeline:
-    """Three Funcs over unequal parts, one of them updated; two read a fourth one."""
+    """Three Funcs with unequal required regions, one of them with an update; two read a fourth
+    Func.
+    """
     image = ImageParam(UInt8, 2, "image")
     p, f, g, h, out = Func("p"), Func("f"), Func("g"), Func("h"), Func("out")
     p[X, Y] = cast(Int32, image[X, Y]) * 3 + X
@@ -75,7 +77,7 @@ def test_fused_kernels_give_the_references_bits(text: str) -> None:
 
 
 def pair() -> Pipeline:
-    """Two Funcs of which as much is needed, and that read a third one."""
+    """Two Funcs with equal required regions that read a third Func."""
     image = ImageParam(UInt8, 2, "image")
     p, f, h, out = Func("p"), Func("f"), Func("h"), Func("out")
     p[X, Y] = cast(Int32, image[X, Y]) * 3 + X

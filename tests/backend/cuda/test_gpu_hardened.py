@@ -1,5 +1,5 @@
-"""Hardened GPU programs on the emulator: they compute the same, and stop before they touch what is
-not theirs.
+"""Hardened GPU programs on the emulator: they compute the same values, and end before they touch
+memory that is not their own.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SCHEDULES = {
 
 
 def change_host(node: HostNode, change: Callable[[HostNode], HostNode]) -> HostNode:
-    """The host's program with its parts changed."""
+    """The host program with its parts changed."""
     if isinstance(node, HostBlock):
         return HostBlock(tuple(change_host(part, change) for part in node.body))
     if isinstance(node, GlobalArray):
@@ -89,7 +89,7 @@ def shorter_kernel(kernel: DeviceFunction) -> DeviceFunction:
 
 
 def one_element_short(program: GpuProgram) -> GpuProgram:
-    """All memory that the program obtains lacks its last element."""
+    """The program, with all memory that it obtains one element shorter."""
 
     def change(node: HostNode) -> HostNode:
         if isinstance(node, GlobalArray):
@@ -101,7 +101,7 @@ def one_element_short(program: GpuProgram) -> GpuProgram:
 
 
 def compile_wrong(text: str, wrong: Callable[[GpuProgram], GpuProgram]) -> GpuPipeline:
-    """A pipeline whose program is made wrong after all passes."""
+    """Compiles a pipeline and changes its program to a wrong one after all passes."""
     built = stencil()
 
     def lower(*args: object) -> GpuProgram:
@@ -145,7 +145,7 @@ def test_memory_that_lacks_one_element_is_noticed(name: str) -> None:
     outside = raised.value.outside
     assert raised.value.func == "g"
     assert outside.offset + outside.nbytes > outside.last
-    if name != "host":  # there a vector goes first, whose own first element is told
+    if name != "host":  # there a vector is first, and the error names its first element
         assert raised.value.coordinate == LAST[name]
 
 

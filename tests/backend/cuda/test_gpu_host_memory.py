@@ -1,4 +1,4 @@
-"""Memory of the CPU around kernels: what verify allows there, lowers."""
+"""Memory of the CPU around kernels: schedules that verify accepts lower there."""
 
 import pytest
 

@@ -48,7 +48,7 @@ SCHEDULES, MOST_DRAWN = 4, 60
 
 
 def possible(rng: random.Random, kind: str) -> Oracle:
-    """The oracle of a subject whose estimates some schedule can meet."""
+    """The oracle of a subject for whose estimates a legal schedule exists."""
     while True:
         made = subject(rng, kind)
         if verify(made.pipeline, Schedule.default(made.pipeline), device("cpu")):
@@ -56,7 +56,7 @@ def possible(rng: random.Random, kind: str) -> Oracle:
 
 
 def dense(oracle: Oracle, size: int) -> Arrays:
-    """The arrays of a call as they lie in device memory."""
+    """The arrays of a call, as device memory holds them."""
     ranges, values = oracle.arrays(size), oracle.device_values(size)
     strides = {
         name: tuple(int(values[f"{name}.stride.{d}"]) for d in range(len(ends)))
@@ -66,20 +66,20 @@ def dense(oracle: Oracle, size: int) -> Arrays:
 
 
 def whole(oracle: Oracle, size: int) -> dict[str, int]:
-    """Sizes and parameters that are whole numbers."""
+    """The sizes and parameters that are whole numbers."""
     return {name: v for name, v in oracle.values(size).items() if isinstance(v, int)}
 
 
 def is_accepted(oracle: Oracle, verdict: CheckedSchedule, size: int) -> bool:
-    """Whether a call at a size meets what a schedule requires."""
+    """Whether a call of this size meets the conditions of a schedule."""
     values = whole(oracle, size)
     return all(evaluate(r.condition, values) for r in verdict.size_conditions)
 
 
 def check_passes(oracle: Oracle, schedule: Schedule, negative: bool) -> set[str]:
-    """Hold the program after each pass, and the kernels, against the reference: the passes that
-    were; none where the schedule is not legal at a small size. ``negative`` is which garbage there
-    is where nothing was stored.
+    """Compares the program after each pass, and the kernels, with the reference. Returns the passes
+    that ran; the set is empty if the schedule is not legal at a small size. ``negative`` selects
+    the garbage in memory that was never stored.
     """
     verdict = verify(oracle.subject.pipeline, schedule, device("sm_80"))
     if not isinstance(verdict, CheckedSchedule):
@@ -119,7 +119,7 @@ def test_every_pass_keeps_the_values(kind: str) -> None:
 
 
 def siblings() -> Func:
-    """Two Funcs that have nothing to do with each other, of unlike sizes in a block."""
+    """Two independent Funcs of different sizes in a block."""
     source, out = ImageParam(Int32, 2, "im"), Func("out")
     first, second = Func("first"), Func("second")
     first[X, Y] = source[X, Y] * 3
@@ -129,7 +129,7 @@ def siblings() -> Func:
 
 
 def interleaved() -> Func:
-    """Pixels of three channels side by side, in and out."""
+    """Interleaved pixels of three channels, in the input and the output."""
     source, out = ImageParam(UInt8, 3, "im"), Func("out")
     source.dim(0).set_stride(3)
     source.dim(2).set_stride(1)

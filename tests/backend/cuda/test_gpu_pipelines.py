@@ -1,4 +1,4 @@
-"""Compiled GPU pipelines: their text and records, what they are called with, and their errors."""
+"""Compiled GPU pipelines: their text and records, their arguments, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prefetches in pipelines for a GPU: of what the CPU computes."""
+"""Prefetches in pipelines for a GPU, in the parts that the CPU computes."""
 
 from __future__ import annotations
 

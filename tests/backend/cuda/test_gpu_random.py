@@ -1,4 +1,4 @@
-"""Random stencil pipelines under random GPU schedules, and what the rules say of their kernels."""
+"""Random stencil pipelines under random GPU schedules, and the rules on their kernels."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_kernels_are_those_that_the_rules_judged(case: tuple[Pipeline, Schedule]
     verdict = verify(algorithm, schedule, device("sm_80"))
     assume(isinstance(verdict, CheckedSchedule))
     assert isinstance(verdict, CheckedSchedule)
-    lowered = lower_gpu(verdict.nest)  # what is legal lowers
+    lowered = lower_gpu(verdict.nest)  # a legal schedule lowers
     judged = kernels(verdict.bounds)
     assert len(judged) == len(lowered.kernels)
     for kernel, function in zip(judged, lowered.kernels, strict=True):

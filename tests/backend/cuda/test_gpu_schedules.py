@@ -24,7 +24,7 @@ def tiled(
 
 
 def root(d: Directives, func: str, x: int, y: int) -> Directives:
-    """``func`` in a kernel of its own."""
+    """``func`` in a separate kernel."""
     return d.func(func).compute_root().gpu_tile("x", "y", "xi", "yi", x, y)
 
 
@@ -34,14 +34,14 @@ def at_block(d: Directives, func: str, consumer: str) -> Directives:
 
 
 def rows(p: Pipeline, x: int, y: int, *, store: str = "x") -> Directives:
-    """Blurs with a serial loop over rows inside blocks; blur_x slides along it."""
+    """A blur with a serial loop over rows inside blocks; blur_x slides along it."""
     d = schedule(p).func("blur_y").tile("x", "y", "xi", "yi", x, y)
     d = d.gpu_blocks("x", "y").gpu_threads("xi")
     return d.func("blur_x").compute_at("blur_y", "yi").store_at("blur_y", store).gpu_threads("x")
 
 
 def row_launches(p: Pipeline) -> Directives:
-    """A kernel for each row, launched by a loop of the host."""
+    """A kernel for each row; a loop of the host launches them."""
     return schedule(p).split("x", "x", "xi", 8).gpu_blocks("x").gpu_threads("xi")
 
 

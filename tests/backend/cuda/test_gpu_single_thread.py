@@ -40,7 +40,7 @@ X, Y = Var("x"), Var("y")
 
 
 def sums() -> Pipeline:
-    """Running sums of a row, each plus a number that no coordinate names."""
+    """Running sums of a row, each plus a Func without dimensions."""
     row, base, total, out = ImageParam(Int32, 1, "row"), Func("base"), Func("total"), Func("out")
     r = RDom([(1, 63)], "r")
     base[()] = row[0] * 3

@@ -1,6 +1,7 @@
-"""Specializations on a GPU: each case has kernels of its own, and the host launches those of one.
+"""Specializations on a GPU: each case has its own kernels, and the host launches the kernels of one
+case.
 
-Values are those of the reference, which knows no schedule.
+The values must equal the reference, which knows no schedule.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ out.specialize(out.width() >= 16).gpu_tile(x, y, xi, yi, 16, 2, TailStrategy::Gu
 out.specialize(out.width() < 3).specialize_fail("at least 3 columns, please")
 out.gpu_tile(x, y, xi, yi, 4, 4, TailStrategy::GuardWithIf)
 """
-"""Shapes of blocks for wide outputs, for others, and a size that is refused."""
+"""Shapes of blocks for wide outputs and for others, and a size that a case refuses."""
 
 INSIDE = """\
 across.compute_at(out, x)
@@ -63,7 +64,9 @@ out.gpu_tile(x, y, xi, yi, 4, 4)
 across.specialize(gain == 2).split(x, x, s, 2).reorder(s, x, y).unroll(s).gpu_threads(x, y)
 across.gpu_threads(x, y)
 """
-"""Of what is computed in the kernel both the kernel around it and its own loops depend on cases."""
+"""For the Func inside the kernel, both the kernel around it and its own loops depend on the
+case.
+"""
 
 ON_THE_CPU = """\
 across.compute_root()
@@ -76,7 +79,7 @@ PARTS = """\
 across.compute_root()
 out.specialize(out.width() >= 32).gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)
 """
-"""The CPU computes a part of what the wide case needs, and all in the other one."""
+"""In the wide case the CPU computes one Func; in the other case it computes everything."""
 
 TEXTS = {"apart": APART, "inside": INSIDE, "on the CPU": ON_THE_CPU, "in parts": PARTS}
 
@@ -102,7 +105,7 @@ def test_every_case_gives_what_the_reference_gives(
 
 
 def launched(compiled: GpuPipeline, width: int, gain: int) -> dict[str, tuple[int, int, int]]:
-    """The kernels of the case of a call, with their threads."""
+    """The kernels that a call launches, with their threads."""
     values = {"out.extent.0": width, "gain": gain}
     return {kernel.name: kernel.block for kernel in compiled.at(values).kernels}
 
@@ -122,7 +125,7 @@ def test_each_case_has_its_own_threads_and_shares_what_is_the_same() -> None:
 
 def test_blocks_and_shared_memory_are_counted_case_by_case() -> None:
     kernels = checked(INSIDE).kernels
-    # A block of the wide case needs 16 x 9 values of across, one of the other 4 x 5.
+    # A block of the wide case needs 16 x 9 values of across, a block of the other case 4 x 5.
     sizes = {tuple(int(e.value) for e in kernel.block) for kernel in kernels}
     assert sizes == {(16, 9, 1), (4, 5, 1)}
     printed = compile_gpu(checked(INSIDE)).kernels
@@ -261,13 +264,13 @@ def test_the_first_condition_that_holds_is_followed() -> None:
 
 
 class Recording:
-    """Runs programs on the CPU and keeps the names of the arrays that a call obtains meanwhile."""
+    """Runs programs on the CPU and records the names of the arrays that a call obtains."""
 
     def __init__(self) -> None:
         self.allocated: list[str] = []
 
     def run(self, module: CudaModule, steps: Iterable[ProgramStep], *rest: Any) -> None:
-        """What an emulator does."""
+        """Runs the program on an emulator."""
         kept = tuple(steps)
         self.allocated = [step.buffer for step in kept if isinstance(step, AllocStep)]
         Emulator().run(module, kept, *rest)

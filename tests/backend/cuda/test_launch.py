@@ -40,11 +40,11 @@ def test_a_session_on_a_gpu() -> None:
 
 
 class DriverError(Exception):
-    """As in pycuda: not a RuntimeError."""
+    """Not a RuntimeError, like pycuda's error."""
 
 
 class FakeDriver(ModuleType):
-    """The part of pycuda.driver that is used, with one device, whose kernels do nothing."""
+    """The part of pycuda.driver that the library uses. Its kernels do nothing."""
 
     Error = DriverError
     function_attribute = SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic shared")

@@ -39,7 +39,8 @@ def test_nothing_is_contracted_unless_asked_for() -> None:
 
 @needs_nvrtc
 def test_spills_are_read() -> None:
-    # 200 values live at once, where two blocks of 1024 threads leave 32 registers for each.
+    # 200 values are live at once, but two blocks of 1024 threads leave 32 registers for each
+    # thread.
     lines = [f"float v{i} = in[i0 + {i} * 1024];" for i in range(200)]
     uses = [f"out[i0 + {i} * 1024] = v{i} * v{(i + 7) % 200};" for i in range(199, -1, -1)]
     text = (
@@ -96,7 +97,7 @@ def test_a_missing_library_is_told_with_the_extra_that_holds_it(
 
 
 def test_the_log_of_two_kernels_with_a_helper_between() -> None:
-    # As ptxas prints for -v; numbers are made up and all differ.
+    # The format of ptxas -v; the numbers are invented and all differ.
     log = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'first' for 'sm_80'
 ptxas info    : Function properties for helper

@@ -38,7 +38,7 @@ ADD_MODULE = CudaModule(
 
 
 class CountingDevice:
-    """A device whose memory is NumPy's and whose kernel is Python's; it writes down its work."""
+    """A device with NumPy memory and a Python kernel; it logs its work."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -79,7 +79,7 @@ class CountingDevice:
 
 
 class Executor(CudaExecutor):
-    """Runs programs on a device that is given."""
+    """Runs programs on a given device."""
 
     def __init__(self, device: CountingDevice) -> None:
         self.device = device
@@ -99,7 +99,7 @@ def test_copies_are_made_only_when_needed() -> None:
     x, y, z = (np.full(3, value, np.int32) for value in (1, 10, 100))
     steps = (add("x", "y"), add("x", "y"), add("y", "z"))
     Executor(device).run(ADD_MODULE, steps, {"x": x, "y": y, "z": z}, {})
-    # x, y up; twice launched; z up; launched; y, z down; x was never written.
+    # x and y go up, two launches, z goes up, one launch, y and z come down; x is never written.
     assert device.log == ["up", "up", "launch", "launch", "up", "launch", "down", "down"]
     assert (x[0], y[0], z[0]) == (1, 12, 112)
     assert device.living == 0

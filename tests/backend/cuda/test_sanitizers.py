@@ -12,7 +12,7 @@ THREAD: Sanitizers = "thread"
 
 
 def run_blur(module: CudaModule, sanitizers: Sanitizers, order: ThreadOrder = "forward") -> float:
-    """The image's last pixel, of a constant image of 13 x 11."""
+    """The last pixel of a constant image of 13 x 11."""
     image = np.full((11, 13), 5, np.float32)
     out = np.zeros((11, 13), np.float32)
     SanitizedEmulator(sanitizers, order).run(
@@ -50,7 +50,7 @@ def test_memory_and_undefined_operations_are_told_with_their_line(
     with pytest.raises(SanitizerError) as raised:
         run_blur(module, MEMORY)
     assert finding in raised.value.finding
-    # A wrong index of a read is told where the element is read.
+    # The report of a wrong read index names the line of the read.
     reads = {"y0 + i / 10": "in[y * w + x]", "x0 - 13 * 11": "in[y * w + x]"}
     culprit = "return p[i];" if wrong.startswith("at(") else reads.get(wrong, wrong)
     line = line_of(module.source, culprit)
@@ -92,7 +92,7 @@ def test_a_missing_barrier_is_a_race_in_every_order(order: ThreadOrder) -> None:
 
 
 def loop_text(second_barrier: str) -> CudaModule:
-    """Every round writes the row that the round before reads: two barriers a round are needed."""
+    """Each round writes the row that the round before reads: each round needs two barriers."""
     text = f"""
         extern "C" __global__ void rounds_kernel(int* __restrict__ out) {{
             __shared__ int row[32];

@@ -1,4 +1,4 @@
-"""Hand-written CUDA texts for the tests, right ones and ones with a planted mistake."""
+"""Hand-written CUDA texts for the tests: correct ones, and ones with a planted mistake."""
 
 from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(64) blur_kernel(
 
 
 def line_of(text: str, words: str) -> int:
-    """The line, counted from 1, of the only place where `words` stand."""
+    """The line, counted from 1, of the only occurrence of `words`."""
     assert text.count(words) == 1
     return text[: text.index(words)].count("\n") + 1
 

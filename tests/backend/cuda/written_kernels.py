@@ -25,7 +25,7 @@ def loop(var: Variable, extent: Expr, kind: LoopKind, body: Statement) -> For:
 
 
 def each(body: Statement) -> For:
-    """By every thread."""
+    """``body`` in a loop over all threads."""
     return loop(T, number(THREADS), LoopKind.GPU_THREAD, body)
 
 
@@ -43,7 +43,7 @@ def write(buffer: str, index: Expr = T) -> For:
 
 
 def read(buffer: str, into: str = "out") -> For:
-    """Another thread's element."""
+    """Each thread reads the element of another thread."""
     return each(Store(into, T, load(buffer, number(THREADS - 1) - T)))
 
 

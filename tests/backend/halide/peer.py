@@ -1,4 +1,4 @@
-"""Halide, for tests that compare with it; without its package they are skipped."""
+"""Halide, for tests that compare with it; they are skipped if its package is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ bridge = pytest.importorskip(
 
 
 def legal(algorithm: Pipeline, text: str) -> CheckedSchedule:
-    """A schedule that is legal for a CPU, and that its text and its JSON tell whole."""
+    """A schedule that is legal for a CPU. Checks that text and JSON reproduce it."""
     chosen = parse_schedule(text, algorithm)
     assert parse_schedule(format_schedule(chosen, algorithm), algorithm) == chosen
     assert from_json(to_json(chosen), Schedule) == chosen
@@ -40,7 +40,7 @@ def assert_agrees(
     sizes: Mapping[str, Sequence[int | tuple[int, int]]],
     params: Mapping[str, float] | None = None,
 ) -> None:
-    """Halide under a schedule gives what the reference gives."""
+    """Asserts that Halide under a schedule gives the values of the reference."""
     theirs = bridge.build(algorithm, schedule).realize(inputs, params, sizes, bridge.STRICT)
     ours = evaluate(algorithm, inputs, params, sizes)
     assert ours.keys() == theirs.keys()
@@ -49,7 +49,7 @@ def assert_agrees(
 
 
 def assert_same_bits(found: np.ndarray, wanted: np.ndarray, about: str) -> None:
-    """Arrays hold the same values of one type, -0 where it is -0; only NaN has many bits."""
+    """Asserts that arrays hold the same bits of one type; only NaN may have different bits."""
     np.testing.assert_array_equal(found, wanted, err_msg=about, strict=True)
     if wanted.dtype.kind == "f":
         is_number = ~np.isnan(wanted)

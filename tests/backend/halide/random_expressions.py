@@ -1,4 +1,4 @@
-"""Random expressions over every element type whose value Halide defines.
+"""Random expressions over every element type, with values that Halide defines.
 
 Halide leaves overflow of signed 32 and 64 bit arithmetic and casts of floats out of range
 undefined, and simplifies floats as if none were NaN (``a % a`` is 0, also where ``a`` is 0); the
@@ -37,7 +37,7 @@ FIXED_POINT = {
     "saturating_add": fixed.saturating_add,
     "saturating_sub": fixed.saturating_sub,
 }
-"""Of two integers of one type, none of which overflows."""
+"""Operators of two integers of one type that never overflow."""
 
 WIDENING = {
     "widening_add": fixed.widening_add,
@@ -67,14 +67,14 @@ ARITHMETIC = {
 
 @frozen
 class Bounded:
-    """An expression, and the largest magnitude it may have (of integers)."""
+    """An expression; for integers, also the largest magnitude of its value."""
 
     expr: Expr
     bound: int
 
 
 def image_limit(element: Type) -> int:
-    """The largest magnitude of the values that the image of a type holds."""
+    """The largest magnitude of values in the image of a type."""
     may_overflow = element.is_int and element.bits >= 32
     return 1000 if may_overflow else element.max_value + element.is_int
 
@@ -134,7 +134,9 @@ WEIGHTS = [t for t in INTEGER_TYPES if t.is_uint and 8 <= t.bits <= 32]
 
 @st.composite
 def _fixed_point(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
-    """Integers, of which signed ones of 32 bits or more stay within their bounds."""
+    """Fixed-point operators of integers; signed integers of 32 bits or more stay within their
+    bounds.
+    """
     narrow = not (element.is_int and element.bits >= 32)
     full = element.max_value + element.is_int
     a, b = draw(expressions(element, depth - 1)), draw(expressions(element, depth - 1))

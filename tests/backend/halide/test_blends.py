@@ -1,4 +1,4 @@
-"""Tails that keep what other tiles hold: the same bits as Halide's, and what it refuses."""
+"""Tails that keep the values of other tiles: the same bits as Halide, and the same refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.backend.halide.peer import assert_agrees, bridge, legal
 
 
 def twice() -> Pipeline:
-    """An update that gives something else where it is applied twice."""
+    """An update that gives a different value if it is applied twice."""
     image, x, y = spaces.ImageParam(spaces.UInt8, 2, "image"), spaces.Var("x"), spaces.Var("y")
     f, out = spaces.Func("f"), spaces.Func("out")
     f[x, y] = x - y
@@ -100,7 +100,9 @@ def test_threads_are_refused_as_by_halide(tail: str) -> None:
 
 @pytest.mark.parametrize("tail", ["Predicate", "PredicateLoads", "PredicateStores"])
 def test_predicated_tails_ask_for_as_much_as_halides(tail: str) -> None:
-    """Outputs and images that hold whole tiles or do not: both run, with the same bits, or none."""
+    """For outputs and images of whole and of partial tiles: both sides run with the same bits, or
+    both refuse.
+    """
     image, x = spaces.ImageParam(spaces.Int32, 1, "image"), spaces.Var("x")
     g, f = spaces.Func("g"), spaces.Func("f")
     g[x] = image[x] + 1

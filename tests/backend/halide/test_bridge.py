@@ -1,4 +1,4 @@
-"""The same pipelines evaluated by reference and by Halide, bit for bit on integers."""
+"""The reference and Halide evaluate the same pipelines; integers must agree bit for bit."""
 
 import re
 
@@ -49,7 +49,7 @@ X, Y = Var("x"), Var("y")
 
 
 def images(seed: int) -> dict[str, np.ndarray]:
-    """Values from all of each type's range, its ends and zero among them."""
+    """Values from each type's whole range, including its ends and zero."""
     generator = np.random.default_rng(seed)
     result = {}
     for name, element in SCALAR_TYPES.items():
@@ -82,7 +82,7 @@ def test_random_expressions(data: st.DataObject, seed: int) -> None:
     theirs = build(built).realize(inputs, sizes=sizes, target=STRICT)
     for name in built.outputs:
         value = built.function(name).stages[0].values[0]
-        # Signs of zeros aside: Halide's abs of a float64 -0 is -0, that of a float32 is 0.
+        # Ignores signs of zeros: Halide's abs of a float64 -0 is -0, of a float32 -0 it is 0.
         np.testing.assert_array_equal(theirs[name], ours[name], str(value), strict=True)
 
 
@@ -184,8 +184,9 @@ def test_random_stencils_and_schedules(data: st.DataObject) -> None:
     chosen = data.draw(schedules(built))
     values = [f.stages[0].values[0] for f in built.functions]
     if any(isinstance(node, Op) and node.name == "max" for node in walk(*values)):
-        # Halide 21 never computes the first rows of a producer that is stored outside of the loop
-        # it is computed in, where a consumer reads it at a clamped coordinate of that loop.
+        # A bug of Halide 21: if a producer is stored outside of the loop it is computed in, and a
+        # consumer reads it at a clamped coordinate of that loop, Halide never computes its first
+        # rows.
         chosen = without_sliding(chosen)
     inputs = {"input": np.random.default_rng(1).integers(-9, 9, (700, 700), np.int32)}
     sizes: dict[str, tuple[int | tuple[int, int], ...]] = {

@@ -1,4 +1,4 @@
-"""Funcs computed with each other: the loops that are left, and the same bits as Halide's."""
+"""Fused Funcs: the remaining loops, and the same bits as Halide."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ X, Y = Var("x"), Var("y")
 
 
 def slopes() -> Pipeline:
-    """Derivatives in both directions, of which unequal parts are needed; and a third thing."""
+    """Derivatives in both directions with unequal required regions, and a third Func."""
     image = ImageParam(UInt8, 2, "image")
     dx, other, dy, out = Func("dx"), Func("other"), Func("dy"), Func("out")
     dx[X, Y] = cast(Int32, image[X + 1, Y]) - image[X, Y]
@@ -63,7 +63,7 @@ def test_results_are_the_references_and_halides(text: str) -> None:
 
 
 def sums() -> Pipeline:
-    """Three Funcs over unequal parts, two of which are updated."""
+    """Three Funcs with unequal required regions; two of them have updates."""
     image = ImageParam(UInt8, 2, "image")
     f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
     f[X, Y] = cast(Int32, image[X, Y]) * 2
@@ -112,7 +112,7 @@ def test_one_loop_computes_three() -> None:
 
 
 def order_of(text: str) -> list[str]:
-    """The Funcs stored to in rows 0 to 2 of a small run, one letter a run of stores."""
+    """The Funcs that rows 0 to 2 of a small run store to, one letter for each run of stores."""
     program = lower(loop_nest(SLOPES, parse_schedule(text, SLOPES)))["simplify"]
     first = next(s for s in walk_nodes(program.body) if isinstance(s, For))
     return [s.func for s in walk_nodes(first) if isinstance(s, Provide)]

@@ -1,4 +1,4 @@
-"""Which coordinates have limits, here and in Halide, and what is read there."""
+"""Which coordinates have limits, here and in Halide, and the regions that they read."""
 
 from __future__ import annotations
 
@@ -128,14 +128,14 @@ HERE: dict[str, Making] = {
     "rounding_shift_right(x, q)": lambda x: fixed.rounding_shift_right(x, Q),
     "int32(uint32(x) + 3)": lambda x: cast(Int32, cast(UInt32, x) + 3),
 }
-"""Coordinates with limits here alone."""
+"""Coordinates with limits only here."""
 
 HERE_OF_FUNCS: dict[str, Making] = {
     "int32(uint32(x))": lambda x: cast(Int32, cast(UInt32, x)),
     "int32(uint64(x))": lambda x: cast(Int32, cast(UInt64, x)),
     "int32(reinterpret(uint32, x))": lambda x: cast(Int32, fixed.reinterpret(UInt32, x)),
 }
-"""Coordinates with limits in both where an image is read, and here alone where a Func is."""
+"""Coordinates with limits in both for reads of an image, and only here for reads of a Func."""
 
 THERE: dict[str, Making] = {
     "int32(float32(x) * 1.5)": lambda x: cast(Int32, real(x) * 1.5),
@@ -144,7 +144,7 @@ THERE: dict[str, Making] = {
     "int32(lerp(float32(x), 9.0, 0.5))": lambda x: cast(Int32, fixed.lerp(real(x), 9.0, 0.5)),
     "x + int32(r)": lambda x: x + cast(Int32, R),
 }
-"""Coordinates with limits in Halide alone."""
+"""Coordinates with limits only in Halide."""
 
 NOWHERE: dict[str, Making] = {
     "x << p": lambda x: x << P,

@@ -47,7 +47,7 @@ def test_halide_makes_the_same_loops() -> None:
     lines = [line.strip() for line in nest.splitlines()]
     produced = next(i for i, line in enumerate(lines) if line.startswith("produce input"))
     assert lines[produced - 1] == "for y:"
-    # Of a single row.
+    # The loop runs over a single row.
     assert lines[produced + 1] == "for _0._0:"
     assert lines[produced + 2].startswith("vectorized _0.v")
 
@@ -58,7 +58,7 @@ def test_cpp_declares_what_is_added() -> None:
     source = halide_source(P, written)
     assert "    Func input_in_f = input\n        .in(f);\n    Func f_in_g_h = f\n" in source
     assert ".in({g, h});" in source
-    # What is printed can be pasted back.
+    # The printed text parses again.
     chains = source[source.index("    Func input_in_f") : source.index("    return")]
     assert format_schedule(parse_schedule(chains, P), P) == format_schedule(
         parse_schedule(f"{text}\ng.compute_root()", P), P
@@ -96,7 +96,7 @@ def test_halide_factors_into_the_same_loops() -> None:
     made = reduced("add", Int32)
     written = parse_schedule(FACTORED[1], made)
     lines = [line.strip() for line in bridge.build(made, written).loop_nest().splitlines()]
-    # The partial results stand first; what Halide names them depends on the names used before.
+    # The partial results come first; their name depends on the names that Halide used before.
     loops = [line for line in lines if line.startswith(("for", "vectorized"))]
     names = [line.split()[1].rstrip(":") for line in loops]
     assert names[:7] == ["v", "u", "x", "xo", "v", "x", "u"]
@@ -117,7 +117,7 @@ def test_a_factored_argmin_gives_halides_bits() -> None:
     text = "best.update(0).split(r.y, yo, yi, 4).rfactor(yo, u).update(0).parallel(u)"
     checked = verify(made, parse_schedule(text, made), device("cpu"))
     assert checked, str(checked)
-    # All values differ: of equal ones Halide need not keep the first.
+    # All values differ: Halide need not keep the first of equal values.
     values = np.random.default_rng(5).permutation(96).reshape(8, 12).astype(np.int32) + 1
     sizes = {"out": [(1, 7)]}
     theirs = bridge.build(made, checked.schedule).realize({"input": values}, sizes=sizes)["out"]
@@ -146,7 +146,9 @@ def test_atomic_updates_give_halides_bits(text: str) -> None:
 
 
 def pairs(updated: bool) -> Pipeline:
-    """A Tuple, summed over windows if ``updated``, and two readers of it, one a Tuple, too."""
+    """A Tuple, summed over windows if ``updated``, and two readers of it; one of them is a Tuple
+    too.
+    """
     image, r = ImageParam(Int32, 2, "input"), RDom([(0, 3), (0, 4)], "r")
     f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
     x, y = Var("x"), Var("y")
@@ -216,7 +218,7 @@ def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
         more = kind == "product and sum"
         f[x] = (x + 1, 3, 5) if more else (x + 1, 3)
         real, imaginary, *rest = f[x]
-        first, second = value | 1, image[r.x, r.y] & -2  # odd: even ones come to 0
+        first, second = value | 1, image[r.x, r.y] & -2  # odd: products of even numbers become 0
         made_of = (real * first - imaginary * second, imaginary * first + real * second)
         f[x] = (*made_of, *(one + value for one in rest))
     else:

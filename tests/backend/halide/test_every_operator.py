@@ -1,4 +1,6 @@
-"""Every operator of the language over what is read: Halide gives what the reference gives."""
+"""Every operator of the language over values that are read: Halide gives the values of the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from tests.every_operator import OPERATORS, Form, some
 COMPARED = tuple(
     name for name in OPERATORS if name not in (*RANDOM, REQUIRE) and not name.startswith("fast_")
 )
-"""Random numbers and fast approximations are others in Halide; what is required may stop it."""
+"""Left out: Halide's random numbers and fast approximations differ, and `require` may end a run."""
 
 
 def is_lacking(form: Form) -> bool:
@@ -35,16 +37,16 @@ def is_lacking(form: Form) -> bool:
 
 
 def is_cut(form: Form) -> bool:
-    """Whether the values of Halide 21 are wrong: it scales a weight of 64 bits to the type of the
-    ends by a factor that it cuts to 32 bits.
+    """Whether Halide 21 gives wrong values: it scales a weight of 64 bits to the type of the ends
+    by a factor that it truncates to 32 bits.
     """
     ends, weight = form.operands[0], form.operands[-1]
     return form.name == "lerp" and not ends.is_float and weight.is_uint and weight.bits == 64
 
 
 def given(algorithm: Pipeline, form: Form) -> dict[str, np.ndarray]:
-    """Numbers of all sizes. Halide leaves open what shifts by as many bits as there are give, and
-    what weights below 0 or above 1 do.
+    """Numbers of all sizes, except where Halide defines no value: shifts by the width of the type
+    or more, and weights below 0 or above 1.
     """
     arrays, last = inputs(algorithm), str(len(form.operands) - 1)
     if "shift" in form.name:

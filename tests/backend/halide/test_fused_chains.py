@@ -1,4 +1,4 @@
-"""Chains of Funcs computed with each other, each down to a loop of its own: Halide's bits."""
+"""Chains of fused Funcs, each fused down to another loop: the same bits as Halide."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIZES = {"out": ((1, 19), (1, 12))}
 
 
 def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
-    """A schedule is legal, proven, and computes what the reference does."""
+    """Asserts that a schedule is legal and proven, and computes the values of the reference."""
     verdict = legal(subject, text)
     for width, height in ((19, 12), (33, 5)):
         check(subject, verdict.schedule, {"out": [(1, width), (1, height)]})
@@ -43,7 +43,9 @@ def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
 
 
 def three() -> Pipeline:
-    """Three Funcs over unequal parts that read a fourth one; f is the widest, then h, then g."""
+    """Three Funcs with unequal required regions that read a fourth Func; f is the widest, then h,
+    then g.
+    """
     image = ImageParam(UInt8, 2, "image")
     p, f, g, h, out = Func("p"), Func("f"), Func("g"), Func("h"), Func("out")
     p[X, Y] = cast(Int32, image[X, Y]) * 3 + X
@@ -81,7 +83,7 @@ def test_chains_give_the_references_bits_and_halides(text: str) -> None:
 
 
 def test_a_loop_further_in_is_as_wide_as_its_widest() -> None:
-    # Halide widens the loops of the Func that leads all instead, and leaves columns of f out.
+    # Halide instead widens the loops of the Func that leads all, and leaves out columns of f.
     assert_computes(THREE, WIDER)
     text = "g.compute_with(h, y)\nf.compute_with(h, y)\nf.update(0).compute_with(g, x)"
     assert_computes(STEPS, ROOT + text)
@@ -119,7 +121,9 @@ def test_what_a_third_func_needs_is_not_computed_in_the_loop_of_two() -> None:
 
 
 def steps() -> Pipeline:
-    """Funcs of which one is updated at each point, in rows, and in columns of a reduction."""
+    """Funcs with updates; one Func has updates at each point, in rows, and in columns of a
+    reduction.
+    """
     image = ImageParam(UInt8, 2, "image")
     f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
     r = RDom([(0, 5)], name="r")
@@ -208,7 +212,7 @@ def test_there_is_no_nest_of_funcs_that_read_each_other(text: str, said: str) ->
 
 
 def test_a_specialized_func_is_computed_with_another_one() -> None:
-    # Halide takes specializations of g only.
+    # Halide uses only the specializations of g.
     tiles = "specialize(out.extent.0 >= 20).vectorize(x, 4)\n"
     text = f"{ROOT}p.compute_root()\nf.{tiles}g.{tiles}f.compute_with(g, y)"
     verdict = legal(THREE, text)

@@ -1,4 +1,4 @@
-"""Funcs computed inside fused loops, for one or all of the Funcs that are computed there."""
+"""Funcs computed inside fused loops, for one or for all Funcs of the fused group."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ X, Y = Var("x"), Var("y")
 
 
 def served() -> Pipeline:
-    """Two Funcs of unequal parts that read a third one, each at rows of its own; one of them reads
-    a fourth, too, and both are updated.
+    """Two Funcs with unequal required regions that read different rows of a third Func. One of them
+    also reads a fourth Func, and both have updates.
     """
     image = ImageParam(UInt8, 2, "image")
     p, q, f, g, out = Func("p"), Func("q"), Func("f"), Func("g"), Func("out")
@@ -58,7 +58,7 @@ TEXTS = (
 
 
 def plain() -> Pipeline:
-    """Two Funcs that read a third one at rows and columns of their own."""
+    """Two Funcs that read different rows and columns of a third Func."""
     image = ImageParam(UInt8, 2, "image")
     p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
     p[X, Y] = cast(Int32, image[X, Y]) * 3 + image[X + 1, Y]
@@ -91,7 +91,7 @@ BEYOND = (
 
 
 def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
-    """A schedule is legal, proven, and computes what the reference does."""
+    """Asserts that a schedule is legal and proven, and computes the values of the reference."""
     verdict = legal(subject, text)
     for width, height in ((19, 12), (33, 5)):
         check(subject, verdict.schedule, {"out": [(1, width), (0, height)]})
@@ -124,7 +124,7 @@ def test_nothing_is_read_for_iterations_that_a_stage_does_not_have() -> None:
 
 
 def nested() -> Pipeline:
-    """Two outputs that read two Funcs, which read one."""
+    """Two outputs that read two Funcs, and these read one Func."""
     whole, f1, f2, g1, g2 = Func("whole"), Func("f1"), Func("f2"), Func("g1"), Func("g2")
     whole[X, Y] = X + Y
     f1[X, Y] = whole[X, Y] + 20

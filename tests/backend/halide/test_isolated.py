@@ -1,4 +1,4 @@
-"""Halide in a process of its own."""
+"""Halide in a separate process."""
 
 import sys
 from importlib.util import find_spec

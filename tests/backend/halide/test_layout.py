@@ -1,4 +1,6 @@
-"""Layout of storage and explicit bounds: our code, the reference and Halide give the same bits."""
+"""Layout of storage and explicit bounds: compiled code, the reference and Halide give the same
+bits.
+"""
 
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ LARGE = {"im": [(-16, 80), (-16, 64), (0, 3)]}
 
 
 def colors() -> Pipeline:
-    """A stencil over colors, which wrap around; and a sum of a few of its values."""
+    """A stencil over colors, which wrap around, and a sum of a few of its values."""
     image, r = ImageParam(UInt8, 3, "im"), RDom([(0, 3)], "r")
     f, s, g = Func("f"), Func("s"), Func("g")
     f[X, Y, C] = cast(Int32, image[X, Y, C]) * 3 + C
@@ -71,7 +73,7 @@ def test_gives_halides_bits(text: str, place: tuple[tuple[int, int], ...]) -> No
 
 
 def test_extents_are_halides() -> None:
-    """``f`` is required from 1 to 11; aligned modulo 4 with remainder 3 that is -1 to 14."""
+    """``f`` is required from 1 to 11; aligned modulo 4 with remainder 3, this becomes -1 to 14."""
     image = ImageParam(Int32, 1, "im")
     f, g = Func("f"), Func("g")
     f[X] = image[X]

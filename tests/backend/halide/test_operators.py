@@ -1,4 +1,4 @@
-"""Float functions whose last bits are not Halide's: how far the two are apart."""
+"""Float functions whose last bits differ from Halide: the distance between the two."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ QUICK: dict[str, tuple[Case, float]] = {
     "fast_inverse": ((quick.fast_inverse, 0.1, 9), 1e-3),
     "fast_inverse_sqrt": ((quick.fast_inverse_sqrt, 0.1, 9), 1e-3),
 }
-"""Ranges, and how far Halide's own may be off, absolutely where results are small."""
+"""Ranges of operands, and the error of Halide's own function, absolute where results are small."""
 
 
 def sides(

@@ -1,4 +1,4 @@
-"""Prefetches: which places they name, in which iterations; and that no result depends on them."""
+"""Prefetches: their coordinates in each iteration. No result depends on them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SIZES = {"out.min.0": 0, "out.min.1": 0, "out.extent.0": 100, "out.extent.1": 6}
 
 
 def touched(statement: Statement, values: dict[str, int]) -> set[tuple[str, tuple[int, ...]]]:
-    """The coordinates that are prefetched when a program runs."""
+    """The coordinates that a program prefetches."""
     found: set[tuple[str, tuple[int, ...]]] = set()
     match statement:
         case Prefetch(buffer=buffer, at=at):
@@ -60,7 +60,7 @@ def touched(statement: Statement, values: dict[str, int]) -> set[tuple[str, tupl
 
 
 def of_row(text: str, row: int) -> set[tuple[str, tuple[int, ...]]]:
-    """What is prefetched in one iteration of the loop over rows of the output."""
+    """The coordinates that one iteration of the loop over rows of the output prefetches."""
     program = lower(loop_nest(BLUR, parse_schedule(text, BLUR)))["start"]
     loop = next(s for s in walk_nodes(program.body) if isinstance(s, For))
     assert loop.var.name == "out.s0.y"

@@ -1,4 +1,4 @@
-"""Conditions on pixels, by Halide: its runs stop where ours do."""
+"""Conditions on pixels in Halide: its runs end where compiled code ends."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_halide_tells_the_same_values() -> None:
     image[7, 41] = 251
     with pytest.raises(RealizationError) as stopped:
         bridge.build(TOLD).realize(inputs, sizes={"f": [IMAGE.shape[1], IMAGE.shape[0]]})
-    # Its package takes no words; the value itself stands first.
+    # Halide's package takes no text; the value itself comes first.
     values = f"242 41 7 251 {2**64 - 7} -0.125000 -1.250000e-01 true"
     assert f"Requirement Failed: (false) {values}" in str(stopped.value)

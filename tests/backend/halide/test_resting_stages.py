@@ -1,6 +1,7 @@
-"""Producers in fused loops are computed for the stages that run: counted by hand, and as Halide's.
+"""Fused loops compute producers only for the stages that run: counted by hand, and equal to
+Halide's counts.
 
-Halide's stores are counted in its trace; ours by running the loop nest.
+Halide's trace gives its stores; a run of the loop nest gives the library's stores.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ ROOT = "f.compute_root()\ng.compute_root()\n"
 
 
 def readers() -> Pipeline:
-    """Of f columns 0 to 11 of rows 0 to 9 are needed, of g columns 0 to 8 of rows 0 to 12; both
-    read p, in a row each of two and of one, and g alone reads q, which reads s.
+    """The required region of f is columns 0 to 11 of rows 0 to 9, and of g columns 0 to 8 of rows 0
+    to 12. Both read p: f two rows of it, g one. Only g reads q, and q reads s.
     """
     image = ImageParam(Int32, 2, "image")
     p, q, s, f, g, out = (Func(name) for name in ("p", "q", "s", "f", "g", "out"))
@@ -54,7 +55,7 @@ READERS = readers()
 
 
 def counted(func: str, chosen: Schedule) -> int:
-    """How many values of the definition of a Func Halide stores."""
+    """The number of values that Halide stores by the definition of a Func."""
     peer = bridge.build(READERS, chosen)
     peer.algorithm.funcs[func].trace_stores()
     printed = io.StringIO()
@@ -67,18 +68,19 @@ def counted(func: str, chosen: Schedule) -> int:
 Q = "\ns.compute_root()\nq.compute_root()"
 ROOTS = "s.compute_root()\np.compute_root()\n"
 CASES = (
-    # q is computed where g is, and there twice, as it is updated.
+    # q is computed where g is, and twice there, because it has an update.
     ("q", "f.compute_with(g, x)\n" + ROOTS + "q.compute_at(g, x)", 2 * 117),
     ("q", "g.compute_with(f, x)\n" + ROOTS + "q.compute_at(f, x)", 2 * 117),
     ("q", "g.compute_with(f, y)\n" + ROOTS + "q.compute_at(f, y)", 2 * 117),
-    # s is computed where q is, for two columns, although it reads none of f's and g's loops.
+    # s is computed where q is, for two columns, although it does not depend on the loops of f and
+    # g.
     ("s", "g.compute_with(f, x)\ns.compute_at(f, x)\np.compute_root()\nq.compute_at(f, x)", 234),
     # Rows y to y + 2 of all twelve columns for both, and row y + 2 of nine for g alone.
     ("p", f"g.compute_with(f, y)\np.compute_at(f, y){Q}", 10 * 36 + 3 * 9),
     ("p", f"f.compute_with(g, y)\np.compute_at(g, y){Q}", 10 * 36 + 3 * 9),
     # Two columns of three rows for both, two rows for f alone, one value for g alone.
     ("p", f"g.compute_with(f, x)\np.compute_at(f, x){Q}", 10 * 9 * 6 + 10 * 3 * 2 + 3 * 9),
-    # A window goes on, whoever runs.
+    # A sliding window continues, whichever stage runs.
     ("p", f"g.compute_with(f, y)\np.compute_at(f, y).store_root(){Q}", 15 * 12),
 )  # fmt: skip
 

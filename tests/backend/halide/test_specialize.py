@@ -1,4 +1,6 @@
-"""Specialized schedules: our code, the reference and Halide give the same bits in every case."""
+"""Specialized schedules: compiled code, the reference and Halide give the same bits in every
+case.
+"""
 
 from __future__ import annotations
 
@@ -190,7 +192,7 @@ WIDTH = Variable(Int32, "out.extent.0")
     ids=["float", "wraps"],
 )
 def test_conditions_are_kept_in_their_types(condition: Expr, wide: dict[int, bool]) -> None:
-    """Where they hold, one vector takes 128 columns, so that fewer are refused."""
+    """Where they hold, one vector covers 128 columns, so smaller outputs are refused."""
     directives = schedule(BLUR).func("out").specialize(condition).vectorize("x", 128)
     verdict = verify(BLUR, directives.schedule, device("cpu"))
     assert isinstance(verdict, CheckedSchedule)
@@ -213,7 +215,7 @@ def test_the_printed_source_specializes() -> None:
 
 @st.composite
 def conditions(draw: st.DrawFn) -> Expr:
-    """A comparison of a size with a number, or two that are joined."""
+    """A comparison of a size with a number, or two joined comparisons."""
     name, factor = draw(st.sampled_from(["out.extent.0", "gain"])), draw(st.integers(1, 3))
     other = draw(st.integers(-9, 9))
     sides = (f"{name} * {factor}", str(other))

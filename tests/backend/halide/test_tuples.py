@@ -26,7 +26,9 @@ def test_argmin_and_argmax_as_outputs() -> None:
 
 
 def test_argmin_is_halides() -> None:
-    """The inline reductions themselves, not our definitions of them, on windows with ties."""
+    """Halide's own inline reductions, not this library's definitions of them, on windows with
+    ties.
+    """
     hl = pytest.importorskip("halide")
     source = hl.Buffer(PIXELS)
     x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")

@@ -1,4 +1,4 @@
-"""Update stages computed with each other: the same bits as the reference's and Halide's."""
+"""Fused update stages: the same bits as the reference and Halide."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ X, Y = Var("x"), Var("y")
 
 
 def twice_updated() -> Pipeline:
-    """Three Funcs over unequal parts; two are updated twice, at each point and along a row."""
+    """Three Funcs with unequal required regions; two have two updates, at each point and along a
+    row.
+    """
     image = ImageParam(UInt8, 2, "image")
     f, g, h, out = Func("f"), Func("g"), Func("h"), Func("out")
     r = RDom([(0, 5)], name="r")
@@ -73,7 +75,7 @@ TWO_LEADERS = ROOT + "f.compute_with(g, x)\ng.update(0).compute_with(h, y)"
 
 
 def assert_computes(text: str) -> CheckedSchedule:
-    """A schedule is legal, and computes what the reference does."""
+    """Asserts that a schedule is legal and computes the values of the reference."""
     verdict = legal(TWICE, text)
     for width, height in ((19, 12), (33, 5)):
         check(TWICE, verdict.schedule, {"out": [(1, width), (0, height)]})
@@ -89,12 +91,12 @@ def test_results_are_the_references_and_halides(text: str) -> None:
 
 
 def test_a_func_whose_stages_have_different_leaders() -> None:
-    # Halide widens the loops of one Func of a group only, and leaves values of f out.
+    # Halide widens the loops of only one Func of a group, and leaves out values of f.
     assert_computes(TWO_LEADERS)
 
 
 def order_of(text: str) -> list[list[str]]:
-    """The stores in each outermost loop of a program, of those that write f, g or h."""
+    """The stores to f, g or h in each outermost loop of a program."""
     program = lower(loop_nest(TWICE, parse_schedule(text, TWICE)))["start"]
     body = program.body
     outermost = [s for s in walk_nodes(body) if isinstance(s, For) and ".y" in s.var.name]
@@ -155,7 +157,7 @@ def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
 
 
 def along_rows() -> Pipeline:
-    """Updates that go down the rows: the second reads what the first one makes of a later row."""
+    """Updates that go down the rows: the second reads the first update's values of a later row."""
     f, g, out = Func("f"), Func("g"), Func("out")
     r = RDom([(0, 5)], name="r")
     f[X, Y] = X + Y
@@ -214,7 +216,7 @@ def test_a_group_with_a_mistake_is_told_with_all_others() -> None:
 
 
 def crossed() -> Pipeline:
-    """Of two pairs one Func each reads one of the other pair."""
+    """Two pairs of Funcs; one Func of each pair reads a Func of the other pair."""
     a, b, c, d, out = Func("a"), Func("b"), Func("c"), Func("d"), Func("out")
     a[X, Y] = X + Y
     b[X, Y] = X - Y

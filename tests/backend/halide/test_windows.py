@@ -1,7 +1,8 @@
-"""Sliding windows in nested and parallel tiled forms: as many values are computed as by Halide.
+"""Sliding windows in nested and parallel tiled forms: the library computes as many values as
+Halide.
 
-Halide's stores are counted in its trace; ours by running the loop nest. Values are compared with
-the reference, and every schedule is proven for all sizes.
+Halide's trace gives its stores; a run of the loop nest gives the library's stores. The tests
+compare values with the reference and prove every schedule for all sizes.
 """
 
 import contextlib
@@ -37,7 +38,7 @@ SIZES = {"g.min.0": 0, "g.min.1": 0, "g.extent.0": 16, "g.extent.1": 24}
 
 
 def rows() -> Pipeline:
-    """Three rows of what is read."""
+    """Sums of three rows of a Func."""
     image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
     f[X, Y] = image[X, Y] * 2
     g[X, Y] = f[X, Y - 1] + f[X, Y] + f[X, Y + 1]
@@ -53,7 +54,7 @@ def corners() -> Pipeline:
 
 
 def upside_down() -> Pipeline:
-    """Rows that are read from the last to the first."""
+    """Rows that the consumer reads from the last to the first."""
     image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
     f[X, Y] = image[X, Y] * 2
     g[X, Y] = f[X, -Y - 1] + f[X, 1 - Y]
@@ -71,7 +72,7 @@ def sums() -> Pipeline:
 
 
 def count_halides_stores(built: Pipeline, chosen: Schedule) -> int:
-    """How many values of f Halide stores."""
+    """The number of values of f that Halide stores."""
     peer = bridge.build(built, chosen)
     peer.algorithm.funcs["f"].trace_stores()
     printed = io.StringIO()

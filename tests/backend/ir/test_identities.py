@@ -1,4 +1,4 @@
-"""Identities mean what the reference says."""
+"""Identities agree with the reference."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Each kind of node gives its parts, and is made anew from others in the same order."""
+"""Each kind of node gives its parts, and can be rebuilt from other parts in the same order."""
 
 from operator import is_
 from typing import get_args

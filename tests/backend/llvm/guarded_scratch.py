@@ -1,5 +1,5 @@
-"""Scratch memory under guard: a page that traps follows each block, and what has not been written
-reads as a poison that can be chosen.
+"""Guarded scratch memory: a page that traps follows each block, and memory that was never written
+reads as a poison that the test chooses.
 """
 
 import ctypes
@@ -14,9 +14,9 @@ from backend.llvm import statements
 from backend.llvm.engine import compile_module
 from backend.llvm.runtime.helpers import runtime_symbols
 
-# A block lies at the end of its pages, as far as its alignment of 64 bytes allows; what is between
-# its end and the trap holds the poison, too, and is looked at when the block is given back. The
-# page before it holds the number of bytes.
+# A block lies at the end of its pages, as far as its alignment of 64 bytes allows. The bytes
+# between its end and the trap also hold the poison, and freeing the block checks them. The page
+# before it holds the number of bytes.
 _GUARD = """
 @poison = internal global i8 0
 @damaged = internal global i32 0
@@ -95,7 +95,7 @@ release:
 
 
 class Rubbish(AssertionError):
-    """Compiled code wrote behind a buffer, or its outputs depend on what it has not written."""
+    """Compiled code wrote behind a buffer, or its outputs depend on memory that it never wrote."""
 
 
 @cache
@@ -111,7 +111,9 @@ def _symbols():
 
 @contextmanager
 def poisoned(value):
-    """Blocks taken meanwhile are filled with this byte; nothing may write behind their ends."""
+    """Fills blocks that code allocates inside with this byte, and checks that no code writes behind
+    their ends.
+    """
     ctypes.CFUNCTYPE(None, ctypes.c_uint8)(_code().address("guard_begin"))(value)
     yield
     damaged = ctypes.CFUNCTYPE(ctypes.c_int32)(_code().address("guard_damaged"))()
@@ -120,7 +122,7 @@ def poisoned(value):
 
 
 def compile_guarded(checked, **options):
-    """:func:`compile_cpu`, with every buffer that it may put on the heap there and under guard."""
+    """:func:`compile_cpu`, with every buffer on the guarded heap that may be on the heap."""
     with (
         mock.patch.object(statements, "SMALL_BYTES", -1),
         mock.patch("backend.compile.runtime_symbols", _symbols),
@@ -129,8 +131,8 @@ def compile_guarded(checked, **options):
 
 
 def run_poisoned(compiled, inputs, **options):
-    """The outputs of a pipeline compiled under guard, which are the same whatever lies in memory
-    that has not been written: zeros, or bytes that make large integers and NaNs.
+    """The outputs of a pipeline compiled with guards. Checks that they do not depend on memory that
+    was never written: it holds zeros, or bytes that make large integers and NaNs.
     """
     with poisoned(0x00):
         clean = compiled.run(inputs, **options)

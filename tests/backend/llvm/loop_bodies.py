@@ -1,4 +1,4 @@
-"""Bodies of parallel loops, as native code and in Python, and how to run them."""
+"""Bodies of parallel loops, as native code and in Python, and functions that run them."""
 
 import ctypes
 

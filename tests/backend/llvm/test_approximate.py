@@ -1,4 +1,4 @@
-"""Exponential, logarithm and power of fast code against NumPy's float64 ones."""
+"""Exponential, logarithm and power of fast code, compared with NumPy's float64 functions."""
 
 from __future__ import annotations
 

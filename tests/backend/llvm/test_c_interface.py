@@ -1,4 +1,4 @@
-"""Object file and header used from C: a program that calls a pipeline, compiled, linked, run."""
+"""Object file and header in C: the tests compile, link and run a program that calls a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated code, operator by operator, against the reference; and what LLVM is told."""
+"""Generated code, operator by operator, against the reference, and its metadata for LLVM."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 
 
 def on_images(type: Type, expr: Expr, *, vectors: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What compiled code and the reference make of ``expr`` over random images a and b."""
+    """The values of compiled code and of the reference for ``expr`` over random images a and b."""
     out = Func("out")
     out[X] = expr
     algorithm = pipeline(out)

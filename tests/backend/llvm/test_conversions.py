@@ -1,4 +1,4 @@
-"""Casts of floats to integers: truncated, limited to the type, 0 for what is no number."""
+"""Casts of floats to integers: truncated, limited to the type, 0 for NaN."""
 
 from __future__ import annotations
 

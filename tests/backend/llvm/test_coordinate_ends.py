@@ -1,4 +1,4 @@
-"""Regions near the ends of int32, and of coordinates that are calculated in more bits."""
+"""Regions near the ends of int32, and coordinates calculated in more bits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reads_at(coordinate: Expr) -> Pipeline:
 
 
 def is_small(low: int, extent: int, coordinate: Expr) -> bool:
-    """Whether what is read lies close together, so that it fits memory."""
+    """Whether the read elements lie close together, so that they fit in memory."""
     image, f = ImageParam(Int32, 1, "image"), Func("f")
     f[X] = coordinate + image[0]
     found = evaluate(pipeline(f), NOTHING, sizes={"f": [(low, extent)]})["f"]

@@ -1,4 +1,4 @@
-"""Coordinates calculated from what is read: sums of int32 numbers wrap in compiled code."""
+"""Coordinates calculated from data: sums of int32 numbers wrap in compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interpreter ends promptly, whatever its pools of threads do."""
+"""The interpreter ends promptly, whatever its thread pools do."""
 
 import subprocess
 import sys

@@ -238,7 +238,9 @@ def test_open_modules_do_not_disturb_the_end_of_the_interpreter():
 
 
 def test_others_in_the_process_keep_their_options_of_llvm():
-    """While code is emitted without one of LLVM's passes, nobody else generates code with it."""
+    """While this library emits code without one of LLVM's passes, no other thread generates
+    code.
+    """
 
     def emitted() -> bytes:
         with llvm.create_context() as context, llvm.parse_assembly(STRIDED, context) as module:

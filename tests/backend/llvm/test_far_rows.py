@@ -1,6 +1,6 @@
-"""Arrays of more than 2^31 elements: places of lanes that differ by more than int32 counts.
+"""Arrays of more than 2^31 elements: the indices of lanes differ by more than int32 holds.
 
-The memory is only said to be there: of its 8 GiB a few pages are touched.
+The tests only reserve the memory: they touch a few pages of its 8 GiB.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def far_rows() -> NDArray[np.uint8]:
     try:
         memory = mmap.mmap(-1, ROWS * ROW, flags=flags)
     except OSError:
-        pytest.skip("There are not 8 GiB of addresses to be had.")
+        pytest.skip("The system does not reserve 8 GiB of addresses.")
     return np.frombuffer(memory, np.uint8).reshape(ROWS, ROW)
 
 
@@ -43,7 +43,7 @@ ROWS_READ: dict[str, Callable[[Expr, Func], Expr]] = {
     "backwards": lambda y, table: ROWS - 1 - y,
     "looked up": lambda y, table: clamp(cast(Int32, table[y]), 0, ROWS - 1),
 }
-"""Which row of an image each row of the output reads."""
+"""For each row of the output, the row of an image that it reads."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])

@@ -1,4 +1,4 @@
-"""What is known of a float before it becomes an integer is true of its values."""
+"""The known range of a float before it becomes an integer contains its values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLAMPED = clamp(V, 0.0, 255.0)
         (cast(Float32, Variable(Int32, "i")), FloatRange(is_number=True)),
         (select(Variable(Bool, "c"), CLAMPED, cast(Float32, B) * 0.0), FloatRange(-1, 255, True)),
         (V + 1.0, FloatRange()),
-        # The first is no number where V is none, and then the second is taken.
+        # If V is NaN, the first operand is NaN, and the result is the second.
         (min(min(constant(255.0, Float32), V), cast(Float32, B) + 45.0), FloatRange(high=300.0)),
     ],
 )
@@ -65,7 +65,7 @@ def expressions(draw: st.DrawFn, depth: int = 4) -> Expr:
 
 
 def value_of(root: Expr, values: dict[str, object]) -> float:
-    """The value as :mod:`backend.reference` computes it."""
+    """The value that :mod:`backend.reference` computes."""
     done: dict[Expr, np.ndarray] = {}
     with np.errstate(all="ignore"):
         for node in walk(root):

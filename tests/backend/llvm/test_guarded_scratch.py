@@ -1,4 +1,4 @@
-"""What compiled code reads and writes of its scratch memory."""
+"""The reads and writes of scratch memory by compiled code."""
 
 import ctypes
 import subprocess

@@ -1,4 +1,4 @@
-"""Instructions of the host that sums and products of int16 become, at the ends of the type."""
+"""Instructions of the host for sums and products of int16, at the ends of the type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operators of integers, compiled for vectors, at the ends of types; instructions of the host."""
+"""Operators of integers, compiled for vectors, at the ends of types, and the host's instructions
+for them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Loops on a pool of threads: each iteration runs once, failures come out, nobody waits in vain."""
+"""Loops on a thread pool: each iteration runs once, failures are returned, and no thread waits for
+ever.
+"""
 
 import threading
 import time
@@ -124,7 +126,7 @@ def test_several_python_threads_share_a_pool(bodies, threads):
 
 
 def waits_for(together):
-    """A loop body that fails unless as many iterations as the barrier wants run at once."""
+    """A loop body that fails unless as many iterations run at once as the barrier needs."""
 
     @BODY
     def body(closure, index):
@@ -140,15 +142,15 @@ def waits_for(together):
 def test_iterations_run_at_the_same_time():
     body = waits_for(threading.Barrier(3))
     with ThreadPool(3) as pool:
-        # Back to back, so that workers are met asleep, spinning and in between.
+        # One loop right after another, so that workers are asleep, spinning or in between.
         for _ in range(300):
             assert par_for(pool, body, 0, 3) == 0
 
 
 @pytest.mark.parametrize("pause", [0, 1e-5, 1e-4, 1e-3, 0.05])
 def test_a_waiting_caller_helps_with_the_loops_inside_its_own(pause):
-    # Each thread takes one outer iteration. The worker's then starts a loop which needs two
-    # threads at once, while the caller has nothing left to do but wait.
+    # Each thread takes one outer iteration. The worker's iteration then starts a loop that needs
+    # two threads at once, while the caller only waits.
     both = threading.Barrier(2)
     inner = waits_for(threading.Barrier(2))
     caller = threading.get_native_id()
@@ -166,7 +168,7 @@ def test_a_waiting_caller_helps_with_the_loops_inside_its_own(pause):
 
 
 def test_a_waiting_caller_leaves_the_loops_of_others_alone():
-    # The caller waits for its worker; another caller's loop must not hold it up.
+    # The caller waits for its worker; another caller's loop must not delay it.
     both = threading.Barrier(2)
     caller = threading.get_native_id()
     others = []

@@ -125,7 +125,7 @@ def test_no_more_than_the_limit_is_kept():
     first, second, third = malloc(300 * MIB), malloc(400 * MIB), malloc(600 * MIB)
     free(first)
     assert 300 * MIB <= scratch_bytes() < 400 * MIB
-    free(second)  # makes the first one go
+    free(second)  # frees the first one
     assert 400 * MIB <= scratch_bytes() <= 512 * MIB
     free(third)
     assert 400 * MIB <= scratch_bytes() <= 512 * MIB
@@ -151,7 +151,8 @@ def test_images_in_step_do_not_start_at_the_same_place_of_a_page():
 def test_threads_never_share_a_block():
     with compile_module(CHURN, runtime_symbols()) as module, ThreadPool(4) as pool:
         assert par_for(pool, module.address("churn"), 0, 50_000) == 0
-    # Each of four threads holds two blocks of a size at most; a quarter of them may be waste.
+    # Each of four threads holds at most two blocks of a size, and a quarter of a block may be
+    # waste.
     assert 0 < scratch_bytes() <= sum(8 * (997 * k + 64 + 4096) * 5 // 4 for k in range(1, 62))
 
 

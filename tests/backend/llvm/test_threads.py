@@ -1,4 +1,4 @@
-"""Pools of threads: when their workers come and go, and what they cost."""
+"""Thread pools: when their workers start and end, and what they cost."""
 
 import os
 import threading

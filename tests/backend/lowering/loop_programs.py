@@ -1,8 +1,8 @@
-"""Loop programs drawn at random, as no schedule has to say them: what passes are tried on.
+"""Random loop programs for tests of passes. They need not come from a schedule.
 
-Scratch is larger than what is read of it by a margin, loops run forwards and backwards, whole and
-in tiles that do not divide, with every kind of loop; guards have other sides, values are chosen by
-coordinates and by data, and loops may not run at all.
+Scratch is larger than the read region by a margin. Loops of every kind run forwards and backwards,
+whole and in tiles that do not divide. Guards have else branches, selections depend on coordinates
+and on data, and loops may have no iteration.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from spaces.model.schedules.domain_order import LoopKind, Partition
 from spaces.model.schedules.schedule import MemoryType
 
 MARGIN = 2
-"""By how much scratch is larger than an output, on each side."""
+"""The number of elements by which scratch is larger than an output, on each side."""
 
 FOLD = 64
-"""More than any box is wide."""
+"""Larger than the width of any box."""
 
 DIMENSIONS = 2
 
 ZERO = constant(0, Int32)
 
 TIMES = Variable(Int32, "times")
-"""How often updates run; perhaps never."""
+"""How often updates run; this may be 0."""
 
 Point = tuple[Expr, ...]
 
@@ -54,14 +54,16 @@ def size(name: str, part: str, d: int) -> Expr:
 
 @define
 class Draw:
-    """A program in the making; names are numbered."""
+    """A program under construction; its names have numbers."""
 
     rng: random.Random
     types: dict[str, Type] = field(factory=dict)
     _numbers: count[int] = field(factory=count)
 
     def program(self) -> LoopProgram:
-        """Two or three stages, each of which reads those before it; the last one's is ``out``."""
+        """Two or three stages; each reads the stages before it, and the last one computes
+        ``out``.
+        """
         rng = self.rng
         self.types = {"image": rng.choice((UInt8, Int16, Int32))}
         body = self._stages(["image"], rng.randint(1, 2))
@@ -72,7 +74,7 @@ class Draw:
         return LoopProgram("drawn", buffers, (ScalarParameter(TIMES.name, Int32),), (), body)
 
     def _stages(self, sources: list[str], left: int) -> Statement:
-        """The storage of a stage around what computes it and all after it."""
+        """The storage of a stage around the loops that compute it and all later stages."""
         if left == 0:
             self.types["out"] = self._type()
             return block(*self._parts("out", sources))
@@ -85,7 +87,7 @@ class Draw:
         return self._allocated(name, self._box(name), block(*parts, inner))
 
     def _by_row(self, name: str, sources: list[str]) -> Statement:
-        """A stage of which each row of the output computes what it reads."""
+        """A stage that each row of the output computes as far as the row reads it."""
         self.types["out"] = self._type()
         rng = self.rng
         low, extent = size("out", "min", 1), size("out", "extent", 1)
@@ -104,7 +106,7 @@ class Draw:
         return loop
 
     def _hoisted(self, name: str, loop: For) -> Statement:
-        """The loop around storage that lies in memory taken before it."""
+        """A loop around storage that uses memory allocated before the loop."""
         inside = loop.body
         assert isinstance(inside, Allocate)
         extents = inside.extents
@@ -153,7 +155,7 @@ class Draw:
         )
 
     def _parts(self, name: str, sources: list[str]) -> list[Statement]:
-        """The loops that compute a stage, and perhaps some that update it."""
+        """The loops that compute a stage, and maybe loops that update it."""
         parts = [self._loops(name, self._box(name), sources)]
         if self.rng.random() < 0.4:
             parts.append(self._loops(name, self._box(name), sources, updates=True))
@@ -266,7 +268,9 @@ class Draw:
                            cast(Int32, narrow) + b))  # fmt: skip
 
     def _read(self, at: Point, source: str, reach: int) -> Expr:
-        """An element within ``reach``, mirrored about the middle, or at the edge of the output."""
+        """Reads an element within ``reach``, mirrored about the middle, or at the edge of the
+        output.
+        """
         rng = self.rng
         place = [a + rng.randint(-reach, reach) for a in at]
         if reach == MARGIN and rng.random() < 0.3:

@@ -1,4 +1,6 @@
-"""Arrays as callers have them, for programs that are interpreted: anywhere, and far apart."""
+"""Arrays of callers for interpreted programs: they begin anywhere, and their rows may be far
+apart.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from tests.backend.lowering.program_interpreter import Cells, Stopped, is_flat, 
 from tests.differential.subjects import Ranges
 
 FAR = (1 << 30) + 7
-"""A stride by which int32 counts over after two steps."""
+"""A stride with which an int32 index overflows after two steps."""
 
 
 @frozen
 class Arrays:
-    """The arrays of one call: their ranges and strides, and the values of those that are read."""
+    """The arrays of one call: their ranges and strides, and the values of the images."""
 
     ranges: Mapping[str, Ranges]
     strides: Mapping[str, tuple[int, ...]]
@@ -34,17 +36,17 @@ class Arrays:
         return self._memory[flat]
 
     def flat(self, name: str, at: tuple[int, ...]) -> int:
-        """Where a coordinate lies."""
+        """The flat index of a coordinate."""
         ends = zip(at, self.ranges[name], self.strides[name], strict=True)
         return sum((x - low) * stride for x, (low, _), stride in ends)
 
     def places(self, name: str) -> Iterator[tuple[int, ...]]:
-        """Every coordinate, as it is counted in an array: the last dimension innermost."""
+        """Every coordinate, in the order of a NumPy array: the last dimension is the innermost."""
         spans = [range(low, low + extent) for low, extent in reversed(self.ranges[name])]
         return (at[::-1] for at in product(*spans))
 
     def cells(self, name: str, values: Any, flat: bool) -> Cells:
-        """The elements of an array, by coordinate or by place."""
+        """The elements of an array, by coordinate or by flat index."""
         found = zip(self.places(name), values.reshape(-1).tolist(), strict=True)
         return {self.flat(name, at) if flat else at: value for at, value in found}
 
@@ -62,7 +64,7 @@ class Arrays:
 
 
 def spread(rng: random.Random, steps: Sequence[int | None], ranges: Ranges) -> tuple[int, ...]:
-    """Strides with which no two elements of an array share their place; those that are given."""
+    """Strides with which no two elements of an array share a place; known strides are kept."""
     found: list[int] = []
     reach = 1
     for step, (_, extent) in zip(steps, ranges, strict=True):
@@ -75,7 +77,7 @@ def spread(rng: random.Random, steps: Sequence[int | None], ranges: Ranges) -> t
 def outcome(
     program: LoopProgram, arrays: Arrays, scalars: Mapping[str, Any], negative: bool
 ) -> Mapping[str, Cells] | str:
-    """What is in the outputs after a run, by coordinate; or why it stopped."""
+    """The values of the outputs after a run, by coordinate; or the message with which it ended."""
     flat = is_flat(program)
     outputs = [buffer.name for buffer in program.buffers if buffer.is_output]
     places = {n: [arrays.flat(n, at) if flat else at for at in arrays.places(n)] for n in outputs}

@@ -1,13 +1,12 @@
-"""A loop program run one statement at a time, in plain Python: the oracle of the lowering passes.
+"""Runs a loop program one statement at a time, in plain Python: the oracle of the lowering passes.
 
-Memory is a dictionary a buffer, from coordinates (before flattening) or flat indices (after). Every
-access must lie where its buffer is: within the extents of an allocation, or after flattening within
-the bytes that its sizes ask for, each at least 0; in an array of the caller at one of its places.
-What was never stored holds garbage, one of two values, so that whoever uses it is seen in one of
-two runs.
+Each buffer is a dictionary from coordinates (before flattening) or flat indices (after) to values.
+Every access must be inside its buffer: within the extents of an allocation, or after flattening
+within the product of its sizes; in an array of the caller, at one of its places. An element that
+was never stored holds garbage, one of two values, so that two runs show whether a program uses it.
 
-Numbers are calculated as the printer of CPU code does: bounds of loops, sizes, comparisons of
-coordinates and scalar places in 64 bits, everything else in the bits of its type.
+The interpreter calculates as CPU code does: bounds of loops, sizes, comparisons of coordinates and
+scalar indices in 64 bits, everything else in the bits of its type.
 """
 
 from __future__ import annotations
@@ -52,15 +51,15 @@ Cells = dict[Any, Any]
 
 
 class OutsideError(AssertionError):
-    """A program touches what no buffer of it holds."""
+    """A program touches an element that none of its buffers has."""
 
 
 class Stopped(Exception):
-    """A program stopped, with a message and values."""
+    """An assert of a program failed, with a message and values."""
 
 
 class _Form(IntEnum):
-    """Whether a number is a place or a size, in 64 bits, or a value of its type."""
+    """The form of a number: an index or size in 64 bits, or a value of its type."""
 
     INDEX = 0
     VALUE = 1
@@ -68,7 +67,7 @@ class _Form(IntEnum):
 
 _Key: TypeAlias = tuple[Expr, _Form]
 _Step: TypeAlias = tuple[Callable[..., Any], Callable[[list[Any]], Sequence[Any]]]
-"""What a node of an expression gives, and what picks its children among the values before it."""
+"""The function of a node, and the function that picks its operands from the values before it."""
 
 _LEAST, _MOST = Int64.min_value, Int64.max_value
 _IN_64_BITS = frozenset(("add", "sub", "mul", "div", "mod", "min", "max"))
@@ -77,7 +76,7 @@ _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
 @define
 class _Buffer:
-    """The cells of a buffer, and where it may be touched."""
+    """The cells of a buffer, and the places where it may be touched."""
 
     name: str
     type: Type | None
@@ -85,9 +84,9 @@ class _Buffer:
     holds: Callable[[Any], bool]
     place: Callable[[Sequence[int]], Any] = field(default=tuple)
     is_complete: bool = False
-    """Whether what is not among the cells is nowhere."""
+    """Whether only the existing cells may be touched."""
     bytes: int = 0
-    """Of flat memory that the program asks for."""
+    """The bytes of flat memory that the program allocates."""
 
 
 def run_program(
@@ -100,14 +99,15 @@ def run_program(
     """The contents of the caller's arrays after a run that begins with ``memory``.
 
     Args:
-        program: with :class:`~backend.ir.statements.Store` for memory that is flat already.
+        program: a program; after flattening it has :class:`~backend.ir.statements.Store`.
         sizes: the values of its free variables.
         memory: the cells of each of the caller's arrays.
-        places: the places that the arrays have to be written at; anywhere where there are none.
-        negative: which garbage there is.
+        places: the places at which the program may write each array; an array without places may be
+            written anywhere.
+        negative: which of the two garbage values memory holds.
 
     Raises:
-        OutsideError: it reads or writes where there is no memory.
+        OutsideError: it reads or writes outside of its memory.
         Stopped: a requirement of its values does not hold.
     """
     types = {buffer.name: buffer.type for buffer in program.buffers}
@@ -163,9 +163,9 @@ class _Run:
                 self._stored(parts)
             case Prefetch(at=at):
                 for place in at:
-                    self.index(place)  # wherever it is, it need not exist
+                    self.index(place)  # the element need not exist
             case Barrier():
-                pass  # threads come one after the other
+                pass  # threads run one after another
             case Assert(message=message, values=values):
                 raise Stopped(message, tuple(self.value(v) for v in values))
             case _:
@@ -175,7 +175,7 @@ class _Run:
         low, extent = self.index(loop.min), self.index(loop.extent)
         hidden: dict[str, Any] = {}
         absent: dict[str, _Buffer] = {}
-        if isinstance(loop, ParallelFor):  # its body sees what it says it uses, nothing else
+        if isinstance(loop, ParallelFor):  # its body sees only the names that it declares
             unused = set(self.variables) - {v.name for v in loop.variables}
             hidden = {name: self.variables.pop(name) for name in unused}
             others = set(self.buffers) - set(loop.buffers)
@@ -200,7 +200,7 @@ class _Run:
             self.buffers[node.buffer] = kept
 
     def _storage(self, node: Allocate) -> _Buffer:
-        """New memory, full of garbage; in that of another buffer where it lies within one."""
+        """New memory, full of garbage; memory of another buffer if it lies within one."""
         if not self.is_flat:
             return self._box(node)
         width = node.type.bytes
@@ -214,7 +214,7 @@ class _Run:
         return _Buffer(node.buffer, node.type, {}, holds, bytes=size)
 
     def _box(self, node: Allocate) -> _Buffer:
-        """Memory of coordinates; where a dimension is folded, of those modulo a number."""
+        """Memory by coordinates; along a folded dimension, by coordinates modulo the fold."""
         lows, extents = (tuple(map(self.index, ends)) for ends in (node.mins, node.extents))
         folds = tuple(None if fold is None else self.index(fold) for fold in node.folds)
 
@@ -228,7 +228,7 @@ class _Run:
         return _Buffer(node.buffer, node.type, {}, holds, place)
 
     def _stored(self, stores: Sequence[Provide | Store]) -> None:
-        """Values and places of all of them are found before any changes."""
+        """Stores several values; evaluates all values and places before the first store."""
         found: list[tuple[_Buffer, list[Any], list[Any]]] = []
         for node in stores:
             value = self.value(node.value)
@@ -261,7 +261,7 @@ class _Run:
 
     def _garbage(self, type: Type | None) -> Any:
         if type is None:
-            raise OutsideError("what no one declares is read before it is stored")
+            raise OutsideError("an undeclared buffer is read before it is stored")
         if type.is_bool:
             return int(self.negative)
         if type.is_float:
@@ -269,11 +269,11 @@ class _Run:
         return type.min_value + 3 if self.negative else type.max_value - 5
 
     def index(self, root: Expr) -> int:
-        """A scalar place, bound or size."""
+        """The value of a scalar index, bound or size."""
         return int(self._evaluated((root, _Form.INDEX)))
 
     def value(self, root: Expr) -> Any:
-        """A number, or a list of one a lane."""
+        """A number, or a list with one number for each lane."""
         return self._evaluated((root, _Form.VALUE))
 
     def condition(self, root: Expr) -> bool:
@@ -289,8 +289,8 @@ class _Run:
         return bool(self.value(root))
 
     def _places(self, index: Expr) -> Any:
-        """A flat index, or one a lane: what lanes share and products with strides in 64 bits, the
-        rest in 32.
+        """A flat index, or one for each lane. Terms that lanes share and products with strides have
+        64 bits, all others 32.
         """
         lanes = index.type.lanes
         if lanes == 1:
@@ -327,7 +327,7 @@ class _Run:
         return done[-1]
 
     def _planned(self, root: _Key) -> list[_Step]:
-        """The nodes of an expression, which is evaluated many times, each after its children."""
+        """The nodes of an expression, each after its children, prepared for many evaluations."""
         positions: dict[_Key, int] = {}
         steps: list[_Step] = []
         stack = [root]
@@ -347,7 +347,7 @@ class _Run:
         return steps
 
     def _meaning(self, node: Expr, form: _Form) -> Callable[..., Any]:
-        """What a node gives, from what its children give."""
+        """The function from the values of a node's children to its value."""
         if form is _Form.INDEX:
             return self._index_meaning(node)
         lanes = node.type.lanes
@@ -399,7 +399,7 @@ class _Run:
 
 
 def _needs(key: _Key) -> list[_Key]:
-    """What must be known before a node is."""
+    """The nodes whose values a node needs."""
     node, form = key
     match node:
         case Const() | Variable():
@@ -421,7 +421,7 @@ def _needs(key: _Key) -> list[_Key]:
 
 
 def _at(positions: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
-    """What takes the values at some positions out of a list."""
+    """A function that picks the values at some positions of a list."""
     if len(positions) > 1:
         return itemgetter(*positions)
     first = positions[0] if positions else 0
@@ -445,7 +445,7 @@ def _wrap(type: Type) -> Callable[[Any], Any]:
 
 
 def _in_lanes(node: Expr) -> Callable[..., Any]:
-    """An operator or conversion, lane by lane where there are several."""
+    """An operator or conversion, lane by lane if there are several lanes."""
     single, lanes = _single(node), node.type.lanes
     if lanes == 1:
         return single

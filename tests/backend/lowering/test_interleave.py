@@ -1,4 +1,4 @@
-"""Vectors whose lanes take turns, and strided accesses made dense: values, shapes and limits."""
+"""Interleaved vectors, and strided accesses made dense: values, shapes and limits."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_strided_loads(lanes: int, stride: int, taps: int, data: st.DataObject) 
         total = total * 3 + image[stride * X + offset, Y]
     out[X, Y] = total
     algorithm = pipeline(out)
-    width = stride * (WIDTH - 1) + max(offsets) + 1  # what is read, and no element more
+    width = stride * (WIDTH - 1) + max(offsets) + 1  # exactly the read elements
     array = np.random.default_rng(1).integers(0, 256, (2, width)).astype(np.uint8)
     found = compiled_rows(algorithm, schedule(algorithm).vectorize("x", lanes), array)
     expected = np.zeros((2, WIDTH), np.uint8)

@@ -1,4 +1,4 @@
-"""Pipelines of very many outputs are lowered with work that grows as they do."""
+"""Pipelines of very many outputs: the work of lowering grows linearly with the outputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_twice_the_outputs_are_lowered_with_twice_the_work(monkeypatch):
 
 @contextmanager
 def few_nested_calls(number: int) -> Iterator[None]:
-    """Python allows no more calls inside one another than there are now, and a ``number``."""
+    """Limits nested Python calls to the current depth plus ``number``."""
     before, depth = sys.getrecursionlimit(), 0
     frame: FrameType | None = sys._getframe()
     while frame is not None:
@@ -48,7 +48,7 @@ def few_nested_calls(number: int) -> Iterator[None]:
 
 
 def test_storage_nests_deeper_than_calls_may():
-    """Each Func is stored at root around the one that reads it."""
+    """The storage of each Func at root is around the Func that reads it."""
     stages: list[ImageParam | Func] = [ImageParam(Int32, 1, "input")]
     for number in range(80):
         stages.append(Func(f"s{number}"))

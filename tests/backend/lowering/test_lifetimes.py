@@ -1,4 +1,4 @@
-"""Scratch memory is taken when a Func is computed and given back after it was read last."""
+"""Scratch memory is allocated when a Func is computed and freed after its last read."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,9 @@ MIB = EDGE * EDGE * 4
 
 
 def chain(stages, also_reads):
-    """Each Func adds its number to the one before; the last one adds ``also_reads``, too."""
+    """Each Func adds its number to the Func before; the last one also adds the Funcs
+    ``also_reads``.
+    """
     image = ImageParam(Int32, 2, "image")
     made = [image]
     for number in range(stages):
@@ -56,7 +58,7 @@ def test_a_chain_has_room_for_what_is_still_read(also_reads, blocks):
 
 
 def test_what_is_read_in_a_loop_stays_until_its_end():
-    """Both of two Funcs are needed by every line of the loop around the second one's storage."""
+    """Every line of the loop around the second Func's storage needs both Funcs."""
     image = np.arange(EDGE * EDGE, dtype=np.int32).reshape(EDGE, EDGE)
     source, first, line, out = ImageParam(Int32, 2, "image"), Func("a"), Func("b"), Func("c")
     first[X, Y] = source[X, Y] * 3
@@ -69,5 +71,5 @@ def test_what_is_read_in_a_loop_stays_until_its_end():
     release_scratch()
     (result,) = compiled.run({"image": image}, sizes={"c": (EDGE, EDGE)}).values()
     np.testing.assert_array_equal(result, image * 3 + 1 - image[:, ::-1] * 3)
-    # The memory of a line is given back once, not for each line.
+    # The memory of a line is freed once, not for each line.
     assert scratch_bytes() <= MIB * 5 / 4 + 8 * EDGE

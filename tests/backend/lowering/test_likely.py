@@ -1,4 +1,4 @@
-"""Loops are split where a side of a test is said to be likely, and it is the one taken."""
+"""Loops are split by tests with a hint, and the steady state takes the likely side."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TESTS: dict[str, tuple[Callable[[Expr, Expr], Expr], int]] = {
     "in both": (lambda a, b: fn.select(X < 9, likely(a), likely(b)), 1),
     "unsaid": (lambda a, b: fn.select(X < 3, a, b), 1),
 }
-"""Values, and into how many loops over x those of a row fall."""
+"""Values, and the number of loops over x that compute a row."""
 
 
 PLACES: dict[str, tuple[Callable[[], Expr], int]] = {
@@ -71,11 +71,11 @@ PLACES: dict[str, tuple[Callable[[], Expr], int]] = {
         2,
     ),
 }
-"""Coordinates, and loops as above, which are as many as Halide 21 makes."""
+"""Coordinates, and the number of loops as above; Halide 21 makes as many."""
 
 
 ABOUT_DATA = {"beside data": 1, "of data": 1, "of data and beside": 1, "of data of data": 2}
-"""How many tests of what is read are left, which no part of a loop answers."""
+"""The number of tests on data that remain, because no part of a loop decides them."""
 
 
 def hinted(test: str) -> Pipeline:
@@ -126,7 +126,7 @@ def loops(test: str, text: str) -> list[For]:
 
 
 def questions(loop: For) -> int:
-    """Tests that each iteration asks."""
+    """The number of tests in each iteration."""
     nodes = walk(*(e for s in walk_nodes(loop.body) for e in s.expressions))
     return sum(isinstance(n, Op) and n.name in ("lt", "le", "gt", "ge", "min") for n in nodes)
 

@@ -1,4 +1,4 @@
-"""Every pass keeps what a program computes: each pass's program is interpreted, and compared."""
+"""Every pass keeps the values of a program: the tests interpret the program after each pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every pass keeps what programs compute that no schedule made."""
+"""Every pass keeps the values of random programs that no schedule made."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
 from tests.differential.subjects import Ranges
 
 PROGRAMS = 30
-"""Programs drawn for a seed."""
+"""The number of programs for each seed."""
 
 
 def called(rng: random.Random, program: LoopProgram) -> Arrays:
-    """Arrays for a call: a small output somewhere, and an image around it."""
+    """Arrays for a call: a small output at any coordinate, and an image around it."""
     lows = [rng.randint(-9, 9) for _ in range(2)]
     out: Ranges = tuple((low, rng.choice((1, 2, 3, 5, 6))) for low in lows)
     image: Ranges = tuple((low - 12, extent + 24) for low, extent in out)

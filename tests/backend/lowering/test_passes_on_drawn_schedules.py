@@ -1,8 +1,8 @@
 """Every pass keeps what the fuzzer's pipelines compute under the schedules that the fuzzer draws.
 
-These have what hypothesis draws seldom or never: Tuples, updates in one step, predicates,
-prefetches, hoisted and folded memory, requirements of values, fused loops, every tail. The caller's
-arrays lie in memory as few arrays do: rows are padded, or far apart.
+These have constructs that hypothesis draws rarely or never: Tuples, atomic updates, predicates,
+prefetches, hoisted and folded memory, requirements on values, fused loops, every tail. The caller's
+arrays have unusual strides: rows are padded, or far apart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, ODD, subject
 
 SCHEDULES = 4
-"""Schedules drawn for a pipeline."""
+"""The number of schedules for each pipeline."""
 
 
 def arrays_of(rng: random.Random, oracle: Oracle, size: int) -> Arrays:
@@ -39,8 +39,8 @@ def arrays_of(rng: random.Random, oracle: Oracle, size: int) -> Arrays:
 
 
 def check_passes(oracle: Oracle, verdict: CheckedSchedule, rng: random.Random) -> set[str]:
-    """Hold the program after each pass against the first one, and that against the reference: the
-    passes that were.
+    """Compares the program after each pass with the first program, and the first with the
+    reference. Returns the passes that ran.
     """
     size = next((s for s in (ODD, EXACT) if accepts(oracle, verdict, s)), None)
     if size is None:
@@ -54,7 +54,7 @@ def check_passes(oracle: Oracle, verdict: CheckedSchedule, rng: random.Random) -
     *_, last = programs
     for name, program in programs.items():
         if program == before:
-            continue  # nothing was changed
+            continue  # the pass changed nothing
         before = program
         ends = name == START or program == programs[last]
         for negative in (False, True) if ends else (rng.random() < 0.5,):

@@ -1,4 +1,4 @@
-"""What several stores in a row read is read once, unless one of them writes it."""
+"""Several consecutive stores load an element once, unless one of them writes it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_stores_in_a_row_read_an_image_once() -> None:
 
 @pytest.mark.parametrize("unrolled", [False, True])
 def test_what_is_stored_is_read_again(unrolled: bool) -> None:
-    """Sums in place, of which each reads what the one before has stored."""
+    """Sums in place; each reads the value that the one before has stored."""
     out, r = Func("out"), RDom([(0, 8)], "r")
     out[X] = cast(Int32, IMAGE[X])
     out[0] = out[0] * 2 + cast(Int32, IMAGE[r.x])
@@ -53,7 +53,7 @@ def test_what_is_stored_is_read_again(unrolled: bool) -> None:
 
 @pytest.mark.parametrize("unrolled", [False, True])
 def test_values_that_are_stored_together_are_read_again(unrolled: bool) -> None:
-    """Each step makes both values of those that the one before has stored."""
+    """Each step computes both values from the values that the step before has stored."""
     out, r = Func("out"), RDom([(0, 8)], "r")
     out[X] = (cast(Int32, IMAGE[X]), 1)
     out[0] = (out[0][1] + r.x, out[0][0] * 2 - out[0][1])
@@ -68,7 +68,7 @@ def test_values_that_are_stored_together_are_read_again(unrolled: bool) -> None:
 
 @pytest.mark.parametrize("unrolled", [False, True])
 def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
-    """Each store may change where the next one goes, and what it finds there."""
+    """Each store may change the index of the next store, and the value there."""
     out, r = Func("out"), RDom([(0, 8)], "r")
     out[X] = cast(Int32, IMAGE[X])
     place = fn.clamp(out[0] % 4, 0, 3)
@@ -82,7 +82,9 @@ def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
 
 @pytest.mark.parametrize("unrolled", [False, True])
 def test_what_lies_at_a_place_that_is_stored_is_read_again(unrolled: bool) -> None:
-    """Each step looks up the pixel that the one before has named; the image stays as it is."""
+    """Each step reads the pixel whose index the step before has stored; the image does not
+    change.
+    """
     out, r = Func("out"), RDom([(0, 8)], "r")
     out[X] = cast(Int32, IMAGE[X])
     out[0] = cast(Int32, IMAGE[fn.clamp(out[0] % 8, 0, 7)]) + r.x

@@ -1,4 +1,4 @@
-"""How much memory programs ask for: enough for each dimension, whatever its extent looks like."""
+"""The memory that programs allocate: enough for each dimension, whatever form its extent has."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WIDTH, HEIGHT = 640, 400
 
 
 def mirrored(place: Expr) -> Pipeline:
-    """``g`` is read at a coordinate that runs against that of ``f``."""
+    """``f`` reads ``g`` at a coordinate that decreases as its own increases."""
     image = ImageParam(Int32, 2, "im")
     g, f = Func("g"), Func("f")
     g[X, Y] = image[X, Y] * 2
@@ -49,7 +49,7 @@ def mirrored(place: Expr) -> Pipeline:
     return pipeline(f)
 
 
-# The image covers all that any of them reads.
+# The image covers all reads of all of them.
 FIRST = -1300
 IMAGE = np.random.default_rng(5).integers(0, 1000, (HEIGHT, 1400), np.int32)
 SIZES = {"f": (WIDTH, HEIGHT), "im": [(FIRST, 1400), (0, HEIGHT)]}
@@ -66,12 +66,12 @@ DIRECTIVES = {
 
 
 def span(place: str) -> int:
-    """How many values of ``g`` along x are required."""
+    """The number of values of ``g`` that are required along x."""
     return 2 * WIDTH - 1 if place == "-2 * x" else WIDTH
 
 
 def asked(built: Pipeline, chosen: Schedule, inputs=None, sizes=None) -> int:
-    """The bytes that the first request for memory of a run is for; it is refused."""
+    """The bytes of a run's first allocation; the test refuses it."""
     requests: list[int] = []
 
     def refuse(size: int) -> int:
@@ -145,7 +145,7 @@ def test_more_elements_than_kernels_index_are_refused() -> None:
 
 
 def _dense(arguments: Arguments) -> dict[str, int]:
-    """All sizes, of images too large for kernels, too."""
+    """All sizes, also of images too large for kernels."""
     return {**arguments.sizes(), "im.stride.0": 1, "im.stride.1": 1, "f.stride.0": 1}
 
 
@@ -167,7 +167,7 @@ def test_memory_of_more_than_2_to_the_32_bytes_is_asked_for(side: int) -> None:
     f[X] = g[0, 0] + g[side - 1, side - 1]
     built = pipeline(f)
     chosen = parse_schedule("g.compute_root();", built)
-    rows = np.zeros(2 * side, np.int32)  # each begins one element after the one before
+    rows = np.zeros(2 * side, np.int32)  # each row begins one element after the row before
     pixels = np.lib.stride_tricks.as_strided(rows, (side, side), (4, 4))
     assert asked(built, chosen, {"im": pixels}, {"f": (4,)}) == side * side * 4
 
@@ -184,7 +184,7 @@ def test_fused_loops_that_no_int32_counts_are_refused(parallel: str) -> None:
 
 
 def test_three_loops_are_counted_from_the_first_two() -> None:
-    """The last loop is too long, though none before it is."""
+    """The last loop is too long, although the loops before it are not."""
     f, z = Func("f"), Var("z")
     f[X, Y, z] = cast(UInt8, 7)
     built = pipeline(f)

@@ -1,4 +1,4 @@
-"""What each pass is for: what its programs no longer contain, and what they contain instead."""
+"""The purpose of each pass: what its programs no longer contain, and what they contain instead."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def nodes(program: LoopProgram, kind: type) -> list[Expr]:
 
 
 def allowed(directives: Directives, width: int, image: int) -> bool:
-    """Whether a run with this width of the output and of the image meets all requirements."""
+    """Whether a run with these widths of the output and the image meets all size checks."""
     sizes = {f"blur_y.{p}": v for p, v in {"min.0": 1, "min.1": 1, "extent.1": 64}.items()}
     sizes |= {f"input.{p}": v for p, v in {"min.0": 0, "min.1": 0, "extent.1": 66}.items()}
     sizes |= {"blur_y.extent.0": width, "input.extent.0": image}

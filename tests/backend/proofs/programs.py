@@ -1,4 +1,4 @@
-"""GPU programs with their barriers taken out, moved or put where they do not belong."""
+"""GPU programs with barriers removed, moved or put at wrong places."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def changed(program: GpuProgram, name: str, change: Change) -> GpuProgram:
 
 
 def at_barrier(number: int, change: Change) -> Change:
-    """What changes the barrier of that number in a body, and nothing else."""
+    """A change of only the barrier with that number in a body."""
     seen = 0
 
     def visit(statement: Statement) -> Statement:

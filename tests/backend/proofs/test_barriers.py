@@ -1,4 +1,6 @@
-"""Barriers: proven where they are, refuted where one is missing or not met by all."""
+"""Barriers: proofs of correct ones, and refutations where one is missing or only some threads reach
+it.
+"""
 
 from __future__ import annotations
 
@@ -67,15 +69,14 @@ def test_barriers_of_legal_programs_are_proven(name: str) -> None:
 
 
 SUPERFLUOUS = {
-    # A thread reads its own column only, along which the window slides.
+    # A thread reads only its own column, and the window slides along it.
     "rows": {0, 1},
-    # `across` is read where the thread itself has written it.
+    # A thread reads `across` only where it has written it itself.
     "all shared": {2},
-    # The sums are read where the thread itself has added them up.
+    # A thread reads only the sums that it has added up itself.
     "in place": {0, 1},
 }
-"""Barriers that the programs would do without: the pass that sets them compares names, not places.
-"""
+"""Barriers that the programs do not need: the pass that inserts them compares names, not places."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -113,7 +114,7 @@ def test_a_barrier_that_some_threads_do_not_come_to_is_refuted() -> None:
     found = failed[0].outcome.counterexample
     columns = {found.iteration["threadIdx.x"] < 5, found.other["threadIdx.x"] < 5}
     assert columns == {True, False}
-    # Threads that do not come to it do not wait for what they read, either.
+    # Threads that do not reach it also do not wait for the values that they read.
     assert {p.obligation.buffer for p in failed} == {"blur_y_kernel", "blur_x"}
     run = replay_kernels(nest, divergent, found.sizes)
     assert FaultKind.DIVERGED in {fault.kind for fault in run.faults}
@@ -129,7 +130,7 @@ def test_a_barrier_under_a_condition_that_all_share_is_together() -> None:
     )
     together, *others = prove_barriers(nest, conditional)
     assert isinstance(together.outcome, Proven)
-    # It is not there in larger images; the condition is sufficient only, so a run must show it.
+    # Larger images do not run it. The condition is only sufficient, so a run must show the fault.
     assert not all(isinstance(p.outcome, Proven) for p in others)
     assert not any(p.obligation.exact for p in others if not isinstance(p.outcome, Proven))
 
@@ -154,8 +155,8 @@ def test_a_barrier_in_a_loop_whose_rounds_differ_between_threads_is_refuted() ->
 
 @pytest.mark.parametrize(("number", "rows_later"), [(0, 1), (1, 0)])
 def test_rows_of_the_accesses_that_meet(number: int, rows_later: int) -> None:
-    """Of the two barriers in a loop over rows the first keeps the writer of a row from those who
-    still read the row before, the second its readers from the writer.
+    """A loop over rows has two barriers. The first separates the writer of a row from threads that
+    still read the row before; the second separates the readers of the row from its writer.
     """
     nest, program = lowered(crossing(), in_rows(crossing()))
     (failed,) = refuted(prove_barriers(nest, without(program, "second_kernel", number)))

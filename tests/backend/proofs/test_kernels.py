@@ -44,7 +44,7 @@ def rounds(*body: Statement, extent: Expr | None = None) -> Statement:
 
 
 def program(*body: Statement) -> GpuProgram:
-    """One block of threads that share ``a``."""
+    """A program of one block whose threads share ``a``."""
     one = number(1)
     shared = (SharedArray("a", Int32, 256),)
     kernel = DeviceFunction("kernel", (one, one, one), (THREADS, 1, 1), shared, block(*body))
@@ -53,7 +53,7 @@ def program(*body: Statement) -> GpuProgram:
 
 
 def about_reads(*body: Statement) -> tuple[Obligation, Outcome]:
-    """The one obligation about reads of ``a``, decided."""
+    """The only obligation about reads of ``a``, and its outcome."""
     obligations = barrier_obligations(program(*body))
     (found,) = [o for o in obligations if o.buffer == "a" and "others that read it" in o.statement]
     return found, decide(found)
@@ -63,7 +63,7 @@ NEIGHBOR = number(THREADS - 1) - X
 
 
 def rows_before(count: int) -> Expr:
-    """The place of another thread, ``count`` rounds before."""
+    """The element that another thread wrote ``count`` rounds before."""
     return (ROUND - count) * THREADS + NEIGHBOR
 
 
@@ -78,13 +78,13 @@ def rows_before(count: int) -> Expr:
         ([rounds(write(X), Barrier(), read(NEIGHBOR))], False),
         ([rounds(write(X), Barrier(), read(NEIGHBOR), Barrier())], True),
         ([rounds(Barrier(), write(X), Barrier(), read(NEIGHBOR))], True),
-        # Each round has places of its own; what is read is of an earlier round.
+        # Each round writes its own places; the reads are of an earlier round.
         ([rounds(write(ROUND * THREADS + X), read(rows_before(1)))], False),
         ([rounds(write(ROUND * THREADS + X), read(rows_before(2)))], False),
         ([rounds(read(rows_before(2)), write(ROUND * THREADS + X))], False),
         ([rounds(write(ROUND * THREADS + X), read(rows_before(1)), Barrier())], True),
         ([rounds(write(ROUND * THREADS + X), Barrier(), read(rows_before(2)))], True),
-        # A loop that may have no round keeps nothing apart.
+        # A loop that may have no round separates nothing.
         ([write(X), rounds(Barrier()), read(NEIGHBOR)], True),
         ([write(X), rounds(Barrier(), extent=SIZE - 1), read(NEIGHBOR)], False),
         # Nor does a barrier under a condition, unless both ways have one.
@@ -135,7 +135,7 @@ def test_writes_of_one_place_have_one_value(index: Expr, value: Expr, holds: boo
 
 
 def test_a_condition_that_suffices_is_refuted_only_by_a_run() -> None:
-    """Different threads write values that look different: the run tells whether they are."""
+    """Different threads write values that look different: a run shows whether they are."""
     x, out = Var("x"), Func("out")
     out[x] = x
     nest = loop_nest(pipeline(out), schedule(pipeline(out)).schedule)

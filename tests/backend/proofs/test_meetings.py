@@ -53,7 +53,7 @@ def test_a_barrier_is_passed_where_it_is_in_every_way_through(
 
 
 def is_safe(*body: Statement) -> bool:
-    """Whether all that must hold of the barriers of a kernel is proven; else some is refuted."""
+    """Whether all obligations about the barriers of a kernel are proven; else one is refuted."""
     outcomes = [decide(o) for o in barrier_obligations(outlined(*body))]
     proven = all(isinstance(o, Proven) for o in outcomes)
     assert proven is not any(isinstance(o, Refuted) for o in outcomes)
@@ -62,7 +62,7 @@ def is_safe(*body: Statement) -> bool:
 
 OTHERS = write("s", number(THREADS - 1) - T)
 HALVES = each(Store("s", ROUND % 2 * THREADS + (T + ROUND / 2) % THREADS, T))
-"""Rounds next to each other write different halves, others the places of other threads."""
+"""Neighboring rounds write different halves; other rounds write the places of other threads."""
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ HALVES = each(Store("s", ROUND % 2 * THREADS + (T + ROUND / 2) % THREADS, T))
         ((read("s"), WAIT, write("s")), True),
         ((write("s"), OTHERS), False),
         ((write("s"), WAIT, OTHERS), True),
-        # Kernels have no barrier under a guard: it is left to all threads.
+        # Kernels have no barrier under a guard: all threads run it.
         ((write("s"), If(FEW, WAIT), read("s")), True),
         ((write("s"), rounds(WAIT, extent=number(0)), read("s")), False),
         ((write("s"), rounds(WAIT), read("s")), True),

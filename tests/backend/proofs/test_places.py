@@ -1,4 +1,4 @@
-"""When two flat indices of memory whose extents are formulas of sizes are different places."""
+"""When two flat indices name different places, in memory whose extents are formulas of sizes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def test_threads_of_a_tile_no_wider_than_a_row_are_apart() -> None:
 
 
 def asked(goal: Expr, width: int) -> Obligation:
-    """That two threads of ``width`` x 1 in the same plane access different places."""
+    """The obligation that two threads of ``width`` x 1 in the same plane access different
+    places.
+    """
     known = [
         *within(X, number(0), number(width - 1)),
         *within(OTHER(X), number(0), number(width - 1)),

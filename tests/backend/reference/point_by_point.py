@@ -1,8 +1,7 @@
-"""Pipelines evaluated one point at a time, on demand: a second reference, which knows no boxes.
+"""Evaluates pipelines one point at a time, on demand: a second reference, which knows no boxes.
 
-The value of a Func at a point is what its definitions say, one after the other. An update is run
-for one choice of its pure Vars, over all points of its reduction domain, into a table of what it
-has stored.
+The definitions of a Func, in order, give its value at a point. An update runs for one choice of its
+pure Vars, over all points of its reduction domain, and stores into a table.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Environment: TypeAlias = Mapping[str, Any]
 
 @define
 class PointByPoint:
-    """Values of the Funcs of a pipeline, of images that begin at 0."""
+    """The values of a pipeline's Funcs, for images that begin at 0."""
 
     pipeline: Pipeline
     inputs: Mapping[str, np.ndarray]

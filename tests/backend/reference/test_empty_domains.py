@@ -1,4 +1,4 @@
-"""The reference evaluates all that is legal: domains without points, too."""
+"""The reference evaluates every legal pipeline, also with domains without points."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ HOLES: list[Callable[[], Func]] = [
 
 
 def assert_evaluated(algorithm: Pipeline, extents: dict[str, list[int]], count: int) -> None:
-    """The reference, the compiled code and values one by one agree."""
+    """Asserts that the reference, compiled code and the point-by-point evaluation agree."""
     scalars = {"count": count} if algorithm.scalars else {}
     inputs = {i.name: PIXELS for i in algorithm.images}
     verdict = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
@@ -127,7 +127,7 @@ TYPES = (Bool, UInt8, Int32, Int64)
 
 @st.composite
 def algorithms(draw: st.DrawFn) -> Pipeline:
-    """Chains of Funcs of 0 to 2 dimensions, whose updates may have nothing to run over."""
+    """Chains of Funcs of 0 to 2 dimensions; their updates may have empty domains."""
     funcs: list[Func] = []
     for number in range(draw(st.integers(2, 5))):
         vars = (X, Y)[: draw(st.integers(0, 2))]
@@ -152,7 +152,9 @@ def _ranges() -> st.SearchStrategy[tuple[int, object]]:
 
 @st.composite
 def _values(draw: st.DrawFn, places: tuple[Expr, ...], funcs: list[Func]) -> Expr:
-    """A number made of coordinates, an image and Funcs defined before, at places that these say."""
+    """A number from coordinates, an image and earlier Funcs, read at places that such numbers
+    give.
+    """
     leaves = [COUNT.as_expr(), IMAGE[draw(_places(places, funcs))], *places]
     value = draw(st.sampled_from(leaves))
     if funcs and draw(st.booleans()):
@@ -190,5 +192,5 @@ def test_whatever_is_legal_is_evaluated(algorithm: Pipeline, count: int, extent:
     verdict = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
     if isinstance(verdict, CheckedSchedule):
         output = algorithm.function(algorithm.outputs[0])
-        least = 0 if len(output.stages) == 1 else 3  # as far as updates store
+        least = 0 if len(output.stages) == 1 else 3  # the highest place that updates store to
         assert_evaluated(algorithm, {output.name: [max(extent, least)] * len(output.args)}, count)

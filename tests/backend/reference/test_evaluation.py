@@ -1,4 +1,4 @@
-"""Whole pipelines by reference, against plain NumPy, formulas and numbers worked out by hand."""
+"""Whole pipelines by the reference, against plain NumPy, formulas and numbers computed by hand."""
 
 from collections.abc import Callable
 
@@ -166,7 +166,7 @@ def test_a_func_is_computed_on_all_that_its_updates_touch() -> None:
     r = RDom([(1, 6)], "r")
     f, g = Func("f"), Func("g")
     f[X] = X
-    f[r] = f[r - 1] + 1  # needs f from 0 on, though only f(5) and f(6) are asked for
+    f[r] = f[r - 1] + 1  # needs f from 0 on, although the call computes only f(5) and f(6)
     f[X] = f[X] * 2
     g[X] = f[X]
     assert run(g, (5, 2)).tolist() == [10, 12]
@@ -198,13 +198,13 @@ def test_inline_reductions() -> None:
 
 @pytest.fixture(params=[1 << 22, 7], ids=["at once", "in pieces"])
 def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points that are evaluated at once."""
+    """Sets the number of points that are evaluated at once."""
     monkeypatch.setattr(updates, "CHUNK", request.param)
 
 
 @pytest.mark.usefixtures("pieces")
 def test_floats_are_added_in_order() -> None:
-    # Far more points than places: the sum is made without a loop, and must round as one does.
+    # Far more points than places: NumPy adds without a loop, and must round as a loop does.
     image = ImageParam(Float32, 1, "image")
     r = RDom([(0, 4001)], "r")
     f = Func("f")
@@ -289,7 +289,7 @@ def test_updates_at_places_that_the_func_itself_holds() -> None:
     for i in range(5):
         start[min(max(start[i], 0), 9)] = -i
     assert run(f, 10).tolist() == start
-    # Where it writes is not known before it is computed, here beyond what is asked for.
+    # The places of its writes are known only during evaluation, and lie beyond the required region.
     assert run(f, (2, 3)).tolist() == start[2:5]
 
 

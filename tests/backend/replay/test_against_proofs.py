@@ -1,5 +1,5 @@
-"""Proofs for all sizes against runs at some: what is proven shows no mistake when it runs, what is
-refuted shows one at the sizes of its counterexample.
+"""Proofs for all sizes against runs at some sizes: a proven program shows no mistake when it runs,
+and a refuted one shows a mistake at the sizes of its counterexample.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def careless_schedules(draw: st.DrawFn, algorithm: Pipeline) -> Schedule:
 
 
 def serious(run: Replay) -> bool:
-    """Whether a value is wrong or an access is, but for races to write and read the right value,
-    which proofs allow.
+    """Whether a value or an access is wrong. Races that write and read the right value do not
+    count, because proofs allow them.
     """
     harmless = [f for f in run.faults if f.kind is FaultKind.RACE and f.obtained == f.expected]
     return bool(run.wrong) or len(harmless) < len(run.faults)

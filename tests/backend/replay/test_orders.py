@@ -1,4 +1,4 @@
-"""The orders of concurrent iterations, and outputs that are compared with the reference."""
+"""The orders of concurrent iterations, and the comparison of outputs with the reference."""
 
 from __future__ import annotations
 

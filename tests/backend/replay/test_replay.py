@@ -1,4 +1,4 @@
-"""Broken schedules run unchecked: what went wrong is told, and what is right stays right."""
+"""Replays of broken schedules: they report the mistakes, and correct schedules show none."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_what_is_read_beyond_an_image_is_shown() -> None:
 
 
 def tampered(nest: LoopNest, change: dict[str, tuple[int, int]]) -> LoopNest:
-    """The nest with the first coordinates and the sizes of some allocations moved, along y."""
+    """The nest with the first coordinate and the extent of some allocations changed along y."""
 
     def visit(node: NestNode) -> NestNode:
         if isinstance(node, Compute):
@@ -158,7 +158,7 @@ def test_a_lost_update_is_shown_where_all_add_to_one_place() -> None:
     )
     wrong = found.wrong[0]
     assert wrong.expected == 1 + 2 + 3 + 4
-    assert wrong.obtained == 4  # in turns, all add to the first value, and the last one stays
+    assert wrong.obtained == 4  # in turns, each adds to the first value, and the last store stays
 
 
 def test_a_report_says_what_happened_in_words() -> None:
@@ -250,7 +250,7 @@ def bx_at_root(directives: Directives) -> Directives:
 
 @st.composite
 def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
-    """Sizes of the output, some of them not from 0."""
+    """Sizes of the output; some do not begin at 0."""
     output = algorithm.outputs[0]
     sizes = {}
     for d in range(len(algorithm.function(output).args)):
@@ -262,7 +262,7 @@ def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
 @settings(max_examples=30)
 @given(st.data())
 def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataObject) -> None:
-    """An interpreter that shares nothing with the replay stops at the first wrong access."""
+    """An interpreter that shares no code with the replay ends at the first wrong access."""
     algorithm = data.draw(stencil_pipelines())
     plain = data.draw(schedules(algorithm))
     for func in plain.funcs:
