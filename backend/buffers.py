@@ -65,7 +65,7 @@ def sizes_of(
         given = tuple(extent for _, extent in result[name])
         if given != extents:
             raise ArgumentError(
-                f"sizes= gives {buffer} the extents {list(given)}, innermost first, but the "
+                f"Output {buffer} has the extents {list(given)}, innermost first, but the "
                 f"array to write it to has {list(extents)}."
             )
     return result
@@ -102,7 +102,7 @@ class Outputs:
     ) -> Outputs:
         """The given arrays where code can write them directly, else new arrays.
 
-        An output may not store a value everywhere. Then a new array begins with the values of the
+        If an output does not store a value everywhere, its new array begins with the values of the
         given array, or with zeros if none is given. For hardened code, new arrays of all other
         outputs begin with poison.
 

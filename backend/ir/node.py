@@ -25,7 +25,7 @@ class Node(Generic[NodeKind]):
 
     Attributes:
         nests_deep: whether such nodes may nest as deep as a pipeline has Funcs.
-        called: ``NodeKind`` as the types of fields name it.
+        called: the name of ``NodeKind`` in the types of fields.
     """
 
     __slots__ = ()

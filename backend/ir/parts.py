@@ -1,6 +1,6 @@
-"""The parts of a record that are of one type: how they are read, and how they are replaced.
+"""The parts of a record that have one type: reading and replacing them.
 
-The type that a field is declared with says where such parts are: ``Expr``, ``Expr | None``,
+The declared type of a field says how it holds parts: ``Expr``, ``Expr | None``,
 ``tuple[Expr, ...]`` and so on.
 """
 
@@ -23,7 +23,7 @@ class _Shape:
 
     Attributes:
         read: the parts in a value, in order.
-        replaced: a value like the one given, which takes its parts from those that come next.
+        replaced: a value of the same shape with other parts, taken in order.
     """
 
     read: Callable[[Any], _Parts]
@@ -53,14 +53,14 @@ _ALL_PARTS = _Shape(
         [type(one)(*islice(given, len(fields(type(one))))) for one in value]
     ),
 )
-"""Records with nothing but parts in their fields."""
+"""Records whose fields hold only parts."""
 
 _RECORDS = {"Expr": ("BufferDimension",)}
-"""By the type of parts, the records with nothing else."""
+"""For each type of parts, the records whose fields hold only such parts."""
 
 
 def _shapes(held: str) -> Mapping[str, _Shape]:
-    """By the types of fields that hold parts of type ``held``."""
+    """The shape of each field type that holds parts of type ``held``."""
     return {
         held: _ONE,
         f"{held} | None": _OPTIONAL,
@@ -71,11 +71,11 @@ def _shapes(held: str) -> Mapping[str, _Shape]:
 
 
 def derived(cls: type, held: str) -> tuple[property, Callable[[Any, _Parts], Any]]:
-    """Of a record whose fields hold parts of type ``held``: the property that reads them, and the
-    method that gives the same record with as many others.
+    """For a record whose fields hold parts of type ``held``: the property that reads the parts, and
+    the method that returns the same record with other parts, as many as before.
 
     Raises:
-        TypeError: a field holds them in another shape than the known ones.
+        TypeError: a field holds parts in an unknown shape.
     """
     shapes = _shapes(held)
     shaped = {f.name: shapes[f.type] for f in fields(cls) if f.type in shapes}
@@ -93,7 +93,7 @@ def _reader(shaped: Mapping[str, _Shape]) -> Callable[[Any], _Parts]:
     if len(readers) == 1:
         ((get, read),) = readers
         return get if read is _SEVERAL.read else lambda record: read(get(record))
-    values = attrgetter(*shaped)  # of several names it makes a tuple
+    values = attrgetter(*shaped)  # for several names it returns a tuple
     if all(shape is _ONE for shape in shaped.values()):
         return values
     if all(shape in (_ONE, _OPTIONAL) for shape in shaped.values()):

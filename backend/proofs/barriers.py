@@ -164,7 +164,7 @@ class _Kernel:
             )
         )
         name = self.launch.kernel.name
-        statement = f"All threads of a block of {name} come to its barrier {number} together."
+        statement = f"All threads of a block of {name} reach its barrier {number} together."
         known = (*self._threads(), *map(other, self._threads()), *rounds)
         return self._obligation(name, statement, known, goal, (), second=other, exact=True)
 

@@ -148,7 +148,7 @@ class ReplayBuffer:
         return None
 
     def _place(self, at: Coordinate) -> tuple[Coordinate, str | None]:
-        """The place of a coordinate, and the reason why it has none."""
+        """The place of a coordinate, and the reason if it has none."""
         at = at or (0,)
         folded = tuple(
             x if fold is None else x % fold if fold > 0 else 0

@@ -50,9 +50,7 @@ def test_what_is_proven_is_a_table_with_a_summary() -> None:
 def test_barriers_of_kernels_are_in_the_table() -> None:
     result = prove("harris", "--schedule", "gpu", "--device", "sm_80")
     assert result.exit_code == 0, result.output
-    assert (
-        "All threads of a block of corners_kernel come to its barrier 1 together." in result.output
-    )
+    assert "All threads of a block of corners_kernel reach its barrier 1 together." in result.output
     wanted = "A barrier stands between threads that write a place of gray and others that read it"
     assert f"{wanted} for ix." in result.output
 

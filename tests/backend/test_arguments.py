@@ -167,7 +167,7 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
             {"input": picture(10, 18)},
             SMALL,
             {"blur_y": np.zeros((8, 15), np.uint16)},
-            "sizes= gives blur_y the extents [16, 8]",
+            "Output blur_y has the extents [16, 8]",
         ),
         (
             {"input": picture(10, 18)},
@@ -191,7 +191,7 @@ def test_one_thread_gives_the_same(tiled: CompiledPipeline) -> None:
         ({"input": [[1, 2], [3, 4]]}, SMALL, None, "numpy.array(..., dtype='uint16')"),
     ],
 )
-def test_wrong_arguments_are_told(
+def test_wrong_arguments_are_refused(
     tiled: CompiledPipeline, inputs: dict, sizes: dict, out: dict | None, said: str
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
@@ -208,7 +208,7 @@ def test_wrong_arguments_are_told(
         (16, 8, (9, 18), "reads elements of dimension 1 of image input beyond"),
     ],
 )
-def test_sizes_that_do_not_fit_the_schedule_are_told(
+def test_sizes_that_do_not_fit_the_schedule_are_refused(
     tiled: CompiledPipeline, width: int, height: int, image: tuple[int, int], said: str
 ) -> None:
     with pytest.raises(SizeError) as caught:
@@ -276,7 +276,7 @@ def test_the_size_that_a_pipeline_says_need_not_be_given() -> None:
         evaluate(BLUR, {"input": picture(10, 18)}, sizes={"input": [18, 10]})
 
 
-def test_a_least_size_is_no_size() -> None:
+def test_a_least_size_does_not_give_the_size() -> None:
     image, out = ImageParam(UInt8, 1, "input"), Func("out")
     out[X] = image[X]
     out[X] += require(out.output_buffer().dim(0).extent() >= 4, image[X], "At least 4.")
@@ -293,6 +293,6 @@ def test_a_verified_schedule_that_adds_funcs_is_compiled_for_its_pipeline() -> N
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 5000])
-def test_numbers_of_threads_that_are_none_are_told(threads: object) -> None:
+def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
     with pytest.raises(ValueError, match="between 1 and 1024 threads"):
         compile_cpu_unchecked(BLUR, schedule(BLUR).schedule, threads=threads)

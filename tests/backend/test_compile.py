@@ -126,7 +126,7 @@ def test_several_outputs() -> None:
     np.testing.assert_array_equal(found["high"], [-2, 0, 2, 4])
 
 
-def test_want_of_memory_is_told() -> None:
+def test_missing_memory_is_reported() -> None:
     wide, out = Func("wide"), Func("out")
     wide[X, Y] = X * Y
     total = RDom([(0, 2**31 - 2), (0, 2**15)], "r")
@@ -173,7 +173,7 @@ def test_guards_at_the_end_of_the_coordinates() -> None:
     np.testing.assert_array_equal(found, values)
 
 
-def test_want_of_memory_inside_tasks_is_told() -> None:
+def test_missing_memory_inside_tasks_is_reported() -> None:
     small, huge, out = Func("small"), Func("huge"), Func("out")
     x, y, z = X, Y, Var("z")
     small[x] = x * 2
@@ -190,7 +190,7 @@ def test_want_of_memory_inside_tasks_is_told() -> None:
             compiled.run({}, sizes={"out": [40]})
 
 
-def test_what_verify_returns_is_accepted() -> None:
+def test_the_result_of_verify_is_accepted() -> None:
     checked = verify(BLUR, schedule(BLUR).vectorize("x", 8).schedule, device("cpu"))
     assert isinstance(checked, CheckedSchedule)
     image, sizes = picture(10, 18), {"blur_y": [(1, 16), (1, 8)]}
@@ -236,7 +236,7 @@ def test_storage_of_three_dimensions() -> None:
         check(algorithm, directives.schedule, {"out": [(-1, 7), (2, 5), (0, 3)]})
 
 
-def test_what_verify_refuses_is_not_compiled() -> None:
+def test_illegal_schedules_are_not_compiled() -> None:
     by_hand = schedule(BLUR).func("blur_x").compute_at("blur_y", "xi").schedule
     refused: Any = verify(BLUR, by_hand, device("cpu"))
     for compiler in (compile_cpu, compile_gpu):

@@ -105,7 +105,7 @@ def test_kernels_see_what_lies_interleaved() -> None:
     assert (found == image[:, :, :16] - np.roll(image, -1, 0)[:, :, 1:]).all()
 
 
-def test_known_sizes_are_used_and_asked_for() -> None:
+def test_known_sizes_are_used_and_checked() -> None:
     algorithm = interleaved()
     (stage,) = algorithm.function("out").stages
     assert not any(isinstance(n, Variable) and "extent" in n.name for n in walk(*stage.values))
@@ -167,7 +167,7 @@ def test_a_float_parameter_has_a_range() -> None:
         Param(Int32, "p", 9).set_range(0, 3)
 
 
-def test_what_is_required_is_said_when_it_does_not_hold() -> None:
+def test_a_requirement_that_does_not_hold_is_reported() -> None:
     image, radius, out = ImageParam(Int32, 1, "in"), Param(Int32, "radius"), Func("out")
     r = RDom([(0, radius)], "r")
     out[X] = 0
@@ -188,7 +188,7 @@ def test_what_is_required_is_said_when_it_does_not_hold() -> None:
         pipeline(out, requirements=[(X > 0, "It begins on the right.")])
 
 
-def test_images_of_which_only_the_size_is_used_belong_to_the_pipeline() -> None:
+def test_images_belong_to_the_pipeline_if_only_their_size_is_used() -> None:
     image, like, out = ImageParam(Int32, 1, "in"), ImageParam(UInt8, 2, "like"), Func("out")
     out[X] = image[fn.min(X, like.height() - 1)] + like.dim(0).max()
     image.dim(0).set_extent(like.width() * 2)

@@ -82,7 +82,7 @@ def test_kernels_are_for_the_device_that_was_verified() -> None:
     assert compile_gpu_unchecked(BLUR, TILED).arch == "sm_80"
 
 
-def test_what_is_printed_fits_a_line() -> None:
+def test_a_repr_fits_a_line() -> None:
     """With names and sizes, and no address."""
     image, gain = spaces.ImageParam(spaces.UInt8, 2, "input"), spaces.Param(spaces.Float32, "gain")
     x, y, f, r = spaces.Var("x"), spaces.Var("y"), spaces.Func("f"), spaces.RDom([(0, 3)], "r")

@@ -261,7 +261,7 @@ def test_an_output_is_not_written_beyond() -> None:
     assert raised.value.outside.access is AccessKind.WRITE
 
 
-def test_what_is_not_written_is_poison() -> None:
+def test_unwritten_memory_is_poison() -> None:
     """A program that does not compute values that it reads."""
     built = stencil()
 

@@ -104,7 +104,7 @@ def test_stopping_keeps_no_memory() -> None:
         assert kept[-1] == kept[9]
 
 
-def test_coordinates_and_what_is_required_of_them() -> None:
+def test_requirements_on_coordinates() -> None:
     image, table, f = ImageParam(UInt8, 2, "input"), ImageParam(Int32, 1, "table"), Func("f")
     at = cast(Int32, image[X, Y])
     f[X, Y] = table[fn.clamp(require(at < 10, at, "There is no such entry."), 0, 9)]
@@ -222,7 +222,7 @@ def test_a_func_that_is_inlined_where_a_stage_says_where_still_requires(
         np.testing.assert_array_equal(found["f"], wanted["f"])
 
 
-def test_what_says_where_requires_nothing() -> None:
+def test_predicates_and_left_sides_require_nothing() -> None:
     image, f = ImageParam(UInt8, 1, "input"), Func("f")
     r = RDom([(0, 4)], "r")
     f[X] = 0
@@ -231,7 +231,7 @@ def test_what_says_where_requires_nothing() -> None:
         pipeline(f)
 
 
-def test_c_programs_are_told_what_stops_them() -> None:
+def test_c_programs_get_the_message_that_ends_them() -> None:
     header = compiled("").c_header()
     assert "Pixels are below 200" in header.split("the number of the assert that fails")[1]
 
@@ -297,7 +297,7 @@ def test_many_threads_tell_values_of_one_of_them() -> None:
         assert float(real) == int(number)
 
 
-def test_c_programs_are_told_values() -> None:
+def test_c_programs_get_values() -> None:
     header = compiled("", TOLD).c_header()
     assert "    int64_t *told;" in header
     assert "At {1} {2} is {3} of {4} {5} {6} {7} !" in header

@@ -134,7 +134,7 @@ def test_lanes_pass_every_guard_around_them() -> None:
     assert run_program(program, {}, {"out": {}})["out"] == {0: 1, 6: 7}
 
 
-def test_what_lanes_share_is_not_read_where_there_is_no_lane() -> None:
+def test_shared_memory_of_lanes_is_not_read_without_a_lane() -> None:
     """Whole vectors beyond the end of a reduction: the run reads only one value of the image."""
     image, out = ImageParam(Int32, 1, "image"), Func("out")
     r = RDom([(0, 3)], "r")

@@ -58,7 +58,7 @@ VALUES = np.random.default_rng(4).integers(-10, 15, 24).astype(np.int32)
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
-def test_what_is_undefined_is_not_stored(lanes: int) -> None:
+def test_undefined_values_are_not_stored(lanes: int) -> None:
     algorithm = chained()
     assert len(algorithm.function("out").stages) == 4  # the update without any value is none
     sizes = {"out": (24,)}
@@ -263,7 +263,7 @@ def test_inlined_values_are_not_read_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
-def test_what_is_given_stays_in_arrays_of_any_strides_and_new_ones_begin_with_zeros(
+def test_given_values_stay_in_arrays_of_any_strides_and_new_arrays_begin_with_zeros(
     target: str,
 ) -> None:
     image, out = ImageParam(Int32, 1, "in"), Func("out")

@@ -165,7 +165,7 @@ def test_kernels_read_for_predicates_only_where_a_tail_computes() -> None:
     np.testing.assert_array_equal(found, np.arange(11) + 3 * (np.abs(values) > 3))
 
 
-def test_what_predicates_leave_out_is_not_needed() -> None:
+def test_points_that_predicates_exclude_need_nothing() -> None:
     """``input`` is read only in columns 0 to 10 and rows 1 to 11: ``r.x < r.y``."""
     nest = loop_nest(triangle(), Schedule.default(triangle()))
     box = nest.inputs["input"]

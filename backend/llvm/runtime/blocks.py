@@ -178,7 +178,7 @@ class Program:
         return Body(self.declare(name, result, *arguments))
 
     def define_private(self, name: str, result: IRType, *arguments: IRType) -> Body:
-        """Defines a function of this module only; its calls are inlined."""
+        """Defines a function of this module only, which LLVM can inline."""
         body = self.define(name, result, *arguments)
         body.function.linkage = "internal"
         return body

@@ -72,8 +72,8 @@ def wishes(value: Expr, is_innermost: bool) -> Mapping[Expr, Expr]:
 
 
 def _likely_arm(arms: Sequence[Expr], is_innermost: bool) -> Expr | None:
-    """The likely one of two sides: the side that is a hint, or else the side that has a hint inside
-    (as in Halide).
+    """The likely one of two sides (as in Halide): the side with a hint outside of its inner
+    selections, or else the side with a hint anywhere. None if both sides are likely.
     """
     for inside in (_own_parts, walk):
         likely = [arm for arm in arms if any(_counts(n, is_innermost) for n in inside(arm))]

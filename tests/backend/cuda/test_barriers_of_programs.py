@@ -80,7 +80,7 @@ def test_an_update_of_other_threads_elements_waits_in_every_round() -> None:
     assert "wait" in str(shape(found))
 
 
-def test_what_a_thread_keeps_for_itself_needs_no_barrier() -> None:
+def test_private_memory_of_a_thread_needs_no_barrier() -> None:
     pair = block(
         Store("r", number(0), T),
         Store("r", number(1), T * T),

@@ -100,7 +100,7 @@ def test_a_missing_barrier_that_one_order_hides_shows_in_another() -> None:
     assert (out["shuffled"] == -1).any()
 
 
-def test_a_barrier_in_a_branch_is_told_with_both_threads_and_the_line() -> None:
+def test_a_barrier_in_a_branch_is_reported_with_both_threads_and_the_line() -> None:
     module = planted("    __syncthreads();\n", "    if (tx + ty * 8 < 50) __syncthreads();\n")
     line = line_of(module.source, "__syncthreads")
     with pytest.raises(DivergentBarrierError) as raised:
@@ -111,7 +111,7 @@ def test_a_barrier_in_a_branch_is_told_with_both_threads_and_the_line() -> None:
     )
 
 
-def test_a_return_before_a_barrier_is_told() -> None:
+def test_a_return_before_a_barrier_is_reported() -> None:
     module = planted(
         "    __syncthreads();\n", "    if (x0 + tx >= w) return;\n    __syncthreads();\n"
     )

@@ -242,7 +242,7 @@ def test_parentheses_stand_where_they_are_needed() -> None:
     assert str(binary("-", a, literal(-3, Int32))) == "a - -3"
 
 
-def test_what_occurs_twice_is_worked_out_once() -> None:
+def test_repeated_expressions_are_computed_once() -> None:
     source = IMAGES[Int32]
     func = Func("f")
     value: Expr = source[X]

@@ -99,7 +99,7 @@ GRIDS = "".join(f"{func}.compute_root().gpu_tile(x, y, xi, yi, 8, 4)\n" for func
         "h.compute_with(f, xi)\np.compute_at(f, xi)",
     ],
 )
-def test_what_both_read_is_computed_in_their_kernel(text: str) -> None:
+def test_a_func_that_both_read_is_computed_in_their_kernel(text: str) -> None:
     chosen = parse_schedule(GRIDS + text, PAIR)
     verdict = verify(PAIR, chosen, SM_80)
     assert isinstance(verdict, CheckedSchedule), str(verdict)

@@ -161,7 +161,7 @@ def test_an_image_that_is_too_small_is_not_read_beyond() -> None:
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_what_is_not_written_is_poison(name: str) -> None:
+def test_unwritten_memory_is_poison(name: str) -> None:
     def forget(statement: Statement) -> Statement:
         if isinstance(statement, Store) and statement.buffer == "g":
             return EMPTY

@@ -97,7 +97,7 @@ def test_promises_are_kept_in_their_types() -> None:
             compiled.run(inputs, {"byte": byte}, sizes, executor=Emulator())
 
 
-def test_much_shared_memory_is_asked_for_at_launch() -> None:
+def test_much_shared_memory_is_requested_at_launch() -> None:
     algorithm, directives = large_tiles(191)
     (kernel,) = compile_gpu_unchecked(algorithm, directives.schedule).kernels
     assert (kernel.static_shared_bytes, kernel.dynamic_shared_bytes) == (48 * 1024, 0)
@@ -208,7 +208,7 @@ def test_an_output_that_is_empty_runs_nothing() -> None:
     assert compiled.run(inputs, sizes={"blur_y": (0, 12)})["blur_y"].shape == (12, 0)
 
 
-def test_what_cannot_be_indexed_is_refused() -> None:
+def test_buffers_too_large_to_index_are_refused() -> None:
     algorithm = gpu_pipelines.blur()
     compiled = compile_gpu_unchecked(algorithm, BLUR["two kernels"](algorithm).schedule)
     wide = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint16), (50_000, 50_000), (0, 0))
@@ -216,7 +216,7 @@ def test_what_cannot_be_indexed_is_refused() -> None:
         compiled.run({"input": wide}, sizes={"blur_y": ((1, 8), (1, 8))})
 
 
-def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
+def test_coordinates_too_far_for_sums_of_32_bits_are_refused() -> None:
     algorithm = gpu_pipelines.blur()
     compiled = compile_gpu_unchecked(algorithm, BLUR["two kernels"](algorithm).schedule)
     far = {"blur_y": ((2**30 - 7, 8), (1, 8)), "input": ((2**30 - 9, 12), (0, 10))}
@@ -262,7 +262,7 @@ def test_what_is_too_far_for_sums_of_32_bits_is_refused() -> None:
         ),
     ],
 )
-def test_what_no_kernel_can_do_is_refused_in_words(build: object, words: str) -> None:
+def test_schedules_that_no_kernel_can_run_are_refused_in_words(build: object, words: str) -> None:
     algorithm = gpu_pipelines.blur()
     assert callable(build)
     with pytest.raises(GpuLoweringError, match=words):

@@ -18,7 +18,7 @@ GRID = "out.gpu_tile(x, y, xi, yi, 8, 4, TailStrategy::GuardWithIf)"
 ROWS = "out.split(x, x, xi, 8, TailStrategy::GuardWithIf).gpu_blocks(x).gpu_threads(xi)"
 
 
-def test_what_the_cpu_computes_for_kernels_may_prefetch() -> None:
+def test_parts_that_the_cpu_computes_may_prefetch() -> None:
     text = f"{GRID}\nacross.compute_root().prefetch(image, y, y, 2)"
     verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
     assert isinstance(verdict, CheckedSchedule), str(verdict)

@@ -129,7 +129,7 @@ def taps() -> Pipeline:
         ("out.gpu_single_thread().gpu_blocks(x)", "gpu.blocks-inside-threads"),
     ],
 )
-def test_what_it_does_not_go_with_is_refused(text: str, rule: str) -> None:
+def test_directives_that_do_not_fit_it_are_refused(text: str, rule: str) -> None:
     verdict = verify(SUMS, read(text), GPU)
     assert not isinstance(verdict, CheckedSchedule)
     assert rule in {violation.rule for violation in verdict.violations}
@@ -139,7 +139,7 @@ ROUNDS = ["unroll(__thread, 4", "vectorize(__thread, 4", "unroll(__block, 3"]
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_what_is_split_of_its_loops_runs_once(rounds: str) -> None:
+def test_loops_split_from_its_loops_run_once(rounds: str) -> None:
     values, y, total = ImageParam(Int32, 1, "values"), Var("y"), Func("total")
     total[y] = 0
     total[y] += values[RDom([(0, 8)])]

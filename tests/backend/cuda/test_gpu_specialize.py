@@ -110,7 +110,7 @@ def launched(compiled: GpuPipeline, width: int, gain: int) -> dict[str, tuple[in
     return {kernel.name: kernel.block for kernel in compiled.at(values).kernels}
 
 
-def test_each_case_has_its_own_threads_and_shares_what_is_the_same() -> None:
+def test_each_case_has_its_own_threads_and_shares_equal_kernels() -> None:
     compiled = compile_gpu(checked(APART))
     assert launched(compiled, 64, 3)["out_kernel"] == (16, 1, 1)
     assert launched(compiled, 64, 2)["out_kernel2"] == (16, 2, 1)
@@ -184,10 +184,10 @@ def test_all_cases_are_proven_with_their_barriers(name: str) -> None:
     shared = [
         k.name for k in compile_gpu_unchecked(BLUR, schedule).kernels if k.static_shared_bytes
     ]
-    assert all(f"a block of {name} come to its barrier" in told for name in shared)
+    assert all(f"a block of {name} reach its barrier" in told for name in shared)
 
 
-def test_what_is_the_case_is_known_where_kernels_are_launched() -> None:
+def test_the_case_is_known_where_kernels_are_launched() -> None:
     wide, *_, other = compile_gpu(checked(INSIDE)).programs
     for program, width in ((wide, "out.extent.0 >= 32"), (other, "out.extent.0 < 32")):
         assert width in map(str, program.assumptions)

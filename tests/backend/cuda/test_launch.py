@@ -116,7 +116,7 @@ PARAMS = (
 )
 
 
-def test_what_pycuda_is_called_with(driver: FakeDriver) -> None:
+def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
     steps = (LaunchStep("k", (5, 6, 7), ("x", True, -1)),) * 2
     x = np.arange(6, dtype=np.int16)[::2]
@@ -136,7 +136,7 @@ def test_what_pycuda_is_called_with(driver: FakeDriver) -> None:
     assert x.tolist() == [0, 2, 4]
 
 
-def test_a_refused_launch_is_told_in_words(driver: FakeDriver) -> None:
+def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:
     module = CudaModule("text", (CudaKernel("k", (), (1024, 1, 1)),))
     with pytest.raises(
         CudaLaunchError, match=r"launching kernel k, grid \(1, 1, 1\), block \(1024, .*resources"
@@ -167,7 +167,7 @@ def test_a_driver_without_devices(driver: FakeDriver, monkeypatch: pytest.Monkey
     )
 
 
-def test_a_missing_pycuda_is_told_with_the_extra_that_holds_it(
+def test_a_missing_pycuda_is_reported_with_the_extra_that_holds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)

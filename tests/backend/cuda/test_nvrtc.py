@@ -87,7 +87,7 @@ def test_an_unknown_architecture_is_refused_with_those_there_are() -> None:
     assert all(re.fullmatch(r"sm_\d+", arch) for arch in available_archs())
 
 
-def test_a_missing_library_is_told_with_the_extra_that_holds_it(
+def test_a_missing_library_is_reported_with_the_extra_that_holds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(()))

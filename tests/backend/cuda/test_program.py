@@ -210,7 +210,7 @@ F = np.ones(4, np.float32)
         ),
     ],
 )
-def test_what_does_not_fit_is_told(
+def test_arguments_that_do_not_fit_are_refused(
     steps: tuple[ProgramStep, ...],
     buffers: dict[str, NDArray[Any]],
     scalars: dict[str, int],

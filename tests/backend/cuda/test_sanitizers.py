@@ -42,7 +42,7 @@ def test_a_right_text_is_silent(sanitizers: Sanitizers, order: ThreadOrder) -> N
         ("sum / 9.0f", "sum / (float)(2147483647 + w)", "signed integer overflow"),
     ],
 )
-def test_memory_and_undefined_operations_are_told_with_their_line(
+def test_memory_and_undefined_operations_are_reported_with_their_line(
     right: str, wrong: str, finding: str
 ) -> None:
     helper = "static __device__ __noinline__ float at(const float* p, int i) { return p[i]; }\n"
@@ -130,7 +130,7 @@ def test_two_threads_that_write_one_element_race_in_global_memory() -> None:
 
 
 @pytest.mark.parametrize("sanitizers", [MEMORY, THREAD])
-def test_divergence_is_told_here_too(sanitizers: Sanitizers) -> None:
+def test_divergence_is_reported_here_too(sanitizers: Sanitizers) -> None:
     module = planted("    __syncthreads();", "    __syncthreads(); if (tx) __syncthreads();")
     with pytest.raises(DivergentBarrierError, match="while thread"):
         run_blur(module, sanitizers)

@@ -141,7 +141,7 @@ def test_one_loop_computes_both() -> None:
         (ROOT + "dx.compute_with(dy, x)\ndy.compute_with(dx, x)", "with.func"),
     ],
 )
-def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
+def test_stages_that_cannot_be_fused_are_named(text: str, rule: str) -> None:
     verdict = verify(SLOPES, parse_schedule(text, SLOPES), device("cpu"))
     assert rule in [v.rule for v in verdict.violations]
 

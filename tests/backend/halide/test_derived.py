@@ -52,7 +52,7 @@ def test_halide_makes_the_same_loops() -> None:
     assert lines[produced + 2].startswith("vectorized _0.v")
 
 
-def test_cpp_declares_what_is_added() -> None:
+def test_cpp_declares_added_funcs() -> None:
     text = "input.in(f).compute_at(f, y).vectorize(_0, 8)\nf.in({g, h}).compute_root()"
     written = parse_schedule(text, P)
     source = halide_source(P, written)

@@ -59,7 +59,7 @@ def test_a_process_that_takes_too_long_is_ended() -> None:
         run_in_subprocess(scaled(), None, INPUT, {"gain": 3}, {"f": (4,)}, seconds=0.01)
 
 
-def test_a_process_that_dies_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = tmp_path / "python"
     dying.write_text("#!/bin/sh\necho 'a last word' >&2\nkill -SEGV $$\n")
     dying.chmod(0o755)

@@ -81,7 +81,7 @@ def test_beyond_the_last_iteration(strategy: str, rows: tuple[int, ...]) -> None
     assert {at[1] for _, at in of_row(text, 5)} == set(rows)
 
 
-def test_what_funcs_inside_the_loop_read_is_prefetched() -> None:
+def test_reads_of_funcs_inside_the_loop_are_prefetched() -> None:
     text = "out.prefetch(image, y, y, 1)\nrows.compute_at(out, y)"
     assert {at for _, at in of_row(text, 0)} == {(x, y) for x in (0, 64, 100) for y in (1, 2)}
 

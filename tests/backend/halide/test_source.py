@@ -102,7 +102,7 @@ def test_names_stay_apart() -> None:
     assert "for_(x_) = x(x_);" in source
 
 
-def test_what_halide_cannot_say_is_refused() -> None:
+def test_schedules_without_a_counterpart_in_halide_are_refused() -> None:
     f = Func("f")
     f[X] = X
     built = pipeline(f)

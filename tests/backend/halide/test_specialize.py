@@ -105,7 +105,7 @@ def test_a_specialization_begins_where_its_stage_was() -> None:
         ("1 < gain < 3", "nothing that a condition"),
     ],
 )
-def test_what_is_no_condition_is_refused_in_words(condition: str, problem: str) -> None:
+def test_text_without_a_condition_is_refused_in_words(condition: str, problem: str) -> None:
     with pytest.raises(ScheduleSyntaxError, match=problem):
         parse_schedule(f"out.specialize({condition}).parallel(y)", BLUR)
 
@@ -167,7 +167,7 @@ def test_illegal_specializations_are_named(text: str, rule: str) -> None:
     assert rule in [v.rule for v in verdict.violations]
 
 
-def test_reading_values_is_no_condition() -> None:
+def test_conditions_cannot_read_values() -> None:
     made = schedule(BLUR).specialize(IMAGE[0, 0] > 3).parallel("y").schedule
     verdict = verify(BLUR, made, device("cpu"))
     assert [v.rule for v in verdict.violations] == ["specialize.condition"]
@@ -230,7 +230,9 @@ def conditions(draw: st.DrawFn) -> Expr:
 
 
 @given(conditions(), st.integers(1, 12), st.integers(-12, 12))
-def test_what_is_believed_follows(condition: Expr, width: int, gain: int) -> None:
+def test_assumptions_of_cases_follow_from_their_conditions(
+    condition: Expr, width: int, gain: int
+) -> None:
     values = {"out.extent.0": width, "gain": gain}
     holds = bool(number(condition, values))
     assert bool(number(negation(condition), values)) is not holds

@@ -151,7 +151,7 @@ def test_alignments_are_of_their_loops() -> None:
          "f.compute_with(h, y)\nf.update(0).compute_with(h, y)", "with.stages"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_fused_is_named(text: str, rule: str) -> None:
+def test_stages_that_cannot_be_fused_are_named(text: str, rule: str) -> None:
     verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
     assert rule in [v.rule for v in verdict.violations]
 
@@ -179,7 +179,7 @@ def test_an_update_may_not_read_what_a_later_iteration_computes() -> None:
     assert "f.update(1) goes over r.x, and touches f elsewhere, too" in str(violations[0])
 
 
-def test_what_the_rule_forbids_is_refuted() -> None:
+def test_the_proof_refutes_schedules_that_the_rule_forbids() -> None:
     rows = along_rows()
     text = "f.compute_root()\ng.compute_root()\nf.update(1).compute_with(g.update(0), r)\n"
     both = parse_schedule(text + "f.update(0).compute_with(g.update(0), r)", rows)
@@ -209,7 +209,7 @@ def test_tiles_of_two_updates_begin_at_the_same_place() -> None:
     assert any(isinstance(p.outcome, Refuted) for p in prove(loop_nest(rows, written)).proofs)
 
 
-def test_a_group_with_a_mistake_is_told_with_all_others() -> None:
+def test_a_group_with_a_mistake_is_reported_with_all_other_mistakes() -> None:
     text = "f.compute_with(g, y).split(z, zo, zi, 4)\nh.compute_with(f, y)\nout.vectorize(q)"
     verdict = verify(TWICE, parse_schedule(ROOT + text, TWICE), device("cpu"))
     assert {v.func for v in verdict.violations} == {"f", "out"}

@@ -19,7 +19,7 @@ from spaces.model.expressions.types import Bool, Float32, Int8, Int32, UInt8
 from spaces.model.writing.text import parse_schedule
 
 
-def test_what_inlining_leaves_of_a_kernel_becomes_one_number():
+def test_an_inlined_kernel_becomes_one_number():
     product = evaluated(Op(Int32, "mul", (constant(-2, Int32), constant(2, Int32))))
     quotient = evaluated(evaluated(Cast(Float32, product)) / 4.5)
     weight = evaluated(fn.exp(quotient))
@@ -45,7 +45,7 @@ def test_conversions_wrap_and_truncate():
     assert evaluated(Cast(Int32, constant(-1.75, Float32))) is constant(-1, Int32)
 
 
-def test_variables_and_what_is_no_number_stay():
+def test_variables_and_nan_stay():
     x = Variable(Float32, "x")
     assert evaluated(x + 1.0) is x + 1.0
     root = fn.sqrt(constant(-1.0, Float32))

@@ -168,7 +168,7 @@ int main(void) {
 
 @needs_compiler
 @pytest.mark.parametrize("lanes", [1, 4])
-def test_a_c_program_is_told_the_values_of_a_message(tmp_path: Path, lanes: int) -> None:
+def test_a_c_program_gets_the_values_of_a_message(tmp_path: Path, lanes: int) -> None:
     image, out, gain = ImageParam(Int16, 1, "input"), Func("out"), Param(Float32, "gain")
     out[X] = require(image[X] > 0, image[X], "Pixel", X, "is", image[X], "at a gain of", gain)
     algorithm = pipeline(out, name="limited")

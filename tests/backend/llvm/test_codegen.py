@@ -185,7 +185,7 @@ STRIDES = [X, X + 3, -X, X * 2, X * 2 + 1, X * 3, X * 4 + 2, X * 5, -2 * X, X / 
 
 
 @pytest.mark.parametrize("coordinate", STRIDES, ids=str)
-def test_vector_loads_touch_only_what_is_read(coordinate: Expr) -> None:
+def test_vector_loads_touch_only_the_read_elements(coordinate: Expr) -> None:
     for type in (UInt8, Int16, Float32, Float64, Bool):
         image, out = ImageParam(type, 1, "input"), Func("out")
         limited = fn.clamp(coordinate, -40, 80) if "x * x" in str(coordinate) else coordinate

@@ -78,7 +78,7 @@ def sum_of(first: tuple[int, int], second: tuple[int, int]) -> Expr:
     return parts[0] + parts[1]
 
 
-def test_twice_the_even_lanes_is_no_sum_of_neighbors() -> None:
+def test_twice_the_even_lanes_is_not_a_sum_of_neighbors() -> None:
     value = sum_of((0, 0), (0, 0)) + cast(Int32, S[2 * X + 1]) + cast(Int32, T[2 * X + 1])
     found = compiled(value, 8).run({"s": A, "t": B}, sizes={"f": [40]})["f"]
     s, t = (np.asarray(v[:80], np.int64) for v in (A, B))

@@ -47,7 +47,7 @@ def run(algorithm, roots, image):
 @pytest.mark.parametrize(
     ("also_reads", "blocks"), [((), 2), ((0,), 3), ((0, 4), 4), (range(9), 9)], ids=str
 )
-def test_a_chain_has_room_for_what_is_still_read(also_reads, blocks):
+def test_a_chain_keeps_memory_of_funcs_that_are_still_read(also_reads, blocks):
     image = np.arange(EDGE * EDGE, dtype=np.int32).reshape(EDGE, EDGE) % 1000
     algorithm, roots = chain(10, also_reads)
     result = run(algorithm, roots, image)
@@ -57,7 +57,7 @@ def test_a_chain_has_room_for_what_is_still_read(also_reads, blocks):
     assert blocks * MIB <= scratch_bytes() <= blocks * MIB * 5 / 4
 
 
-def test_what_is_read_in_a_loop_stays_until_its_end():
+def test_storage_that_a_loop_reads_stays_until_its_end():
     """Every line of the loop around the second Func's storage needs both Funcs."""
     image = np.arange(EDGE * EDGE, dtype=np.int32).reshape(EDGE, EDGE)
     source, first, line, out = ImageParam(Int32, 2, "image"), Func("a"), Func("b"), Func("c")

@@ -132,7 +132,7 @@ def questions(loop: For) -> int:
 
 
 @pytest.mark.parametrize("test", COUNTS)
-def test_the_likely_side_is_asked_no_more(test: str) -> None:
+def test_the_likely_side_needs_no_test(test: str) -> None:
     count = COUNTS[test]
     split = loops(test, "f.never_partition(y)")
     assert len(split) == count

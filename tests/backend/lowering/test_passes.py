@@ -98,7 +98,7 @@ def test_every_pass_keeps_the_values(family: st.SearchStrategy[Pipeline]) -> Non
         (NEVER, STORE, If(N < 5, EMPTY, STORE)),
     ],
 )
-def test_conditions_around_nothing_are_not_asked(
+def test_conditions_around_nothing_are_dropped(
     body: Statement, otherwise: Statement | None, left: Statement
 ) -> None:
     inside = For(VAR, ZERO, N, LoopKind.SERIAL, If(N < 5, body, otherwise))

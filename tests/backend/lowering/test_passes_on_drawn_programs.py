@@ -33,7 +33,7 @@ def called(rng: random.Random, program: LoopProgram) -> Arrays:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_every_pass_keeps_what_is_computed(seed: int) -> None:
+def test_every_pass_keeps_the_computed_values(seed: int) -> None:
     changed = dict.fromkeys(CPU_PASSES, 0)
     for number in range(PROGRAMS):
         rng = random.Random(f"program {seed} {number}")

@@ -40,7 +40,7 @@ def test_stores_in_a_row_read_an_image_once() -> None:
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
-def test_what_is_stored_is_read_again(unrolled: bool) -> None:
+def test_stored_elements_are_read_again(unrolled: bool) -> None:
     """Sums in place; each reads the value that the one before has stored."""
     out, r = Func("out"), RDom([(0, 8)], "r")
     out[X] = cast(Int32, IMAGE[X])
@@ -81,7 +81,7 @@ def test_places_that_are_read_are_read_again(unrolled: bool) -> None:
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
-def test_what_lies_at_a_place_that_is_stored_is_read_again(unrolled: bool) -> None:
+def test_elements_at_stored_places_are_read_again(unrolled: bool) -> None:
     """Each step reads the pixel whose index the step before has stored; the image does not
     change.
     """

@@ -90,7 +90,7 @@ def asked(built: Pipeline, chosen: Schedule, inputs=None, sizes=None) -> int:
 
 @pytest.mark.parametrize("directives", DIRECTIVES)
 @pytest.mark.parametrize("place", PLACES)
-def test_memory_is_asked_for_each_dimension(place: str, directives: str) -> None:
+def test_memory_is_allocated_for_each_dimension(place: str, directives: str) -> None:
     built = mirrored(PLACES[place])
     checked = verify(built, parse_schedule(DIRECTIVES[directives] + ";", built), device("cpu"))
     assert checked.legal, checked.violations
@@ -160,7 +160,7 @@ def test_no_dimension_takes_a_negative_number_of_places() -> None:
 
 
 @pytest.mark.parametrize("side", [2**15, 2**16, 2**17, 2**23])
-def test_memory_of_more_than_2_to_the_32_bytes_is_asked_for(side: int) -> None:
+def test_memory_of_more_than_2_to_the_32_bytes_is_allocated(side: int) -> None:
     image = ImageParam(Int32, 2, "im")
     g, f = Func("g"), Func("f")
     g[X, Y] = image[X, Y]

@@ -134,7 +134,7 @@ def test_loops_are_partitioned_as_the_schedule_says(policy: str, lanes: int) -> 
     assert clamped.count(False) == splits
 
 
-def test_what_is_made_of_a_loop_is_partitioned_like_it() -> None:
+def test_loops_made_of_a_loop_are_partitioned_like_it() -> None:
     directives = schedule(BLUR).never_partition("x").split("x", "xo", "xi", 8).always_partition("y")
     policies = {p.loop: p.policy for p in directives.schedule.of("blur_y").stages[0].partitions}
     assert policies == {"xo": "never", "xi": "never", "y": "always"}

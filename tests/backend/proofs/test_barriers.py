@@ -102,7 +102,7 @@ def test_a_program_without_one_of_its_barriers(name: str) -> None:
 SIZES = {f"{name}.extent.{d}": 9 for name in ("blur_y", "output", "scaled") for d in range(2)}
 
 
-def test_a_barrier_that_some_threads_do_not_come_to_is_refuted() -> None:
+def test_a_barrier_that_some_threads_do_not_reach_is_refuted() -> None:
     nest, program = app("blur")
     divergent = changed(
         program,
@@ -110,7 +110,7 @@ def test_a_barrier_that_some_threads_do_not_come_to_is_refuted() -> None:
         at_barrier(0, lambda barrier: If(THREAD[0] < constant(5, Int32), barrier)),
     )
     failed = refuted(prove_barriers(nest, divergent))
-    assert "come to its barrier 1 together" in failed[0].obligation.statement
+    assert "reach its barrier 1 together" in failed[0].obligation.statement
     found = failed[0].outcome.counterexample
     columns = {found.iteration["threadIdx.x"] < 5, found.other["threadIdx.x"] < 5}
     assert columns == {True, False}
@@ -147,7 +147,7 @@ def test_a_barrier_in_a_loop_whose_rounds_differ_between_threads_is_refuted() ->
     )
     failed = refuted(prove_barriers(nest, looped))
     assert [p.obligation.statement for p in failed] == [
-        "All threads of a block of blur_y_kernel come to its barrier 2 together."
+        "All threads of a block of blur_y_kernel reach its barrier 2 together."
     ]
     run = replay_kernels(nest, looped, {"blur_y.extent.0": 32, "blur_y.extent.1": 8})
     assert {fault.kind for fault in run.faults} == {FaultKind.DIVERGED}
@@ -180,10 +180,10 @@ def test_places_that_the_data_choose_are_unknown_and_named() -> None:
     assert "input" in unknown.expression
 
 
-def test_statements_name_what_is_kept_apart() -> None:
+def test_statements_name_the_separated_accesses() -> None:
     _, program = app("harris")
     said = [o.statement for o in barrier_obligations(program)]
-    assert "All threads of a block of corners_kernel come to its barrier 2 together." in said
+    assert "All threads of a block of corners_kernel reach its barrier 2 together." in said
     wanted = "A barrier stands between threads that write a place of gray and others that read it"
     assert f"{wanted} for ix." in said
     assert all(o.kind == "barrier" for o in barrier_obligations(program))

@@ -95,12 +95,12 @@ def rows_before(count: int) -> Expr:
         ([If(number(4) < X, write(number(9)), read(X))], True),
     ],
 )
-def test_what_is_read_is_kept_apart(body: list[Statement], holds: bool) -> None:
+def test_reads_are_separated_from_writes(body: list[Statement], holds: bool) -> None:
     _, outcome = about_reads(*body)
     assert isinstance(outcome, Proven if holds else Refuted)
 
 
-def test_what_a_condition_reads_and_how_often_a_loop_runs_are_reads() -> None:
+def test_conditions_and_bounds_of_loops_read() -> None:
     chosen = Load(Int32, "a", NEIGHBOR)
     for reader in (
         If(number(0) < chosen, Store("out", X, X)),
@@ -110,7 +110,7 @@ def test_what_a_condition_reads_and_how_often_a_loop_runs_are_reads() -> None:
         assert isinstance(about_reads(write(X), Barrier(), reader)[1], Proven)
 
 
-def test_what_a_loop_reads_of_its_bounds_it_reads_before_each_round() -> None:
+def test_a_loop_reads_its_bounds_before_each_round() -> None:
     bound = Load(Int32, "a", NEIGHBOR)
     inside = For(ROUND, number(0), bound, LoopKind.SERIAL, block(Barrier(), write(X)))
     assert not isinstance(about_reads(inside)[1], Proven)

@@ -70,7 +70,7 @@ def test_rows_of_as_many_places_as_a_number_says_are_compared_as_they_are() -> N
     assert not evaluate(PLACES.apart("g", index, OTHER(index)), at)
 
 
-def test_shapes_are_told_in_the_order_of_memory() -> None:
+def test_shapes_are_in_the_order_of_memory() -> None:
     x, y = Var("x"), Var("y")
     f, g = Func("f"), Func("g")
     f[x, y] = x + y

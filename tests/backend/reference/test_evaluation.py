@@ -400,7 +400,7 @@ def test_unclamped_coordinates_are_refused_before_memory_is_gone() -> None:
         run(g, 2, image=data)
 
 
-def test_an_image_is_needed_of_which_only_the_size_is_used() -> None:
+def test_an_image_is_needed_if_only_its_size_is_used() -> None:
     image = ImageParam(Int32, 1, "image")
     f = Func("f")
     f[X] = image.width()

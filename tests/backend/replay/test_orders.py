@@ -30,7 +30,7 @@ def test_steps_are_taken_in_the_order(order: Order, expected: str) -> None:
     assert " ".join(taken) == expected
 
 
-def test_what_is_never_computed_of_an_output_is_wrong() -> None:
+def test_output_values_that_are_never_computed_are_wrong() -> None:
     nest = shortened(nest_of(blur()), "out", "y")
     sizes = {"out.min.0": 0, "out.min.1": 5, "out.extent.0": 4, "out.extent.1": 3}
     (wrong,) = replay_nest(nest, sizes).wrong

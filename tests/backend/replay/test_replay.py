@@ -86,7 +86,7 @@ def test_a_wrong_value_is_shown(algorithm: Pipeline, directives: Directives) -> 
     assert wrong.obtained != wrong.expected
 
 
-def test_what_is_read_beyond_an_image_is_shown() -> None:
+def test_reads_beyond_an_image_are_shown() -> None:
     directives = BX.compute_root().split("x", "x", "xi", 4, "round_up")
     image = {"input.min.0": 0, "input.extent.0": 8, "input.min.1": 0, "input.extent.1": 7}
     found = played(directives, BLUR, **SMALL, **image)
@@ -207,7 +207,7 @@ def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert not lowered.shows_a_mistake, str(lowered)
 
 
-def test_what_is_made_of_unset_values_is_wrong_where_another_reads_it() -> None:
+def test_values_from_unset_values_are_wrong_where_another_func_reads_them() -> None:
     memory = ReplayBuffer("f", Int32, ((0, 4),), (None,))
     _, unset = memory.read((0,), ())
     assert unset is not None
