@@ -149,7 +149,7 @@ class CompiledPipeline:
         kinds = ("d" if type.is_float else "Q" if type.is_uint else "q" for type in message.types)
         values = struct.unpack_from(f"=8x{''.join(kinds)}", bytes(told)) if message.types else ()
         texts = [shown(type, v) for type, v in zip(message.types, values, strict=True)]
-        return RequirementError(message.said(texts))
+        return RequirementError(message.filled(texts))
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""

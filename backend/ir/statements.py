@@ -228,7 +228,7 @@ class Assert(_Statement):
     values: tuple[Expr, ...] = ()
 
     def __str__(self) -> str:
-        return f"assert false, {self.message.said([str(v) for v in self.values])}"
+        return f"assert false, {self.message.filled([str(v) for v in self.values])}"
 
 
 @frozen

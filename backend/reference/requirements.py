@@ -40,7 +40,7 @@ class Requirements:
                 first = np.unravel_index(int(np.argmin(holds)), np.shape(holds))
                 numbers = [_at(v, np.shape(holds), first) for v in values]
                 texts = [shown(e.type, n) for e, n in zip(told, numbers, strict=False)]
-                said = one.message.said(texts).rstrip(".")
+                said = one.message.filled(texts).rstrip(".")
                 here = zip(named, numbers[len(told) :], strict=True)
                 raise RequirementError(f"{said}. Here {', '.join(f'{n} is {v}' for n, v in here)}.")
 

@@ -139,7 +139,7 @@ def test_a_document_nested_beyond_the_reader() -> None:
     [
         ('"name": "r.y"', '"name": "r.x"', r"runs over 'r\.x' 2 times"),
         ('"var": "y"', '"var": "x"', "in the place of 'y'|at its Vars"),
-        ('"var": "r.y"', '"var": "s"', "names 's', which is no Var, RVar, parameter or size"),
+        ('"var": "r.y"', '"var": "s"', "uses 's', which is not a Var, RVar, parameter or size"),
         ('"name": "g"', '"name": "\\ud800"', "half of a character"),
     ],
 )

@@ -26,7 +26,7 @@ def _ranges(
         if not isinstance(source, ImageParam):
             raise DefinitionError(
                 f"A boundary condition on Func {source.name} needs its bounds: one "
-                "(min, extent) a dimension, or None to leave a dimension as it is."
+                "(min, extent) for each dimension, or None to leave a dimension as it is."
             )
         bounds = [(source.min(d), source.extent(d)) for d in range(dimensions)]
     if len(bounds) > dimensions:

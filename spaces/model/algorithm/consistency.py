@@ -101,7 +101,7 @@ def _name_problems(function: Function, index: int, scalars: Set[str]) -> Iterato
     known = {*stage.dimensions, *scalars}
     for name in used:
         if name not in known and not _SIZE.fullmatch(name):
-            yield f"{where} names {name!r}, which is no Var, RVar, parameter or size."
+            yield f"{where} uses {name!r}, which is not a Var, RVar, parameter or size."
 
 
 _SIZE = re.compile(r".+\.(min|extent|stride)\.[0-9]+")

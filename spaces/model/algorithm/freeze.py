@@ -73,8 +73,8 @@ def pipeline(
     found = _Collected()
     for func in wanted:
         found.visit_func(func)
-    asked = [_asked(condition, message) for condition, message in requirements]
-    found.visit_sizes([*asked, *(e for f in wanted for e in _given(f.buffer))])
+    conditions = [_requirement(condition, message) for condition, message in requirements]
+    found.visit_sizes([*conditions, *(e for f in wanted for e in _given(f.buffer))])
     names = found.unique_names()
     found.check_parameters()
     buffers = {
@@ -88,12 +88,12 @@ def pipeline(
     )
     freezing = _Freezing(names, constraints.values, {})
     functions = tuple(_freeze_func(f, freezing) for f in found.funcs)
-    for expr in asked:
+    for expr in conditions:
         freezing(expr)
     sizes = dict(_estimate(key, given, names, buffers) for key, given in (estimates or {}).items())
     promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
-    as_said = _Freezing(names, {}, {})
-    promised = tuple(Promise(arithmetic(as_said(p.condition)), p.message) for p in promises)
+    symbolic = _Freezing(names, {}, {})
+    promised = tuple(Promise(arithmetic(symbolic(p.condition)), p.message) for p in promises)
     result = Pipeline(
         name=name or names[id(wanted[0])],
         functions=functions,
@@ -122,7 +122,7 @@ def _check_outputs(wanted: Sequence[object]) -> None:
         raise DefinitionError("A Func is listed twice among the outputs of a pipeline.")
 
 
-def _asked(condition: Expr, message: str) -> Expr:
+def _requirement(condition: Expr, message: str) -> Expr:
     """A requirement of a whole pipeline.
 
     Raises:
@@ -275,8 +275,8 @@ class _Freezing:
         if isinstance(node, Required):
             if node.varies:
                 return requiring(node.condition, node.value, node.message)
-            said = " ".join(p.words if isinstance(p, Text) else str(p) for p in node.message)
-            self.required[node.condition, said] = None
+            words = " ".join(p.words if isinstance(p, Text) else str(p) for p in node.message)
+            self.required[node.condition, words] = None
             return node.value
         if isinstance(node, Reference):
             name = self.names.get(id(node.source), node.target)

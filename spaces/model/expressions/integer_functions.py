@@ -233,7 +233,7 @@ def popcount(x: ExprLike) -> Expr:
 
 
 def count_leading_zeros(x: ExprLike) -> Expr:
-    """The number of zero bits above the highest set bit, in the type of ``x``."""
+    """The number of zero bits above the highest set bit, in the type of ``x``; all bits for 0."""
     return _bits("count_leading_zeros", x)
 
 

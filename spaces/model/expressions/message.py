@@ -35,13 +35,13 @@ class Message:
                 words.append("")
         return Message(tuple(words), tuple(types))
 
-    def said(self, values: Sequence[str]) -> str:
+    def filled(self, values: Sequence[str]) -> str:
         """The message with texts in its gaps."""
         gaps = (text for pair in zip(values, self.words[1:], strict=True) for text in pair)
         return "".join((self.words[0], *gaps))
 
     def __str__(self) -> str:
-        return self.said([f"{{{number}}}" for number in range(1, len(self.types) + 1)])
+        return self.filled([f"{{{number}}}" for number in range(1, len(self.types) + 1)])
 
 
 def text(words: str) -> Text:

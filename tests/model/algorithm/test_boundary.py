@@ -67,7 +67,7 @@ def test_given_bounds_count_instead_of_the_images() -> None:
 
 
 @pytest.mark.parametrize("bounds", [[(0, 4), None], [(0, 4)]])
-def test_a_dimension_may_be_left_as_it_is(bounds: list[tuple[int, int] | None]) -> None:
+def test_a_dimension_may_stay_unchanged(bounds: list[tuple[int, int] | None]) -> None:
     source, f = ImageParam(UInt8, 2, "input"), Func("f")
     f[X, Y] = repeat_edge(source, bounds)[X, Y]
     edges = pipeline(f).function("repeat_edge")

@@ -117,7 +117,7 @@ def test_twice_the_stages_are_placed_with_twice_the_work(monkeypatch, family) ->
         assert large < 2.5 * small
 
 
-def test_what_many_outputs_read_is_one_flat_minimum_and_maximum() -> None:
+def test_reads_of_many_outputs_give_one_flat_minimum_and_maximum() -> None:
     """The box of their reads has one operand for each output, in a balanced tree."""
     algorithm = fan(60)
     (box,) = loop_nest(algorithm, at_root(algorithm)).inputs.values()

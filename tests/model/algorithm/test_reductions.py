@@ -117,7 +117,7 @@ def test_identities() -> None:
     assert highest(Float32) is as_expr(float("inf"))
 
 
-def test_what_cannot_be_reduced() -> None:
+def test_mistakes_in_reductions_are_sentences() -> None:
     with pytest.raises(DefinitionError, match=r"`sum\(x \+ 1\)` mentions no RDom"):
         sum(X + 1)
     with pytest.raises(DefinitionError, match=r"takes an RDom first, but `x` is not an RDom"):

@@ -212,7 +212,7 @@ def test_definitions_leave_known_operators() -> None:
     assert not names & set(DERIVED)
 
 
-def test_what_does_not_fit_is_refused_in_a_sentence() -> None:
+def test_a_number_that_does_not_fit_is_refused_in_a_sentence() -> None:
     signed, unsigned = Variable(Int32, "s"), Variable(Type("uint", 32), "u")
     wide = Variable(Type("int", 64), "w")
     with pytest.raises(TypeError, match="needs both signed or both unsigned"):

@@ -167,7 +167,7 @@ def test_conditions_have_no_truth_value() -> None:
         bool(X)
 
 
-def test_what_is_no_expression_is_refused() -> None:
+def test_an_object_that_is_not_an_expression_is_refused() -> None:
     with pytest.raises(TypeError, match="'s' of type str is not an expression"):
         as_expr("s")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -187,7 +187,7 @@ def test_constants_are_cast_at_once() -> None:
     assert float(constant(0.1, Float32).value) == 0.10000000149011612
 
 
-def test_variables_are_told_apart_by_type() -> None:
+def test_variables_of_different_types_differ() -> None:
     assert Variable(UInt8, "x") is not X
 
 
@@ -199,7 +199,7 @@ def doubled(times: int) -> Expr:
     return result
 
 
-def test_texts_of_what_is_shared_stay_short() -> None:
+def test_texts_of_shared_parts_stay_short() -> None:
     assert str(doubled(2)) == "x + 1 + (x + 1) + (x + 1 + (x + 1))"
     whole, _, definitions = str(doubled(60)).partition(" where ")
     values: dict[str, int] = {"x": 4}

@@ -159,7 +159,7 @@ def test_bounds_of_domains_are_integers(bound: Any) -> None:
         RDom([(0, bound)])
 
 
-def test_sizes_of_any_length_are_told() -> None:
+def test_messages_show_sizes_of_any_length() -> None:
     f = Func("f")
     f[x] = x
     algorithm = pipeline(f)

@@ -91,7 +91,7 @@ def wide(value: Expr) -> Expr:
 
 
 @given(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**31), 2**31 - 1))
-def test_what_fits_again_is_the_same_number(a: int, b: int) -> None:
+def test_a_wider_computation_that_fits_int32_is_the_same_number(a: int, b: int) -> None:
     average = cast(Int32, (wide(A) + wide(B) + 1) >> 1)
     plain = narrowed(average)
     assert plain is not None
@@ -134,6 +134,6 @@ def test_sums_and_products_are_the_same_where_they_wrap(value: Expr, a: int, b: 
         fn.max(wide(A) * 3, 0),
     ],
 )
-def test_what_may_wrap_is_left_alone(value: Expr) -> None:
+def test_a_computation_that_may_wrap_stays(value: Expr) -> None:
     fits = isinstance(value, Op) and value.name == "mod"
     assert (narrowed(Cast(Int32, value)) is not None) == fits

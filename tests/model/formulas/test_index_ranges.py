@@ -66,7 +66,7 @@ def looked_up(index: Expr) -> tuple[CheckedSchedule, dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize("name", INDICES)
-def test_regions_hold_what_is_read_and_no_more_than_they_must(name: str) -> None:
+def test_regions_hold_every_read_and_are_tight(name: str) -> None:
     index, low, high = INDICES[name]
     checked, inputs = looked_up(index)
     (interval,) = checked.nest.placements["table"].demanded
@@ -83,7 +83,7 @@ def test_regions_hold_what_is_read_and_no_more_than_they_must(name: str) -> None
 
 
 @pytest.mark.parametrize("name", INDICES)
-def test_reads_are_proven_to_lie_in_what_is_allocated(name: str) -> None:
+def test_proofs_show_that_reads_lie_in_the_allocation(name: str) -> None:
     report = prove(looked_up(INDICES[name][0])[0])
     assert len(report.proven) == len(report.proofs)
 

@@ -117,7 +117,7 @@ def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
         ),
     ],
 )
-def test_what_must_cancel_cancels(expr: Expr, text: str) -> None:
+def test_equal_terms_cancel(expr: Expr, text: str) -> None:
     assert str(informed()(expr)) == text
 
 
@@ -147,7 +147,7 @@ def test_all_values_of_a_small_range_are_kept_and_limited() -> None:
         assert low is None or low <= min(wanted), expr
 
 
-def test_quotients_are_ordered_with_what_is_added_to_them() -> None:
+def test_quotients_are_ordered_with_their_summands() -> None:
     simplify = informed()
     low = fn.min(E - 2, A * 2)
     assert simplify.at_most((B + low) / 2, B / 2 + A)
@@ -247,7 +247,7 @@ def test_clamped_neighbors_stay_neighbors() -> None:
     st.integers(-3, 3),
     VALUES,
 )
-def test_extremes_of_many_are_what_they_are_and_ordered_as_they_are(
+def test_extremes_of_many_keep_their_value_and_order(
     first: list[Expr],
     second: list[Expr],
     pick: Callable[..., Expr],
@@ -265,7 +265,7 @@ def test_extremes_of_many_are_what_they_are_and_ordered_as_they_are(
         assert evaluate(a, values) <= evaluate(b, values)
 
 
-def test_what_is_known_inside_is_known_apart_from_what_is_outside() -> None:
+def test_an_inner_simplifier_has_its_own_limits() -> None:
     """Inside, the variable has its own limits; everything else is as outside."""
     outside = informed()
     inside = outside.inside("a", constant(0, Int32), B - 1)
@@ -276,7 +276,7 @@ def test_what_is_known_inside_is_known_apart_from_what_is_outside() -> None:
     assert inside.inside("a", constant(3, Int32), None).at_most(constant(3, Int32), A)
 
 
-def test_what_holds_of_one_operand_does_not_hold_of_the_extreme() -> None:
+def test_a_limit_of_one_operand_is_no_limit_of_the_extreme() -> None:
     """The claim fails only at t = 37; the assignments that the simplifier tries rarely have it."""
     other = fn.select(T == 37, 0, T)
     for pick in (fn.min, fn.max):

@@ -88,7 +88,7 @@ def reading(index: Expr) -> Pipeline:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_read_lies_between_the_limits_of_the_values(
+def test_reads_lie_between_the_limits_of_the_values(
     case: Callable[[], tuple[Expr, str, int, int]],
 ) -> None:
     index, text, low, high = case()
@@ -112,7 +112,7 @@ def test_what_is_read_lies_between_the_limits_of_the_values(
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=2, max_size=4))
-def test_limits_are_those_of_the_pipeline_that_is_asked_about(
+def test_limits_belong_to_one_pipeline(
     limits: list[tuple[int, int]],
 ) -> None:
     """Asks in turns about pipelines whose Funcs have the same names."""
@@ -161,7 +161,7 @@ def infer(algorithm: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("is_promised", [True, False])
-def test_limits_know_what_is_promised_and_what_is_the_case(is_promised: bool) -> None:
+def test_limits_use_promises_and_predicates(is_promised: bool) -> None:
     count, share, out = Param(Int32, "n", 3), Func("share"), Func("out")
     if is_promised:
         count.set_range(2, 9)
