@@ -30,6 +30,7 @@ from backend.cuda.c_text import (
 from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
+from spaces.model.expressions.operators import BITWISE, COMPARISONS, INFIX
 from spaces.model.expressions.types import Bool, Int32, Type
 
 _DEEPEST = 24
@@ -163,8 +164,8 @@ class ExpressionPrinter:
         name, of = node.name, node.args[-1].type
         if of.is_bool and name in _BOOLEAN:
             return binary(_BOOLEAN[name], *operands)
-        if name in _COMPARISONS:
-            return binary(_COMPARISONS[name], *operands)
+        if name in COMPARISONS:
+            return binary(_symbol(name), *operands)
         if name == "not":
             return negation(operands[0])
         if name == "select":
@@ -195,15 +196,15 @@ class ExpressionPrinter:
         return self._help(node.name, *operands, types=types)
 
     def _shift_by_number(self, node: Op, value: CExpression, number: int) -> CExpression:
-        symbol, type = ("<<" if node.name == "shift_left" else ">>"), node.type
+        symbol, type = _symbol(node.name), node.type
         if symbol == "<<":
             value = conversion(_computing(type)[1], value)
         shifted = binary(symbol, value, literal(number, Int32))
         return conversion(ctype(type), shifted) if symbol == "<<" else shifted
 
     def _float(self, name: str, type: Type, operands: list[CExpression]) -> CExpression:
-        if name in _SYMBOLS:
-            return binary(_SYMBOLS[name], *operands)
+        if name in _OF_FLOATS:
+            return binary(_symbol(name), *operands)
         helper = {"min": "lesser", "max": "greater", "mod": "float_mod"}.get(name)
         if helper is not None:
             return self._help(helper, *operands)
@@ -214,14 +215,14 @@ class ExpressionPrinter:
         name, type = node.name, node.type
         if name in ("add", "sub", "mul"):
             if key[1]:
-                return binary(_SYMBOLS[name], *operands)
-            ring = binary(_SYMBOLS[name], *(self._ring(child) for child in self._children(key)))
+                return binary(_symbol(name), *operands)
+            ring = binary(_symbol(name), *(self._ring(child) for child in self._children(key)))
             self._rings[key] = ring
             return conversion(ctype(type), ring)
         if name in ("min", "max"):
             return call(name, *operands)
-        if name in _BITWISE:
-            return binary(_BITWISE[name], *operands)
+        if name in BITWISE:
+            return binary(_symbol(name), *operands)
         if name in BIT_COUNTS:
             bits = conversion(ctype(Type("uint", type.bits)), operands[0])
             return conversion(ctype(type), self._help(name, bits, literal(type.bits, Int32)))
@@ -297,18 +298,23 @@ class ExpressionPrinter:
         return self._help(helper, text)
 
 
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_BITWISE = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+_OF_FLOATS = ("add", "sub", "mul", "div")
+"""Operators of floats that C has."""
+
 _READ_BITS = {
     32: ("__uint_as_float", "__float_as_uint"),
     64: ("__longlong_as_double", "__double_as_longlong"),
 }
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _BOOLEAN = {
     "and": "&&", "or": "||", "add": "!=", "sub": "!=", "mul": "&&", "div": "&&",
     "min": "&&", "max": "||",
 }  # fmt: skip
 """Operators on booleans, which are integers of one bit."""
+
+
+def _symbol(name: str) -> str:
+    """How C writes an operator between its operands."""
+    return INFIX[name].cpp_symbol
 
 
 def _computing(type: Type) -> tuple[str, str]:

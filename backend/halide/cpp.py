@@ -12,6 +12,7 @@ from attrs import define, field
 
 from spaces.model.expressions.definitions import LIKELY_AT
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
+from spaces.model.expressions.operators import INFIX
 from spaces.model.expressions.types import Float32, Int32, Type
 from spaces.model.writing.tokens import quote
 
@@ -24,14 +25,6 @@ CPP_TYPES: Mapping[str, str] = {
     **{f"{code}{bits}": f"{code}{bits}_t" for code in ("int", "uint") for bits in (8, 16, 32, 64)},
 }
 """The C++ type that ``cast<T>`` and ``Param<T>`` take for an element type."""
-
-_INFIX = {
-    "or": ("||", 1), "and": ("&&", 2), "bit_or": ("|", 3), "bit_xor": ("^", 4),
-    "bit_and": ("&", 5), "eq": ("==", 6), "ne": ("!=", 6), "lt": ("<", 7), "le": ("<=", 7),
-    "gt": (">", 7), "ge": (">=", 7), "shift_left": ("<<", 8), "shift_right": (">>", 8),
-    "add": ("+", 9), "sub": ("-", 9), "mul": ("*", 10), "div": ("/", 10), "mod": ("%", 10),
-}  # fmt: skip
-"""The operator and its precedence."""
 
 _UNARY = 11
 _PLAIN_LIMIT = (1 << 31) - 1
@@ -105,8 +98,8 @@ class Printer:
             case Call(target=name, args=args, component=component):
                 index = "" if component is None else f"[{component}]"
                 return f"{self.target(name)}({', '.join(self.index(a) for a in args)}){index}"
-            case Op(name=name, args=(left, right)) if name in _INFIX:
-                symbol, level = _INFIX[name]
+            case Op(name=name, args=(left, right)) if name in INFIX:
+                symbol, level = INFIX[name].cpp_symbol, INFIX[name].cpp_level
                 # A bare number takes the type of the operand beside it.
                 first = self._operand(left, level, beside=right)
                 second = self._operand(right, level + 1, beside=left)

@@ -4,6 +4,7 @@ type.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,32 +12,16 @@ from backend.halide.peer import hl, peer_type
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 from spaces.model.expressions.intrinsics import INTRINSICS
+from spaces.model.expressions.operators import INFIX
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "mod": lambda a, b: a % b,
+    **{name: one.applied for name, one in INFIX.items()},
     "min": hl.min,
     "max": hl.max,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
     "not": hl.logical_not,
     "abs": hl.abs,
     "select": hl.select,
-    "bit_and": lambda a, b: a & b,
-    "bit_or": lambda a, b: a | b,
-    "bit_xor": lambda a, b: a ^ b,
-    "bit_not": lambda a: ~a,
-    "shift_left": lambda a, b: a << b,
-    "shift_right": lambda a, b: a >> b,
+    "bit_not": operator.invert,
     # Halide's Python package takes no text here; it shows the condition itself, and values.
     "require": lambda condition, value, *message: hl.require(
         condition, value, *(part for part in message if not isinstance(part, str))

@@ -11,8 +11,6 @@ from spaces.constraints.reasoning.formulas import all_of, any_of, at_most, less,
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 
-BITS = ("bit_and", "bit_or", "bit_xor")
-
 _MOST_RUNS = 2
 """The most runs of bits in a mask; with more the formulas grow too long for the solver."""
 

@@ -13,11 +13,11 @@ from functools import reduce
 
 from attrs import define, field
 
-from spaces.constraints.reasoning.common_bits import BITS, facts, masked
+from spaces.constraints.reasoning.common_bits import facts, masked
 from spaces.constraints.reasoning.formulas import OPAQUE, SECOND, Second, at_most, different
 from spaces.model.expressions.definitions import REQUIRE
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, constant
-from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
+from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS, LOGIC
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import SHIFTS
@@ -100,7 +100,7 @@ class Opaque:
         if node.loads and isinstance(node, Op) and node.type == Int32 and node.name in _SUMS:
             return self._sum(node)
         if isinstance(node, Op) and node.type == Int32 and not node.loads:
-            if node.name in BITS:
+            if node.name in BITWISE:
                 return self._bits(node)
             if node.name in SHIFTS:
                 return self._shifted(node)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
-from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS, LOGIC
+from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS, LOGIC
 from spaces.model.expressions.types import Bool, Type
 
-BITS = ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", *BIT_COUNTS, "reinterpret")
+BITS = (*BITWISE, "shift_left", "shift_right", *BIT_COUNTS, "reinterpret")
 OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *FLOAT_FUNCTIONS, *BITS, "abs", "select")
 """The names of an ``Op`` that every layer knows. :mod:`spaces.model.expressions.definitions` adds
 operators defined by these.
@@ -151,7 +151,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "select": _is_choice,
     "abs": _is_magnitude,
     **dict.fromkeys(BIT_COUNTS, is_integer_unary),
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), is_integer_pair),
+    **dict.fromkeys(BITWISE, is_integer_pair),
     **dict.fromkeys(("shift_left", "shift_right"), is_shift),
     "reinterpret": lambda result, operands: (
         len(operands) == 1 and result.bits == operands[0].bits and not result.is_bool

@@ -21,6 +21,7 @@ from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import DERIVED, definition
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.intrinsics import BIT_COUNTS
+from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Bool, Int32, Type
 
 T = TypeVar("T")
@@ -93,7 +94,7 @@ def _has_floats(node: Expr) -> bool:
 SHIFTS = ("shift_left", "shift_right")
 """Operators that multiply or divide by powers of two."""
 
-_WRAPPING = ("add", "sub", "mul", "div", "bit_and", "bit_or", "bit_xor", *SHIFTS)
+_WRAPPING = ("add", "sub", "mul", "div", *BITWISE, *SHIFTS)
 """Operators whose results may exceed the range of the type."""
 
 
@@ -123,27 +124,16 @@ INTEGERS: Reading[int] = Reading(
     literal=int,
     convert=lambda type, value: type.wrap(value),
     operators={
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
+        **{name: one.applied for name, one in INFIX.items()},
         "div": _divide,
         "mod": _modulo,
         "min": min,
         "max": max,
         "abs": abs,
-        "lt": operator.lt,
-        "le": operator.le,
-        "gt": operator.gt,
-        "ge": operator.ge,
-        "eq": operator.eq,
-        "ne": operator.ne,
         "and": lambda a, b: bool(a) and bool(b),
         "or": lambda a, b: bool(a) or bool(b),
         "not": operator.not_,
         "select": lambda condition, a, b: a if condition else b,
-        "bit_and": operator.and_,
-        "bit_or": operator.or_,
-        "bit_xor": operator.xor,
         "shift_left": _shift,
         "shift_right": lambda a, by: _shift(a, -by),
     },

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import z3
 
 from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import Reading, read, read_all
 
@@ -53,7 +54,7 @@ def _convert(type: Type, value: Term) -> Term:
     return (value - type.min_value) % (1 << type.bits) + type.min_value
 
 
-def _bits(a: Term, b: Term, combine: Callable[[Term, Term], Term]) -> Term:
+def _bits(combine: Callable[[Term, Term], Term], a: Term, b: Term) -> Term:
     """A bitwise operator on numbers of at most 64 bits."""
     return z3.BV2Int(combine(z3.Int2BV(a, 64), z3.Int2BV(b, 64)), is_signed=True)
 
@@ -91,27 +92,19 @@ def _numbers(combine: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Te
 
 _OPERATORS: Mapping[str, Callable[..., Term]] = MappingProxyType(
     {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
+        **{name: INFIX[name].applied for name in ("add", "sub", "mul")},
         "div": _divide,
         "mod": _modulo,
         "min": _numbers(lambda a, b: z3.If(a <= b, a, b)),
         "max": _numbers(lambda a, b: z3.If(a >= b, a, b)),
         "abs": lambda a: z3.If(a >= 0, a, -a),
-        "lt": _numbers(lambda a, b: a < b),
-        "le": _numbers(lambda a, b: a <= b),
-        "gt": _numbers(lambda a, b: a > b),
-        "ge": _numbers(lambda a, b: a >= b),
-        "eq": _alike(lambda a, b: a == b),
-        "ne": _alike(lambda a, b: a != b),
+        **{name: _numbers(INFIX[name].applied) for name in ("lt", "le", "gt", "ge")},
+        **{name: _alike(INFIX[name].applied) for name in ("eq", "ne")},
         "and": lambda a, b: z3.And(_truth(a), _truth(b)),
         "or": lambda a, b: z3.Or(_truth(a), _truth(b)),
         "not": lambda a: z3.Not(_truth(a)),
         "select": lambda condition, a, b: _alike(lambda p, q: z3.If(_truth(condition), p, q))(a, b),
-        "bit_and": lambda a, b: _bits(a, b, lambda p, q: p & q),
-        "bit_or": lambda a, b: _bits(a, b, lambda p, q: p | q),
-        "bit_xor": lambda a, b: _bits(a, b, lambda p, q: p ^ q),
+        **{name: partial(_bits, INFIX[name].applied) for name in BITWISE},
         "shift_left": lambda a, by: z3.If(by >= 0, a * _power(by), a / _power(-by)),
         "shift_right": lambda a, by: z3.If(by >= 0, a / _power(by), a * _power(-by)),
     }

@@ -33,6 +33,7 @@ from spaces.model.expressions.expr import (
     logical,
     walk,
 )
+from spaces.model.expressions.operators import INFIX
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import SCALAR_TYPES, Bool, Float32, Int32, Type
 from spaces.model.formulas.polynomial import Polynomial
@@ -40,26 +41,6 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.suggestions import some_of
 from spaces.model.text_limits import LARGEST_CONDITION, MOST_NESTED
 
-_SIGNS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "mod": "%",
-    "and": "&&",
-    "or": "||",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "bit_and": "&",
-    "bit_or": "|",
-    "bit_xor": "^",
-    "shift_left": "<<",
-    "shift_right": ">>",
-}
 _TO_TYPE = ("saturating_cast", "reinterpret")
 """Operators whose text begins with the type that they make."""
 
@@ -79,7 +60,7 @@ def _built(name: str) -> Callable[..., Expr]:
 
 
 _FUNCTIONS = (fn, fixed, approximations)
-_CALLS = {name: _built(name) for name in LANGUAGE if name not in (*_SIGNS, *_WITHOUT_TEXT)}
+_CALLS = {name: _built(name) for name in LANGUAGE if name not in (*INFIX, *_WITHOUT_TEXT)}
 _DIMENSIONS = {"width": 0, "height": 1, "channels": 2}
 _OPERATORS: dict[type, Callable[[Expr, Expr], Expr]] = {
     ast.Add: operator.add,
@@ -131,10 +112,10 @@ def _text(expr: Expr) -> str:
         case Op(name="bit_not", args=(a,)):
             return f"(~{_operand_text(a, expr.args)})"
         case Op(name=name, args=(a, b)) if name in _SHIFT_NAMES:
-            return f"({_operand_text(a, (a,))} {_SIGNS[name]} {_amount_text(a, b)})"
-        case Op(name=name, args=(a, b)) if name in _SIGNS:
+            return f"({_operand_text(a, (a,))} {INFIX[name].cpp_symbol} {_amount_text(a, b)})"
+        case Op(name=name, args=(a, b)) if name in INFIX:
             one, other = (_operand_text(x, expr.args) for x in (a, b))
-            return f"({one} {_SIGNS[name]} {other})"
+            return f"({one} {INFIX[name].cpp_symbol} {other})"
         case Op(name="select", args=(condition, *values)):
             shown = (_operand_text(v, values) for v in values)
             return f"select({', '.join((_text(condition), *shown))})"
