@@ -146,8 +146,8 @@ READINGS = (
     Mutant(
         "terms-strict",
         "smt:_OPERATORS",
-        "lambda a, b: a <= b",
-        "lambda a, b: a < b",
+        "_numbers(INFIX[name].applied)",
+        "_numbers(INFIX[name.replace('le', 'lt')].applied)",
         "The solver reads at most as less.",
         _READINGS,
     ),
